@@ -1,7 +1,7 @@
 package io.undercroft.serializer;
 
 import io.undercroft.format.internal.CommitRecord;
-import io.undercroft.format.internal.Layout;
+import io.undercroft.format.internal.FileLayout;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.SaveRequest;
 import io.undercroft.serializer.spi.SaveRequest.Base;
@@ -56,7 +56,7 @@ public final class SaveOptions {
         List<Base> bases = List.of();
         @Nullable Path root;
         Extent extent = Extent.REACHED;
-        long chunkSize = 1L << Layout.DEFAULT_CHUNK_LOG2;
+        long chunkSize = 1L << FileLayout.DEFAULT_CHUNK_LOG2;
         StateClasses classes = StateClasses.of();
         SaveProgress progress = (_, _) -> {};
         @Nullable SnapshotMemory snapshotMemory;

@@ -7,9 +7,9 @@ import io.undercroft.format.internal.DTypeRecord;
 import io.undercroft.format.internal.Digests;
 import io.undercroft.format.internal.ExtentDigester;
 import io.undercroft.format.internal.ExtentSums;
+import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.Header;
 import io.undercroft.format.internal.IndexBuilder;
-import io.undercroft.format.internal.Layout;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.format.internal.StateTreeWriter;
@@ -53,13 +53,13 @@ final class CroftImage {
 
     /// Starts a file.
     static CroftImage first() {
-        return new CroftImage(new byte[(int) Layout.DATA_START], null);
+        return new CroftImage(new byte[(int) FileLayout.DATA_START], null);
     }
 
     /// Starts the snapshot that follows those of a file.
     static CroftImage after(byte[] file) throws IOException {
         Snapshot snapshot = snapshot(file);
-        long start = Math.max(Layout.placePage(file.length), snapshot.header().slotsEnd());
+        long start = Math.max(FileLayout.placePage(file.length), snapshot.header().slotsEnd());
         return new CroftImage(Arrays.copyOf(file, (int) start), snapshot.commit());
     }
 
@@ -76,7 +76,7 @@ final class CroftImage {
 
     /// Adds extents, one for each chunk, with bytes of their own, and tells where they are.
     long write(byte[] bytes) {
-        long offset = (file.length + Layout.MAPPING_ALIGNMENT - 1) & -Layout.MAPPING_ALIGNMENT;
+        long offset = (file.length + FileLayout.MAPPING_ALIGNMENT - 1) & -FileLayout.MAPPING_ALIGNMENT;
         file = Arrays.copyOf(file, (int) offset + bytes.length);
         System.arraycopy(bytes, 0, file, (int) offset, bytes.length);
         for (int at = 0; at < bytes.length; at += CHUNK) {
@@ -159,7 +159,7 @@ final class CroftImage {
         index.setTree(tree == null ? mapOfTensors() : tree);
         MemorySegment built = index.build(before == null ? 1 : before.sequence() + 1);
         forgeries.forEach((from, to) -> forge(built, from, to));
-        long offset = Layout.placeIndex(file.length) + (before == null ? 0 : Layout.COMMIT_BYTES);
+        long offset = FileLayout.placeIndex(file.length) + (before == null ? 0 : FileLayout.COMMIT_BYTES);
         CommitRecord commit = before == null
                 ? CommitRecord.canonical(built, offset, time, message)
                 : before.next(built, offset, time, message);
@@ -167,10 +167,10 @@ final class CroftImage {
         MemorySegment.ofArray(whole).asSlice(offset, built.byteSize()).copyFrom(built);
         if (before == null) {
             put(whole, 0, Header.of(commit.uuid(), CHUNK_LOG2, commit.committedLength()).encode());
-            put(whole, Layout.FIRST_COMMIT, commit.encode());
+            put(whole, FileLayout.FIRST_COMMIT, commit.encode());
         } else {
             put(whole, commit.previousRecord(), before.encode());
-            Header header = Header.decode(MemorySegment.ofArray(whole).asSlice(0, Layout.HEADER_BYTES));
+            Header header = Header.decode(MemorySegment.ofArray(whole).asSlice(0, FileLayout.HEADER_BYTES));
             put(whole, header.recordOffset(commit.sequence()), commit.encodeSlot());
         }
         return whole;

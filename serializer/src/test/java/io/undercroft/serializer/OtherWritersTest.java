@@ -11,9 +11,9 @@ import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.DTypeRecord;
 import io.undercroft.format.internal.ExtentDigester;
 import io.undercroft.format.internal.ExtentSums;
+import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.Header;
 import io.undercroft.format.internal.IndexBuilder;
-import io.undercroft.format.internal.Layout;
 import io.undercroft.format.internal.StateTreeWriter;
 import io.undercroft.format.internal.TensorFlag;
 import io.undercroft.format.internal.TensorRecord;
@@ -87,7 +87,7 @@ class OtherWritersTest {
     }
 
     private void addRaw(String name) {
-        index.addRawExtent(Layout.DATA_START, BYTES.length, sums());
+        index.addRawExtent(FileLayout.DATA_START, BYTES.length, sums());
         add(name, Set.of(), 0, 1);
     }
 
@@ -124,7 +124,7 @@ class OtherWritersTest {
     void tensorsWithNegativeStridesAreRefusedWhenTheyAreAskedFor() throws IOException {
         tree.openMap(2);
         addRaw("straight");
-        index.addRawExtent(Layout.DATA_START, BYTES.length, sums());
+        index.addRawExtent(FileLayout.DATA_START, BYTES.length, sums());
         add("reversed", EnumSet.of(TensorFlag.REVERSED), 3, -1);
         try (Checkpoint checkpoint = Checkpoint.open(save())) {
             assertThat(checkpoint.tensor("straight").storage().get(0)).isEqualTo((byte) 1);
@@ -142,12 +142,12 @@ class OtherWritersTest {
     private Path save() throws IOException {
         index.setTree(tree.toByteArray());
         MemorySegment bytes = index.build(1);
-        long offset = Layout.placeIndex(Layout.DATA_START + BYTES.length);
+        long offset = FileLayout.placeIndex(FileLayout.DATA_START + BYTES.length);
         CommitRecord commit = CommitRecord.canonical(bytes, offset, 0, "");
         byte[] file = Arrays.copyOf(Header.of(commit.uuid(), CHUNK_LOG2, commit.committedLength()).encode(),
                 (int) commit.committedLength());
-        System.arraycopy(commit.encode(), 0, file, (int) Layout.FIRST_COMMIT, Layout.COMMIT_BYTES);
-        System.arraycopy(BYTES, 0, file, (int) Layout.DATA_START, BYTES.length);
+        System.arraycopy(commit.encode(), 0, file, (int) FileLayout.FIRST_COMMIT, FileLayout.COMMIT_BYTES);
+        System.arraycopy(BYTES, 0, file, (int) FileLayout.DATA_START, BYTES.length);
         MemorySegment.ofArray(file).asSlice(offset, bytes.byteSize()).copyFrom(bytes);
         return Files.write(folder.resolve("other.croft"), file);
     }

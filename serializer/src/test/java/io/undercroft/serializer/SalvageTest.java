@@ -10,7 +10,7 @@ import io.undercroft.format.Digest128;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.Remedy;
 import io.undercroft.format.internal.BaseRecord;
-import io.undercroft.format.internal.Layout;
+import io.undercroft.format.internal.FileLayout;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -55,7 +55,7 @@ class SalvageTest {
 
     private static CroftImage again(CroftImage image) {
         for (int i = 1; i <= 3; i++) {
-            image.reuse(Layout.MAPPING_ALIGNMENT + (i - 1L) * CHUNK, chunk(i));
+            image.reuse(FileLayout.MAPPING_ALIGNMENT + (i - 1L) * CHUNK, chunk(i));
         }
         return named(image);
     }

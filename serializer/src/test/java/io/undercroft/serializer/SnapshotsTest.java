@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.format.internal.Layout;
+import io.undercroft.format.internal.FileLayout;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -92,7 +92,7 @@ class SnapshotsTest {
 
     @Test
     void damageInAnEarlierSnapshotIsToldWithItsNumber() throws IOException {
-        bytes[(int) Layout.MAPPING_ALIGNMENT] ^= 1;
+        bytes[(int) FileLayout.MAPPING_ALIGNMENT] ^= 1;
         Files.write(file, bytes);
         try (Checkpoint checkpoint = Checkpoint.open(file)) {
             assertThat(checkpoint.verify().damages()).extracting(Damage::where)

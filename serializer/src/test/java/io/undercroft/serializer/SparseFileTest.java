@@ -6,9 +6,9 @@ import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.DTypeRecord;
 import io.undercroft.format.internal.ExtentDigester;
 import io.undercroft.format.internal.ExtentSums;
+import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.Header;
 import io.undercroft.format.internal.IndexBuilder;
-import io.undercroft.format.internal.Layout;
 import io.undercroft.format.internal.StateTreeWriter;
 import io.undercroft.format.internal.TensorRecord;
 import io.undercroft.mmap.Pages;
@@ -51,11 +51,11 @@ class SparseFileTest {
         IndexBuilder index = new IndexBuilder(CHUNK_LOG2);
         int int8 = index.addDType(new DTypeRecord("int8", 8));
         ExtentSums zeros = sums(MemorySegment.ofArray(new byte[(int) CHUNK]));
-        index.addRawExtent(Layout.MAPPING_ALIGNMENT, CHUNK, sums(first));
+        index.addRawExtent(FileLayout.MAPPING_ALIGNMENT, CHUNK, sums(first));
         for (int i = 1; i < CHUNKS - 1; i++) {
-            index.addRawExtent(Layout.MAPPING_ALIGNMENT + i * CHUNK, CHUNK, zeros);
+            index.addRawExtent(FileLayout.MAPPING_ALIGNMENT + i * CHUNK, CHUNK, zeros);
         }
-        index.addRawExtent(Layout.MAPPING_ALIGNMENT + LENGTH - CHUNK, CHUNK, sums(last));
+        index.addRawExtent(FileLayout.MAPPING_ALIGNMENT + LENGTH - CHUNK, CHUNK, sums(last));
         index.addName("huge", index.addTensor(
                 new TensorRecord(int8, index.addStorage("cpu"), 0, Set.of(), new long[]{ROWS, ROW},
                         new long[]{ROW, 1})));
@@ -65,15 +65,15 @@ class SparseFileTest {
         tree.writeTensor(0);
         index.setTree(tree.toByteArray());
         MemorySegment built = index.build(1);
-        long place = Layout.placeIndex(Layout.MAPPING_ALIGNMENT + LENGTH);
+        long place = FileLayout.placeIndex(FileLayout.MAPPING_ALIGNMENT + LENGTH);
         CommitRecord commit = CommitRecord.canonical(built, place, 0, "");
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE,
                 StandardOpenOption.SPARSE)) {
             put(channel, 0,
                     MemorySegment.ofArray(Header.of(commit.uuid(), CHUNK_LOG2, commit.committedLength()).encode()));
-            put(channel, Layout.FIRST_COMMIT, MemorySegment.ofArray(commit.encode()));
-            put(channel, Layout.MAPPING_ALIGNMENT, first.asSlice(0, ROW));
-            put(channel, Layout.MAPPING_ALIGNMENT + LENGTH - ROW, last.asSlice(CHUNK - ROW));
+            put(channel, FileLayout.FIRST_COMMIT, MemorySegment.ofArray(commit.encode()));
+            put(channel, FileLayout.MAPPING_ALIGNMENT, first.asSlice(0, ROW));
+            put(channel, FileLayout.MAPPING_ALIGNMENT + LENGTH - ROW, last.asSlice(CHUNK - ROW));
             put(channel, place, built);
             put(channel, commit.committedLength() - 1, MemorySegment.ofArray(new byte[1]));
         }

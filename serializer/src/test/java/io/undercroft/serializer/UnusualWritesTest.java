@@ -8,9 +8,9 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.ByteSource;
 import io.undercroft.format.internal.CommitRecord;
+import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.Header;
 import io.undercroft.format.internal.IndexBuilder;
-import io.undercroft.format.internal.Layout;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.format.internal.UnknownSection;
@@ -125,20 +125,20 @@ class UnusualWritesTest {
         long offset = 0x10000;
         CommitRecord first = CommitRecord.canonical(index, offset, 0, "");
         CommitRecord commit = new CommitRecord(sequence, offset, first.indexLength(), first.directoryDigest(),
-                first.uuid(), first.committedLength(), sequence == 1 ? 0 : offset - Layout.COMMIT_BYTES, 0, 0,
+                first.uuid(), first.committedLength(), sequence == 1 ? 0 : offset - FileLayout.COMMIT_BYTES, 0, 0,
                 first.rootDigest(), "");
         byte[] file = new byte[(int) commit.committedLength()];
-        Header header = Header.of(commit.uuid(), Layout.DEFAULT_CHUNK_LOG2,
-                sequence == 1 ? commit.committedLength() : Layout.DATA_START);
-        System.arraycopy(header.encode(), 0, file, 0, Layout.HEADER_BYTES);
-        System.arraycopy(commit.encode(), 0, file, (int) header.recordOffset(sequence), Layout.COMMIT_BYTES);
+        Header header = Header.of(commit.uuid(), FileLayout.DEFAULT_CHUNK_LOG2,
+                sequence == 1 ? commit.committedLength() : FileLayout.DATA_START);
+        System.arraycopy(header.encode(), 0, file, 0, FileLayout.HEADER_BYTES);
+        System.arraycopy(commit.encode(), 0, file, (int) header.recordOffset(sequence), FileLayout.COMMIT_BYTES);
         MemorySegment.copy(index, ValueLayout.JAVA_BYTE, 0, file, (int) offset, (int) index.byteSize());
         return file;
     }
 
     @Test
     void unknownSectionsThatAreSafeToCopyStayWhenAFileIsAppendedTo() throws IOException {
-        IndexBuilder index = new IndexBuilder(Layout.DEFAULT_CHUNK_LOG2);
+        IndexBuilder index = new IndexBuilder(FileLayout.DEFAULT_CHUNK_LOG2);
         index.addUnknownSection(new UnknownSection("rows", true, 3, MemorySegment.ofArray(new byte[]{1, 2, 3})));
         index.addUnknownSection(new UnknownSection("NEXT", false, 1, MemorySegment.ofArray(new byte[]{4})));
         Files.write(path, file(1, index));
@@ -151,7 +151,7 @@ class UnusualWritesTest {
 
     @Test
     void aFileWithAllTheSnapshotsItCanHaveIsNotAppendedTo() throws IOException {
-        Files.write(path, file(Limits.DEFAULT.maxSnapshots(), new IndexBuilder(Layout.DEFAULT_CHUNK_LOG2)));
+        Files.write(path, file(Limits.DEFAULT.maxSnapshots(), new IndexBuilder(FileLayout.DEFAULT_CHUNK_LOG2)));
         assertThatExceptionOfType(IOException.class)
                 .isThrownBy(() -> CheckpointFile.open(path).commit(state(100, 1), OPTIONS))
                 .withMessageContaining("compact it");

@@ -63,9 +63,9 @@ public record BaseRecord(BaseKind kind, String path, int depth, UUID uuid, Diges
         if (file.size() < length) {
             throw broken("has " + file.size() + " bytes, not " + length);
         }
-        MemorySegment start = MemorySegment.ofArray(new byte[(int) Math.min(Layout.HEADER_BYTES, file.size())]);
+        MemorySegment start = MemorySegment.ofArray(new byte[(int) Math.min(FileLayout.HEADER_BYTES, file.size())]);
         file.read(0, start);
-        if (start.byteSize() < Layout.HEADER_BYTES || !Header.isSignature(start)
+        if (start.byteSize() < FileLayout.HEADER_BYTES || !Header.isSignature(start)
                 || !HeaderFields.UUID.uuid(start, 0).equals(uuid)) {
             throw broken("is not the file " + uuid);
         }

@@ -5,7 +5,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.index.Index;
 import io.undercroft.format.internal.index.LittleEndian;
 import io.undercroft.format.internal.index.Records.CommitFields;
-import io.undercroft.format.internal.index.Utf8;
+import io.undercroft.format.internal.index.StrictUtf8;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.UUID;
@@ -39,7 +39,7 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
     ///
     /// @throws IllegalArgumentException if the message is too long or cannot be written in UTF-8
     public CommitRecord {
-        int bytes = Utf8.encode(message).length;
+        int bytes = StrictUtf8.encode(message).length;
         if (bytes > MAX_MESSAGE_BYTES) {
             throw new IllegalArgumentException(
                     "the message has " + bytes + " bytes, the limit is " + MAX_MESSAGE_BYTES);
@@ -52,11 +52,11 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
     /// @param indexOffset where it will be
     /// @param timeMillis when it is made, in milliseconds since 1970 UTC; 0 to leave that out
     /// @param message what to say about it; may be empty
-    /// @return a record with the id that [Layout#canonicalUuid] makes of the root digest
+    /// @return a record with the id that [FileLayout#canonicalUuid] makes of the root digest
     /// @throws IllegalArgumentException if the message is too long or cannot be written in UTF-8
     public static CommitRecord canonical(MemorySegment index, long indexOffset, long timeMillis, String message) {
         Digest128 root = Digests.xxh3(index);
-        return of(1, index, indexOffset, Layout.canonicalUuid(root), timeMillis, root, message);
+        return of(1, index, indexOffset, FileLayout.canonicalUuid(root), timeMillis, root, message);
     }
 
     /// The record of the first commit of a file that has an id already.
@@ -93,7 +93,7 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
     }
 
     private static long parentOffset(long sequence, long indexOffset) {
-        return sequence == 1 ? 0 : indexOffset - Layout.COMMIT_BYTES;
+        return sequence == 1 ? 0 : indexOffset - FileLayout.COMMIT_BYTES;
     }
 
     /// {@return how many bytes of the record have a meaning: more if there is a message}
@@ -103,9 +103,9 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
 
     /// {@return the 768 bytes, checksum included}
     public byte[] encode() {
-        byte[] bytes = new byte[Layout.COMMIT_BYTES];
+        byte[] bytes = new byte[FileLayout.COMMIT_BYTES];
         MemorySegment page = MemorySegment.ofArray(bytes);
-        byte[] utf8 = Utf8.encode(message);
+        byte[] utf8 = StrictUtf8.encode(message);
         CommitFields.SIGNATURE.put(page, 0, SIGNATURE);
         CommitFields.LENGTH.put(page, 0, recordLength());
         CommitFields.SEQUENCE.put(page, 0, sequence);
@@ -130,7 +130,7 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
 
     /// {@return the 4096 bytes of a commit slot: the record, then zeros}
     public byte[] encodeSlot() {
-        return Arrays.copyOf(encode(), Layout.PAGE);
+        return Arrays.copyOf(encode(), FileLayout.PAGE);
     }
 
     /// {@return whether a slot was ever written}
@@ -190,10 +190,10 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
                     offset + CommitFields.MESSAGE_LENGTH.offset());
         }
         LittleEndian.requireZero(page, text + length, LONG_LENGTH, offset, "the message");
-        if (!Utf8.isValid(page, text, length)) {
+        if (!StrictUtf8.isValid(page, text, length)) {
             throw Rule.V6_NAME.broken("the message is not UTF-8", offset + text);
         }
-        return Utf8.decode(page, text, length);
+        return StrictUtf8.decode(page, text, length);
     }
 
     /// Checks what does not need the index.
@@ -209,7 +209,7 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
                     place + CommitFields.SEQUENCE.offset());
         }
         checkInside(header, place, size);
-        if (header.isSealed() && (sequence != 1 || Layout.placeIndex(committedLength) != place)) {
+        if (header.isSealed() && (sequence != 1 || FileLayout.placeIndex(committedLength) != place)) {
             throw Rule.V20_SEAL.broken("the commit record of a sealed file, number " + sequence
                     + ", is not right after its " + committedLength + " bytes", place);
         }
@@ -259,7 +259,7 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
     }
 
     private void checkPlaces(Header header, long place) {
-        if (indexOffset % Layout.SMALL_ALIGNMENT != 0 || indexOffset < header.dataStart()
+        if (indexOffset % FileLayout.SMALL_ALIGNMENT != 0 || indexOffset < header.dataStart()
                 || indexOffset > committedLength || indexLength > committedLength - indexOffset) {
             throw Rule.V2_RANGE.broken("the index, " + indexLength + " bytes at " + indexOffset
                     + ", is not inside the data of " + committedLength + " bytes",

@@ -37,8 +37,8 @@ public record Header(int minor, UUID uuid, long requiredFeatures, long readOnlyF
     /// @return the header, without feature bits
     /// @throws IllegalArgumentException if the chunk size is out of range
     public static Header of(UUID uuid, int chunkLog2, long firstEnd) {
-        return new Header(MINOR, uuid, 0, 0, 0, checkChunkLog2(chunkLog2), Layout.DATA_START,
-                Layout.placePage(firstEnd));
+        return new Header(MINOR, uuid, 0, 0, 0, checkChunkLog2(chunkLog2), FileLayout.DATA_START,
+                FileLayout.placePage(firstEnd));
     }
 
     /// A header of a sealed file as this version writes it.
@@ -48,7 +48,7 @@ public record Header(int minor, UUID uuid, long requiredFeatures, long readOnlyF
     /// @return the header, with no feature but [#SEALED]
     /// @throws IllegalArgumentException if the chunk size is out of range
     public static Header sealed(UUID uuid, int chunkLog2) {
-        return new Header(MINOR, uuid, 0, SEALED, 0, checkChunkLog2(chunkLog2), Layout.DATA_START, 0);
+        return new Header(MINOR, uuid, 0, SEALED, 0, checkChunkLog2(chunkLog2), FileLayout.DATA_START, 0);
     }
 
     /// {@return the offset of the commit record with this sequence number: the first one follows the header, for the
@@ -56,12 +56,12 @@ public record Header(int minor, UUID uuid, long requiredFeatures, long readOnlyF
     ///
     /// @param sequence the commit's number, from 1
     public long recordOffset(long sequence) {
-        return sequence == 1 ? Layout.FIRST_COMMIT : slots + Layout.PAGE * (sequence & 1);
+        return sequence == 1 ? FileLayout.FIRST_COMMIT : slots + FileLayout.PAGE * (sequence & 1);
     }
 
     /// {@return the offset behind both commit slots, where the bytes of the second snapshot may start}
     public long slotsEnd() {
-        return slots + Layout.SLOTS_BYTES;
+        return slots + FileLayout.SLOTS_BYTES;
     }
 
     /// {@return whether a range of the file has bytes in common with the commit slots}
@@ -85,12 +85,12 @@ public record Header(int minor, UUID uuid, long requiredFeatures, long readOnlyF
 
     /// {@return the 256 bytes, checksum included}
     public byte[] encode() {
-        byte[] bytes = new byte[Layout.HEADER_BYTES];
+        byte[] bytes = new byte[FileLayout.HEADER_BYTES];
         MemorySegment page = MemorySegment.ofArray(bytes);
         HeaderFields.SIGNATURE.put(page, 0, SIGNATURE);
         HeaderFields.MAJOR.put(page, 0, MAJOR);
         HeaderFields.MINOR.put(page, 0, minor);
-        HeaderFields.LENGTH.put(page, 0, Layout.HEADER_BYTES);
+        HeaderFields.LENGTH.put(page, 0, FileLayout.HEADER_BYTES);
         HeaderFields.UUID.put(page, 0, uuid);
         HeaderFields.REQUIRED.put(page, 0, requiredFeatures);
         HeaderFields.READ_ONLY.put(page, 0, readOnlyFeatures);
@@ -156,7 +156,7 @@ public record Header(int minor, UUID uuid, long requiredFeatures, long readOnlyF
                     HeaderFields.MAJOR.offset());
         }
         long length = HeaderFields.LENGTH.get(page, 0);
-        if (length != Layout.HEADER_BYTES) {
+        if (length != FileLayout.HEADER_BYTES) {
             throw Rule.V15_STRUCTURE.broken("the header's length is " + length + ", not 256",
                     HeaderFields.LENGTH.offset());
         }
@@ -173,12 +173,12 @@ public record Header(int minor, UUID uuid, long requiredFeatures, long readOnlyF
             throw Rule.V15_STRUCTURE.broken("the chunk size 2^" + chunkLog2 + " is not in 2^16..2^30",
                     HeaderFields.CHUNK_LOG2.offset());
         }
-        if (dataStart < Layout.DATA_START || dataStart % Layout.SMALL_ALIGNMENT != 0) {
+        if (dataStart < FileLayout.DATA_START || dataStart % FileLayout.SMALL_ALIGNMENT != 0) {
             throw Rule.V2_RANGE.broken("the data starts at " + dataStart + ", not at a multiple of 64 from 1024 on",
                     HeaderFields.DATA_START.offset());
         }
-        boolean isPossible = isSealed() ? slots == 0 : slots >= dataStart && slots % Layout.PAGE == 0;
-        if (!isPossible || slots > Long.MAX_VALUE - Layout.SLOTS_BYTES) {
+        boolean isPossible = isSealed() ? slots == 0 : slots >= dataStart && slots % FileLayout.PAGE == 0;
+        if (!isPossible || slots > Long.MAX_VALUE - FileLayout.SLOTS_BYTES) {
             throw Rule.V2_RANGE.broken("the commit slots cannot be at " + slots, HeaderFields.SLOTS.offset());
         }
     }

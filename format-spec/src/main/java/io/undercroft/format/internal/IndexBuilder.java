@@ -11,8 +11,8 @@ import io.undercroft.format.internal.index.Records.Stor;
 import io.undercroft.format.internal.index.Records.Tens;
 import io.undercroft.format.internal.index.Spans;
 import io.undercroft.format.internal.index.StorageShape;
+import io.undercroft.format.internal.index.StrictUtf8;
 import io.undercroft.format.internal.index.TreeRules;
-import io.undercroft.format.internal.index.Utf8;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -82,7 +82,7 @@ public final class IndexBuilder {
 
     /// Adds bytes that are in the file to the storage that comes next.
     ///
-    /// @param fileOffset where they are, see [Layout#placeExtent]
+    /// @param fileOffset where they are, see [FileLayout#placeExtent]
     /// @param length how many there are, from 1 to the size of a chunk
     /// @param sums the sums over all of them
     /// @throws IllegalArgumentException if there are none, or more than a chunk has
@@ -93,7 +93,7 @@ public final class IndexBuilder {
     /// Adds bytes that are in another file to the storage that comes next.
     ///
     /// @param base the number of that file, from [#addBase]
-    /// @param fileOffset where they are there; in a `.croft` file as [Layout#placeExtent] says
+    /// @param fileOffset where they are there; in a `.croft` file as [FileLayout#placeExtent] says
     /// @param length how many there are, from 1 to the size of a chunk
     /// @param sums the sums over all of them
     /// @throws IllegalArgumentException if there are none, or more than a chunk has
@@ -200,7 +200,7 @@ public final class IndexBuilder {
             if (!shape.accepts(ExtentKind.of(extents.getInt(extent, Extn.KIND)), position, offset, length)) {
                 throw new IllegalArgumentException("an extent of " + length + " bytes at " + offset
                         + ", byte " + position + " of its storage, is not aligned to "
-                        + Layout.alignment(nbytes, chunkLog2));
+                        + FileLayout.alignment(nbytes, chunkLog2));
             }
             position += length;
         }
@@ -299,8 +299,8 @@ public final class IndexBuilder {
     /// @param key its key; entries are sorted by it
     /// @param value its value
     public void putMetadata(String key, String value) {
-        Utf8.encode(value);
-        metadata.put(Utf8.encode(key), value);
+        StrictUtf8.encode(value);
+        metadata.put(StrictUtf8.encode(key), value);
     }
 
     /// Writes the index. The builder stays as it is and may go on.
@@ -356,7 +356,7 @@ public final class IndexBuilder {
     }
 
     private static byte[] utf8(String text) {
-        byte[] utf8 = Utf8.encode(text);
+        byte[] utf8 = StrictUtf8.encode(text);
         if (utf8.length > Limits.DEFAULT.maxNameBytes()) {
             throw new IllegalArgumentException("the name " + FormatException.quote(text) + " has " + utf8.length
                     + " bytes, the limit is " + Limits.DEFAULT.maxNameBytes());

@@ -61,8 +61,8 @@ public final class IndexCopy {
     private void survey(StorageRecord storage) {
         int first = storage.firstExtent();
         int last = first + storage.extentCount() - 1;
-        long alignment = Layout.alignment(storage.nbytes(), snapshot.header().chunkLog2());
-        large.set(first, last + 1, alignment == Layout.MAPPING_ALIGNMENT);
+        long alignment = FileLayout.alignment(storage.nbytes(), snapshot.header().chunkLog2());
+        large.set(first, last + 1, alignment == FileLayout.MAPPING_ALIGNMENT);
         int lastStored = last;
         while (lastStored >= first && snapshot.extent(lastStored).kind() == ExtentKind.ZERO) {
             lastStored--;
@@ -80,14 +80,14 @@ public final class IndexCopy {
     /// Extents that were the same bytes may be placed at the same offset or apart, as the caller copies them.
     ///
     /// @param extent its number
-    /// @param fileOffset the first byte, see [Layout#placeExtent]
+    /// @param fileOffset the first byte, see [FileLayout#placeExtent]
     /// @throws IndexOutOfBoundsException if there is no such extent
     /// @throws IllegalArgumentException if it is a ZERO extent, if the offset is not aligned as the size of its storage
     ///     asks, or if it is a FOREIGN extent that starts or ends inside the storage where no RAW extent may
     public void place(int extent, long fileOffset) {
         ExtentRecord record = snapshot.extent(extent);
-        long alignment = large.get(extent) ? Layout.MAPPING_ALIGNMENT : Layout.SMALL_ALIGNMENT;
-        if (record.kind() == ExtentKind.ZERO || fileOffset < Layout.DATA_START || fileOffset % alignment != 0) {
+        long alignment = large.get(extent) ? FileLayout.MAPPING_ALIGNMENT : FileLayout.SMALL_ALIGNMENT;
+        if (record.kind() == ExtentKind.ZERO || fileOffset < FileLayout.DATA_START || fileOffset % alignment != 0) {
             throw new IllegalArgumentException(
                     record + " cannot be at " + fileOffset + "; place it at a multiple of " + alignment);
         }

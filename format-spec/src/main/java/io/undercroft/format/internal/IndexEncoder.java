@@ -13,7 +13,7 @@ import io.undercroft.format.internal.index.Records.Tens;
 import io.undercroft.format.internal.index.Section;
 import io.undercroft.format.internal.index.SectionType;
 import io.undercroft.format.internal.index.SharedPlaces;
-import io.undercroft.format.internal.index.Utf8;
+import io.undercroft.format.internal.index.StrictUtf8;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.List;
@@ -42,13 +42,13 @@ final class IndexEncoder {
     IndexEncoder(IndexBuilder content) {
         this.content = content;
         this.dtypes = List.copyOf(content.dtypes.keySet());
-        this.dtypeNames = dtypes.stream().map(dtype -> Utf8.encode(dtype.name())).toList();
-        this.strings = content.strings.keySet().stream().map(Utf8::encode).toList();
+        this.dtypeNames = dtypes.stream().map(dtype -> StrictUtf8.encode(dtype.name())).toList();
+        this.strings = content.strings.keySet().stream().map(StrictUtf8::encode).toList();
         this.tree = MemorySegment.ofArray(content.tree);
         this.metadata = MemorySegment.ofArray(content.metadataTree());
         this.baseNumbers = new BaseNumbers(content.namedBases);
         this.bases = Arrays.stream(baseNumbers.kept()).mapToObj(content.bases::get).toList();
-        this.paths = bases.stream().map(base -> Utf8.encode(base.path())).toList();
+        this.paths = bases.stream().map(base -> StrictUtf8.encode(base.path())).toList();
         this.names = content.names.sorted();
         this.nameRanks = NameTable.ranks(names);
         this.namesInTree = NamesInTree.places(tree, content.names, tensor -> content.tensors.getInt(tensor, Tens.NAME));

@@ -16,7 +16,7 @@ public final class Scan {
     ///
     /// @param length how much of the file there is to read
     public Scan(long length) {
-        this.buffer = MemorySegment.ofArray(new byte[Math.clamp(length, Layout.SLOTS_BYTES, LARGEST_BUFFER)]);
+        this.buffer = MemorySegment.ofArray(new byte[Math.clamp(length, FileLayout.SLOTS_BYTES, LARGEST_BUFFER)]);
     }
 
     /// {@return some bytes, at most as many as both commit slots have, valid until the next call}

@@ -5,7 +5,7 @@ import io.undercroft.format.internal.index.LittleEndian;
 import io.undercroft.format.internal.index.PathHint;
 import io.undercroft.format.internal.index.Records.SetHead;
 import io.undercroft.format.internal.index.Records.ShardFields;
-import io.undercroft.format.internal.index.Utf8;
+import io.undercroft.format.internal.index.StrictUtf8;
 import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -38,7 +38,7 @@ public record SetManifest(UUID uuid, List<Shard> shards) {
         Set<String> paths = new HashSet<>();
         for (Shard shard : shards) {
             if (!PathHint.isValid(shard.path()) || !paths.add(shard.path())
-                    || Utf8.encode(shard.path()).length > Limits.DEFAULT.maxNameBytes()) {
+                    || StrictUtf8.encode(shard.path()).length > Limits.DEFAULT.maxNameBytes()) {
                 throw new IllegalArgumentException(
                         "a shard cannot be at " + FormatException.quote(shard.path()) + ", or another one does");
             }
@@ -54,7 +54,7 @@ public record SetManifest(UUID uuid, List<Shard> shards) {
     /// @throws IllegalArgumentException if readers would refuse them
     public static SetManifest canonical(List<Shard> shards) {
         MemorySegment unnamed = MemorySegment.ofArray(new SetManifest(NO_ID, shards).unsummed());
-        return new SetManifest(Layout.canonicalUuid(Digests.xxh3(unnamed)), shards);
+        return new SetManifest(FileLayout.canonicalUuid(Digests.xxh3(unnamed)), shards);
     }
 
     /// {@return the bytes of the manifest, canonical but for the id}
@@ -71,7 +71,7 @@ public record SetManifest(UUID uuid, List<Shard> shards) {
 
     /// The bytes of the manifest with a checksum of zero.
     private byte[] unsummed() {
-        List<byte[]> paths = shards.stream().map(shard -> Utf8.encode(shard.path())).toList();
+        List<byte[]> paths = shards.stream().map(shard -> StrictUtf8.encode(shard.path())).toList();
         int text = paths.stream().mapToInt(path -> path.length).sum();
         int texts = HEAD_BYTES + SHARD_BYTES * shards.size();
         byte[] bytes = new byte[Math.addExact(texts, text + CRC_BYTES)];
@@ -196,9 +196,9 @@ public record SetManifest(UUID uuid, List<Shard> shards) {
         if (from + length > SetHead.TEXT_LENGTH.get(bytes, 0)) {
             throw Rule.V10_INDEX.broken("a path outside the text", at + ShardFields.PATH.offset());
         }
-        if (!Utf8.isValid(bytes, text + from, length)) {
+        if (!StrictUtf8.isValid(bytes, text + from, length)) {
             throw Rule.V6_NAME.broken("a path that is not UTF-8", text + from);
         }
-        return Utf8.decode(bytes, text + from, length);
+        return StrictUtf8.decode(bytes, text + from, length);
     }
 }

@@ -3,11 +3,11 @@ package io.undercroft.format.internal;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.index.BlockSums;
 import io.undercroft.format.internal.index.Expansion;
-import io.undercroft.format.internal.index.LittleEndian;
 import io.undercroft.format.internal.index.Index;
+import io.undercroft.format.internal.index.LittleEndian;
 import io.undercroft.format.internal.index.RecordRules;
 import io.undercroft.format.internal.index.SectionType;
-import io.undercroft.format.internal.index.Utf8;
+import io.undercroft.format.internal.index.StrictUtf8;
 import io.undercroft.format.internal.index.WholeRules;
 import java.io.EOFException;
 import java.io.IOException;
@@ -79,7 +79,7 @@ public final class Snapshot {
     /// @throws IOException if reading fails
     public static Snapshot open(ByteSource source, Limits limits) throws IOException {
         MemorySegment prefix = readPrefix(source);
-        Header header = Header.decode(prefix.asSlice(0, Layout.HEADER_BYTES));
+        Header header = Header.decode(prefix.asSlice(0, FileLayout.HEADER_BYTES));
         return header.isSealed()
                 ? openSealed(source, header, prefix, limits)
                 : openSlots(source, header, prefix, limits);
@@ -102,7 +102,7 @@ public final class Snapshot {
         if (skippedCommit != null) {
             throw skippedCommit;
         }
-        throw Rule.V17_COMMIT.broken("the file has no commit record", Layout.FIRST_COMMIT);
+        throw Rule.V17_COMMIT.broken("the file has no commit record", FileLayout.FIRST_COMMIT);
     }
 
     /// The fault of a file that continues after its first snapshot and ends before its slots do. No writer leaves such
@@ -121,12 +121,12 @@ public final class Snapshot {
 
     private static Snapshot openSealed(ByteSource source, Header header, MemorySegment prefix, Limits limits)
             throws IOException {
-        if (!LittleEndian.isZero(prefix, Layout.FIRST_COMMIT, Layout.PREFIX_BYTES)) {
+        if (!LittleEndian.isZero(prefix, FileLayout.FIRST_COMMIT, FileLayout.PREFIX_BYTES)) {
             throw Rule.V20_SEAL.broken("the file is sealed, and has a commit record behind its header",
-                    Layout.FIRST_COMMIT);
+                    FileLayout.FIRST_COMMIT);
         }
-        long place = source.size() - Layout.COMMIT_BYTES;
-        MemorySegment record = MemorySegment.ofArray(new byte[Layout.COMMIT_BYTES]);
+        long place = source.size() - FileLayout.COMMIT_BYTES;
+        MemorySegment record = MemorySegment.ofArray(new byte[FileLayout.COMMIT_BYTES]);
         read(source, place, record);
         Slot last = slot(record, place);
         if (last.fault() != null && Rule.isDamage(last.fault())) {
@@ -181,20 +181,20 @@ public final class Snapshot {
         List<Slot> slots = new ArrayList<>();
         boolean isOddEmpty = true;
         if (source.size() >= header.slotsEnd()) {
-            MemorySegment both = MemorySegment.ofArray(new byte[Layout.SLOTS_BYTES]);
+            MemorySegment both = MemorySegment.ofArray(new byte[FileLayout.SLOTS_BYTES]);
             read(source, header.slots(), both);
-            for (long at = 0; at < Layout.SLOTS_BYTES; at += Layout.PAGE) {
-                MemorySegment page = both.asSlice(at, Layout.PAGE);
+            for (long at = 0; at < FileLayout.SLOTS_BYTES; at += FileLayout.PAGE) {
+                MemorySegment page = both.asSlice(at, FileLayout.PAGE);
                 if (!CommitRecord.isEmpty(page)) {
-                    slots.add(slot(page.asSlice(0, Layout.COMMIT_BYTES), header.slots() + at));
+                    slots.add(slot(page.asSlice(0, FileLayout.COMMIT_BYTES), header.slots() + at));
                     isOddEmpty &= at == 0;
                 }
             }
         }
         slots.sort(Comparator.comparingLong(Slot::sequence).reversed());
-        MemorySegment first = prefix.asSlice(Layout.FIRST_COMMIT, Layout.COMMIT_BYTES);
+        MemorySegment first = prefix.asSlice(FileLayout.FIRST_COMMIT, FileLayout.COMMIT_BYTES);
         if (isOddEmpty && !CommitRecord.isEmpty(first)) {
-            slots.add(slot(first, Layout.FIRST_COMMIT));
+            slots.add(slot(first, FileLayout.FIRST_COMMIT));
         }
         return slots;
     }
@@ -208,10 +208,10 @@ public final class Snapshot {
     }
 
     private static MemorySegment readPrefix(ByteSource source) throws IOException {
-        MemorySegment prefix = MemorySegment.ofArray(new byte[(int) Math.min(Layout.PREFIX_BYTES, source.size())]);
+        MemorySegment prefix = MemorySegment.ofArray(new byte[(int) Math.min(FileLayout.PREFIX_BYTES, source.size())]);
         read(source, 0, prefix);
         Header.checkSignature(prefix);
-        if (prefix.byteSize() < Layout.PREFIX_BYTES) {
+        if (prefix.byteSize() < FileLayout.PREFIX_BYTES) {
             throw Rule.V11_TRUNCATED.broken("the file ends in its first 1024 bytes", prefix.byteSize());
         }
         return prefix;
@@ -367,7 +367,7 @@ public final class Snapshot {
 
     /// {@return the commit before another one, from its parent record}
     CommitRecord parent(CommitRecord next) throws IOException {
-        MemorySegment record = MemorySegment.ofArray(new byte[Layout.COMMIT_BYTES]);
+        MemorySegment record = MemorySegment.ofArray(new byte[FileLayout.COMMIT_BYTES]);
         read(source, next.previousRecord(), record);
         CommitRecord parent = CommitRecord.decode(record, next.previousRecord());
         parent.checkParent(header, next);
@@ -501,7 +501,7 @@ public final class Snapshot {
     ///
     /// @param name the whole name
     public int findTensor(String name) {
-        MemorySegment wanted = MemorySegment.ofArray(Utf8.encode(name));
+        MemorySegment wanted = MemorySegment.ofArray(StrictUtf8.encode(name));
         int low = 0;
         int high = nameCount() - 1;
         while (low <= high) {

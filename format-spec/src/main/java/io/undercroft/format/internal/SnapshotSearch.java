@@ -13,7 +13,7 @@ import java.util.List;
 public final class SnapshotSearch {
     private static final int BUFFER = 1 << 20;
     /// A record that begins in one piece ends in it.
-    private static final int STEP = BUFFER - Layout.PREFIX_BYTES;
+    private static final int STEP = BUFFER - FileLayout.PREFIX_BYTES;
 
     private final ByteSource source;
     private final Header header;
@@ -51,10 +51,10 @@ public final class SnapshotSearch {
     }
 
     private static Snapshot search(ByteSource source, Limits limits, FormatException fault) throws IOException {
-        if (source.size() < Layout.PREFIX_BYTES) {
+        if (source.size() < FileLayout.PREFIX_BYTES) {
             throw fault;
         }
-        MemorySegment page = MemorySegment.ofArray(new byte[Layout.HEADER_BYTES]);
+        MemorySegment page = MemorySegment.ofArray(new byte[FileLayout.HEADER_BYTES]);
         source.read(0, page);
         SnapshotSearch search = new SnapshotSearch(source, Header.decode(page), limits);
         search.readAll();
@@ -66,10 +66,10 @@ public final class SnapshotSearch {
         for (long at = 0; at < source.size(); at += STEP) {
             MemorySegment piece = buffer.asSlice(0, Math.min(BUFFER, source.size() - at));
             source.read(at, piece);
-            long end = Math.min(STEP, piece.byteSize() - Layout.COMMIT_BYTES + 1);
-            for (long record = 0; record < end; record += Layout.SMALL_ALIGNMENT) {
+            long end = Math.min(STEP, piece.byteSize() - FileLayout.COMMIT_BYTES + 1);
+            for (long record = 0; record < end; record += FileLayout.SMALL_ALIGNMENT) {
                 if (CommitRecord.isSignature(piece, record)) {
-                    add(piece.asSlice(record, Layout.COMMIT_BYTES), at + record);
+                    add(piece.asSlice(record, FileLayout.COMMIT_BYTES), at + record);
                 }
             }
         }

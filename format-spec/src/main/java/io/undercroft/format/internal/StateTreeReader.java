@@ -2,8 +2,8 @@ package io.undercroft.format.internal;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.index.LittleEndian;
+import io.undercroft.format.internal.index.StrictUtf8;
 import io.undercroft.format.internal.index.Tag;
-import io.undercroft.format.internal.index.Utf8;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.math.BigInteger;
@@ -132,7 +132,7 @@ public final class StateTreeReader {
 
     private StateToken text(StateToken kind) {
         sized(kind, stopBit());
-        if (!Utf8.isValid(bytes, payload, payloadLength)) {
+        if (!StrictUtf8.isValid(bytes, payload, payloadLength)) {
             throw broken("has a text that is not UTF-8");
         }
         return kind;
@@ -294,7 +294,7 @@ public final class StateTreeReader {
     /// {@return the text of the current STRING, DEVICE or SYMBOL, or the type of the current OBJECT}
     public String text() {
         expect(isText());
-        return Utf8.decode(bytes, payload, payloadLength);
+        return StrictUtf8.decode(bytes, payload, payloadLength);
     }
 
     /// {@return the current BYTES, or the UTF-8 of what [#text] gives, in place; it lives as long as the tree}

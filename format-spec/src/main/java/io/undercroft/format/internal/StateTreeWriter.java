@@ -1,8 +1,8 @@
 package io.undercroft.format.internal;
 
+import io.undercroft.format.internal.index.StrictUtf8;
 import io.undercroft.format.internal.index.Tag;
 import io.undercroft.format.internal.index.TreeBytes;
-import io.undercroft.format.internal.index.Utf8;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.math.BigInteger;
@@ -169,7 +169,7 @@ public final class StateTreeWriter {
     /// @return the container's number
     /// @throws IllegalArgumentException if the type has unpaired surrogates
     public int openObject(String type) {
-        byte[] utf8 = Utf8.encode(type);
+        byte[] utf8 = StrictUtf8.encode(type);
         checkDepth();
         sized(Tag.OBJECT, utf8);
         return push(2);
@@ -267,7 +267,7 @@ public final class StateTreeWriter {
     }
 
     private void text(int tag, String text) {
-        sized(tag, Utf8.encode(text));
+        sized(tag, StrictUtf8.encode(text));
     }
 
     private void sized(int tag, byte[] payload) {

@@ -80,16 +80,16 @@ public final class Verifier {
     private void verifyPages() throws IOException {
         FormatException skippedCommit = newest.skippedCommit();
         if (skippedCommit != null) {
-            report(Finding.WHOLE_FILE, skippedCommit, Layout.PAGE);
+            report(Finding.WHOLE_FILE, skippedCommit, FileLayout.PAGE);
         }
         long own = newest.place();
-        verifyRecord(0, Layout.HEADER_BYTES, header -> Header.decode(header).equals(newest.header()));
-        verifyRecord(own, Layout.COMMIT_BYTES, record -> isOwnOrLater(CommitRecord.decode(record, own)));
+        verifyRecord(0, FileLayout.HEADER_BYTES, header -> Header.decode(header).equals(newest.header()));
+        verifyRecord(own, FileLayout.COMMIT_BYTES, record -> isOwnOrLater(CommitRecord.decode(record, own)));
         if (newest.header().isSealed()) {
-            verifyZero(Layout.FIRST_COMMIT, newest.header().dataStart());
+            verifyZero(FileLayout.FIRST_COMMIT, newest.header().dataStart());
             verifyZero(newest.commit().committedLength(), own);
         } else {
-            verifyZero(Layout.PREFIX_BYTES, newest.header().dataStart());
+            verifyZero(FileLayout.PREFIX_BYTES, newest.header().dataStart());
             verifySlots();
         }
     }
@@ -126,38 +126,38 @@ public final class Verifier {
             return;
         }
         if (commit.sequence() == 1) {
-            verifySlot(header.recordOffset(2), new byte[Layout.PAGE]);
-            verifySlot(header.recordOffset(3), new byte[Layout.PAGE]);
+            verifySlot(header.recordOffset(2), new byte[FileLayout.PAGE]);
+            verifySlot(header.recordOffset(3), new byte[FileLayout.PAGE]);
             return;
         }
-        verifyZero(newest.place() + Layout.COMMIT_BYTES, newest.place() + Layout.PAGE);
-        byte[] before = new byte[Layout.PAGE];
+        verifyZero(newest.place() + FileLayout.COMMIT_BYTES, newest.place() + FileLayout.PAGE);
+        byte[] before = new byte[FileLayout.PAGE];
         if (commit.sequence() > 2) {
-            MemorySegment record = scan.bytes(source, commit.previousRecord(), Layout.COMMIT_BYTES);
-            MemorySegment.copy(record, ValueLayout.JAVA_BYTE, 0, before, 0, Layout.COMMIT_BYTES);
+            MemorySegment record = scan.bytes(source, commit.previousRecord(), FileLayout.COMMIT_BYTES);
+            MemorySegment.copy(record, ValueLayout.JAVA_BYTE, 0, before, 0, FileLayout.COMMIT_BYTES);
         }
         verifySlot(header.recordOffset(commit.sequence() == 2 ? 3 : commit.sequence() - 1), before);
     }
 
     private void verifySlot(long offset, byte[] expected) throws IOException {
-        MemorySegment slot = scan.bytes(source, offset, Layout.PAGE);
+        MemorySegment slot = scan.bytes(source, offset, FileLayout.PAGE);
         if (slot.mismatch(MemorySegment.ofArray(expected)) >= 0 && !isLater(slot, offset)) {
-            report(Finding.WHOLE_FILE, Rule.V19_CHAIN, offset, Layout.PAGE,
+            report(Finding.WHOLE_FILE, Rule.V19_CHAIN, offset, FileLayout.PAGE,
                     "the slot that is not the newest commit's does not have the commit before it");
         }
     }
 
     /// The record behind the header is never written again.
     private void verifyFirst(CommitRecord first) throws IOException {
-        if (!newest.header().isSealed() && newest.place() != Layout.FIRST_COMMIT) {
-            verifyRecord(Layout.FIRST_COMMIT, Layout.COMMIT_BYTES,
-                    record -> CommitRecord.decode(record, Layout.FIRST_COMMIT).equals(first));
+        if (!newest.header().isSealed() && newest.place() != FileLayout.FIRST_COMMIT) {
+            verifyRecord(FileLayout.FIRST_COMMIT, FileLayout.COMMIT_BYTES,
+                    record -> CommitRecord.decode(record, FileLayout.FIRST_COMMIT).equals(first));
         }
     }
 
     private boolean isLater(MemorySegment slot, long offset) {
         try {
-            return isLater(CommitRecord.decode(slot.asSlice(0, Layout.COMMIT_BYTES), offset));
+            return isLater(CommitRecord.decode(slot.asSlice(0, FileLayout.COMMIT_BYTES), offset));
         } catch (FormatException e) {
             return false;
         }
@@ -187,7 +187,7 @@ public final class Verifier {
             return newest.parent(commit);
         } catch (FormatException e) {
             isCoverageKnown = false;
-            report(commit.sequence() - 1, e, Layout.COMMIT_BYTES);
+            report(commit.sequence() - 1, e, FileLayout.COMMIT_BYTES);
             return null;
         }
     }

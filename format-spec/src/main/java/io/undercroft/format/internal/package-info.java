@@ -14,7 +14,7 @@
 /// **Writing.** [io.undercroft.format.internal.IndexBuilder] makes the index,
 /// [io.undercroft.format.internal.IndexCopy] that of the same snapshot in another file,
 /// [io.undercroft.format.internal.Header] and [io.undercroft.format.internal.CommitRecord] the header and commit
-/// records, [io.undercroft.format.internal.Layout] computes offsets, and
+/// records, [io.undercroft.format.internal.FileLayout] computes offsets, and
 /// [io.undercroft.format.internal.ExtentDigester] computes their digests.
 ///
 /// **Rules for the whole package.** No type here uses a file, a thread or a tensor: bytes are read through

@@ -96,7 +96,7 @@ class AllocationTest {
             }
         };
         long taken = taken(() -> Snapshot.open(readable, Limits.DEFAULT));
-        assertThat(taken).isBetween((long) file.length - Layout.DATA_START, file.length + (1L << 20));
+        assertThat(taken).isBetween((long) file.length - FileLayout.DATA_START, file.length + (1L << 20));
     }
 
     private interface Use {

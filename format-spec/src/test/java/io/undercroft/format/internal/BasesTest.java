@@ -43,7 +43,7 @@ class BasesTest {
         int first = index.addBase(croft);
         int second = index.addBase(foreign);
         for (int i = 0; i < 2; i++) {
-            index.addBaseExtent(first, Layout.DATA_START, BYTES.length, Features.sums(BYTES));
+            index.addBaseExtent(first, FileLayout.DATA_START, BYTES.length, Features.sums(BYTES));
             index.addStorage("cpu");
         }
         index.addBaseExtent(second, 2, 7, Features.sums(Arrays.copyOfRange(ADOPTED, 2, 9)));
@@ -75,12 +75,12 @@ class BasesTest {
     @Test
     void damageToBytesInABaseSaysInWhich() throws IOException {
         byte[] damaged = base.clone();
-        damaged[(int) Layout.DATA_START + 1] ^= 1;
+        damaged[(int) FileLayout.DATA_START + 1] ^= 1;
         Verifier.Result found = verify(based(croft, foreign), files(Map.of(CROFT, damaged, FOREIGN, ADOPTED)));
         assertThat(found.findings()).hasSize(2).allSatisfy(damage -> {
             assertThat(damage.rule()).isEqualTo(Rule.V14_CHECKSUM);
             assertThat(damage.base()).isEqualTo(1);
-            assertThat(damage.offset()).isEqualTo(Layout.DATA_START);
+            assertThat(damage.offset()).isEqualTo(FileLayout.DATA_START);
         });
     }
 
@@ -137,7 +137,7 @@ class BasesTest {
     private static byte[] onMiddle(BaseRecord middle) {
         FileImage image = new FileImage();
         // its index starts there
-        image.index().addBaseExtent(image.index().addBase(middle), Layout.DATA_START, 1, Features.sums((byte) 'C'));
+        image.index().addBaseExtent(image.index().addBase(middle), FileLayout.DATA_START, 1, Features.sums((byte) 'C'));
         image.index().addStorage("cpu");
         return image.toByteArray();
     }

@@ -72,7 +72,8 @@ class ChainTest {
     void v19RefusesAParentRecordOfAnotherCommit() throws IOException {
         int parent = (int) open(three).commit().previousRecord();
         FileImage.put(three, parent,
-                Arrays.copyOfRange(three, (int) Layout.FIRST_COMMIT, (int) Layout.FIRST_COMMIT + Layout.COMMIT_BYTES));
+                Arrays.copyOfRange(three, (int) FileLayout.FIRST_COMMIT,
+                        (int) FileLayout.FIRST_COMMIT + FileLayout.COMMIT_BYTES));
         Snapshot snapshot = open(three);
         refused(Rule.V19_CHAIN, snapshot::chain);
         refused(Rule.V19_CHAIN, () -> snapshot.openAt(1));

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 
 /// Messages, parent records, and the one record of a sealed file.
 class CommitRecordTest {
-    private static final long SLOT = Layout.FIRST_COMMIT;
+    private static final long SLOT = FileLayout.FIRST_COMMIT;
     private static final byte[] FILE = Features.shared().toByteArray("größer");
     private static final byte[] SEALED = Features.shared().toSealedByteArray();
 
@@ -37,7 +37,7 @@ class CommitRecordTest {
         CommitRecord canonical = CommitRecord.canonical(index, 65_536, 7, "why");
         CommitRecord first = CommitRecord.first(index, 65_536, Features.OTHER_ID, 7, "why");
 
-        assertThat(canonical.uuid()).isEqualTo(Layout.canonicalUuid(Digests.xxh3(index)));
+        assertThat(canonical.uuid()).isEqualTo(FileLayout.canonicalUuid(Digests.xxh3(index)));
         assertThat(first.uuid()).isEqualTo(Features.OTHER_ID);
         assertThat(first).usingRecursiveComparison().ignoringFields("uuid").isEqualTo(canonical);
         assertThat(first.committedLength()).isEqualTo(65_536 + index.byteSize());
@@ -74,21 +74,22 @@ class CommitRecordTest {
 
     @Test
     void v19RefusesAParentRecordThatCannotBe() throws IOException {
-        refused(Rule.V19_CHAIN, new Forgery(FILE).putLong(SLOT + 72, Layout.DATA_START).sealedPage(SLOT));
+        refused(Rule.V19_CHAIN, new Forgery(FILE).putLong(SLOT + 72, FileLayout.DATA_START).sealedPage(SLOT));
         byte[] two = FileImage.append(FILE, new IndexBuilder(FileImage.CHUNK_LOG2), "");
         long second = Refusals.header(two).recordOffset(2);
         long parent = open(two).commit().previousRecord();
-        assertThat(parent).isEqualTo(open(two).commit().indexOffset() - Layout.COMMIT_BYTES);
+        assertThat(parent).isEqualTo(open(two).commit().indexOffset() - FileLayout.COMMIT_BYTES);
         refused(Rule.V19_CHAIN, new Forgery(two).putLong(second + 72, 0).sealedPage(second));
-        refused(Rule.V19_CHAIN, new Forgery(two).putLong(second + 72, parent - Layout.COMMIT_BYTES).sealedPage(second));
+        refused(Rule.V19_CHAIN,
+                new Forgery(two).putLong(second + 72, parent - FileLayout.COMMIT_BYTES).sealedPage(second));
     }
 
     @Test
     void theParentRecordIsTheRecordBefore() throws IOException {
         byte[] two = FileImage.append(FILE, new IndexBuilder(FileImage.CHUNK_LOG2), "second");
         int parent = (int) open(two).commit().previousRecord();
-        assertThat(Arrays.copyOfRange(two, parent, parent + Layout.COMMIT_BYTES))
-                .isEqualTo(Arrays.copyOfRange(FILE, (int) SLOT, (int) SLOT + Layout.COMMIT_BYTES));
+        assertThat(Arrays.copyOfRange(two, parent, parent + FileLayout.COMMIT_BYTES))
+                .isEqualTo(Arrays.copyOfRange(FILE, (int) SLOT, (int) SLOT + FileLayout.COMMIT_BYTES));
         assertThat(open(two).commit().message()).isEqualTo("second");
     }
 
@@ -118,16 +119,17 @@ class CommitRecordTest {
     void v17RefusesASealedFileThatWasCutOrGrew() {
         refused(Rule.V17_COMMIT, Arrays.copyOf(SEALED, SEALED.length - 1));
         refused(Rule.V17_COMMIT, Arrays.copyOf(SEALED, SEALED.length + 1));
-        refused(Rule.V17_COMMIT, Arrays.copyOf(SEALED, SEALED.length - Layout.COMMIT_BYTES));
+        refused(Rule.V17_COMMIT, Arrays.copyOf(SEALED, SEALED.length - FileLayout.COMMIT_BYTES));
     }
 
     @Test
     void v20RefusesASealedFileWithAFirstRecordOrWithItsRecordElsewhere() {
         byte[] slotted = SEALED.clone();
-        slotted[(int) Layout.FIRST_COMMIT] = 1;
+        slotted[(int) FileLayout.FIRST_COMMIT] = 1;
         refused(Rule.V20_SEAL, slotted);
-        byte[] moved = Arrays.copyOf(SEALED, SEALED.length + Layout.COMMIT_BYTES);
-        System.arraycopy(SEALED, SEALED.length - Layout.COMMIT_BYTES, moved, SEALED.length, Layout.COMMIT_BYTES);
+        byte[] moved = Arrays.copyOf(SEALED, SEALED.length + FileLayout.COMMIT_BYTES);
+        System.arraycopy(SEALED, SEALED.length - FileLayout.COMMIT_BYTES, moved, SEALED.length,
+                FileLayout.COMMIT_BYTES);
         refused(Rule.V20_SEAL, moved);
     }
 }

@@ -20,7 +20,7 @@ final class Corpus {
 
     private static final byte[] GOLDEN = Golden.resource(Golden.FILE);
     /// Where the bytes of storage 1 of the golden file begin.
-    private static final long PAYLOAD = Layout.DATA_START;
+    private static final long PAYLOAD = FileLayout.DATA_START;
 
     private final Map<String, byte[]> files = new TreeMap<>();
 
@@ -88,16 +88,16 @@ final class Corpus {
 
     private void addWhatIsWrongInPages() {
         long slot = golden().slot();
-        add(Rule.V12_SIGNATURE, "", new byte[Layout.PREFIX_BYTES]);
+        add(Rule.V12_SIGNATURE, "", new byte[FileLayout.PREFIX_BYTES]);
         add(Rule.V13_UNSUPPORTED, "", golden().putLong(32, 4).sealedPage(0));
         add(Rule.V13_UNSUPPORTED, "section",
                 golden().putInt(golden().entry(SectionType.META), 0x58585858).sealed());
         add(Rule.V15_STRUCTURE, "header", golden().putInt(12, 8192).sealedPage(0));
         byte[] uncommitted = GOLDEN.clone();
-        Arrays.fill(uncommitted, Math.toIntExact(slot), Math.toIntExact(slot + Layout.COMMIT_BYTES), (byte) 0);
+        Arrays.fill(uncommitted, Math.toIntExact(slot), Math.toIntExact(slot + FileLayout.COMMIT_BYTES), (byte) 0);
         add(Rule.V17_COMMIT, "", uncommitted);
         add(Rule.V17_COMMIT, "uuid", golden().putByte(16, 0).sealedPage(0));
-        add(Rule.V19_CHAIN, "", golden().putLong(slot + 72, Layout.DATA_START).sealedPage(slot));
+        add(Rule.V19_CHAIN, "", golden().putLong(slot + 72, FileLayout.DATA_START).sealedPage(slot));
     }
 
     private void addWhatIsWrongInData() {
@@ -139,12 +139,12 @@ final class Corpus {
     private void addWhatIsWrongElsewhere() {
         FileImage based = new FileImage();
         int base = based.index().addBase(Features.croft("not-there.croft", 0));
-        based.index().addBaseExtent(base, Layout.DATA_START, 8, Features.sums(new byte[8]));
+        based.index().addBaseExtent(base, FileLayout.DATA_START, 8, Features.sums(new byte[8]));
         based.index().addStorage("cpu");
         add(Rule.V18_BASE, "", based.toByteArray());
         byte[] slotted = Features.shared().toSealedByteArray();
-        System.arraycopy(slotted, slotted.length - Layout.COMMIT_BYTES, slotted, (int) Layout.FIRST_COMMIT,
-                Layout.COMMIT_BYTES);
+        System.arraycopy(slotted, slotted.length - FileLayout.COMMIT_BYTES, slotted, (int) FileLayout.FIRST_COMMIT,
+                FileLayout.COMMIT_BYTES);
         add(Rule.V20_SEAL, "", slotted);
         Shard missing = Shard.of("not-there.croft", Refusals.newest(GOLDEN));
         files.put("v21-shard.croftset", SetManifest.canonical(List.of(missing)).encode());
@@ -159,7 +159,7 @@ final class Corpus {
         }
         image.addStorage(bytes);
         byte[] half = Arrays.copyOfRange(bytes, 64, 128);
-        image.index().addRawExtent(Layout.DATA_START + 64, half.length, Features.sums(half));
+        image.index().addRawExtent(FileLayout.DATA_START + 64, half.length, Features.sums(half));
         image.index().addStorage("cpu");
         return image.toByteArray();
     }

@@ -112,7 +112,7 @@ class DamageTest {
     void aTornCommitRecordGivesTheCommitBefore() throws IOException {
         byte[] two = FileImage.append(GOLDEN, secondIndex(), "the second");
         int slot = (int) Refusals.header(two).recordOffset(2);
-        Arrays.fill(two, slot + 512, slot + Layout.PAGE, (byte) 0);
+        Arrays.fill(two, slot + 512, slot + FileLayout.PAGE, (byte) 0);
 
         assertOpensFirstCommit(two);
     }
@@ -130,7 +130,7 @@ class DamageTest {
         byte[] two = FileImage.append(GOLDEN, secondIndex(), "the second");
 
         Header header = Refusals.header(two);
-        for (long end : new long[]{GOLDEN.length + 1, header.slots(), header.slots() + Layout.PAGE,
+        for (long end : new long[]{GOLDEN.length + 1, header.slots(), header.slots() + FileLayout.PAGE,
                 header.slotsEnd() - 1, header.slotsEnd(), two.length - 1}) {
             assertOpensFirstCommit(Arrays.copyOf(two, (int) end));
         }

@@ -76,7 +76,7 @@ final class Dump {
                     newest.header().recordOffset(chain.get(1).sequence()));
         }
         if (chain.size() > 1) {
-            addRecord("Commit record of the first snapshot", chain.getLast(), Layout.FIRST_COMMIT);
+            addRecord("Commit record of the first snapshot", chain.getLast(), FileLayout.FIRST_COMMIT);
         }
         for (CommitRecord commit : chain.reversed()) {
             if (commit.sequence() > 1) {
@@ -98,7 +98,7 @@ final class Dump {
             out.run("reserved", file.asSlice(offset + end, CommitFields.CRC.offset() - end));
             out.field(CommitFields.CRC.name(), CommitFields.CRC, file, offset);
         });
-        assertThat(CommitRecord.decode(file.asSlice(offset, Layout.COMMIT_BYTES), offset)).isEqualTo(commit);
+        assertThat(CommitRecord.decode(file.asSlice(offset, FileLayout.COMMIT_BYTES), offset)).isEqualTo(commit);
     }
 
     private void add(String title, long offset, Consumer<ChronicleWriter> writer) {

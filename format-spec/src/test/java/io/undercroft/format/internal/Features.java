@@ -19,7 +19,7 @@ final class Features {
         int croft = index.addBase(croft("models/first.croft", 3));
         int foreign = index.addBase(foreign("model.safetensors"));
         image.addStorage((byte) 1, (byte) 2, (byte) 3);
-        index.addBaseExtent(croft, Layout.DATA_START + 64, 8, sums(new byte[8]));
+        index.addBaseExtent(croft, FileLayout.DATA_START + 64, 8, sums(new byte[8]));
         index.addStorage("cpu");
         index.addBaseExtent(foreign, 11, 5, sums(new byte[5]));
         index.addStorage("cpu");
@@ -39,7 +39,7 @@ final class Features {
         FileImage image = new FileImage();
         byte[] bytes = {1, 2, 3, 4};
         image.addStorage(bytes);
-        image.index().addRawExtent(Layout.DATA_START, bytes.length, sums(bytes));
+        image.index().addRawExtent(FileLayout.DATA_START, bytes.length, sums(bytes));
         image.index().addStorage("cpu");
         return image;
     }

@@ -20,13 +20,13 @@ final class FileImage {
 
     private FileImage(byte[] before) {
         this.before = before;
-        data.write(before, (int) Layout.DATA_START, before.length - (int) Layout.DATA_START);
+        data.write(before, (int) FileLayout.DATA_START, before.length - (int) FileLayout.DATA_START);
         padTo(nextStart(before));
     }
 
     /// {@return where extents of the next snapshot of a file may start}
     private static long nextStart(byte[] file) {
-        return Math.max(Refusals.header(file).slotsEnd(), Layout.placePage(file.length));
+        return Math.max(Refusals.header(file).slotsEnd(), FileLayout.placePage(file.length));
     }
 
     /// {@return a file and what a torn append left behind it}
@@ -79,7 +79,7 @@ final class FileImage {
 
     /// {@return where in the file bytes of a storage that has `nbytes` bytes in all were put}
     long put(long nbytes, byte... bytes) {
-        long offset = Layout.placeExtent(Layout.DATA_START + data.size(), nbytes, CHUNK_LOG2);
+        long offset = FileLayout.placeExtent(FileLayout.DATA_START + data.size(), nbytes, CHUNK_LOG2);
         padTo(offset);
         data.writeBytes(bytes);
         return offset;
@@ -87,14 +87,14 @@ final class FileImage {
 
     /// Adds bytes that are declared free, behind all that was added before.
     void addFreeRange(int length) {
-        index.addFreeRange(new FreeRange(Layout.DATA_START + data.size(), length));
+        index.addFreeRange(new FreeRange(FileLayout.DATA_START + data.size(), length));
         byte[] torn = new byte[length];
         Arrays.fill(torn, (byte) 0x55);
         data.writeBytes(torn);
     }
 
     private void padTo(long offset) {
-        data.writeBytes(new byte[(int) (offset - Layout.DATA_START - data.size())]);
+        data.writeBytes(new byte[(int) (offset - FileLayout.DATA_START - data.size())]);
     }
 
     /// {@return the bytes of a file with this one commit}
@@ -112,14 +112,14 @@ final class FileImage {
         CommitRecord commit = CommitRecord.canonical(indexBytes, indexOffset(), 0, message);
         byte[] file = unfinished(indexBytes, commit.indexOffset(), (int) commit.committedLength());
         put(file, 0, Header.of(commit.uuid(), CHUNK_LOG2, commit.committedLength()).encode());
-        put(file, Layout.FIRST_COMMIT, commit.encode());
+        put(file, FileLayout.FIRST_COMMIT, commit.encode());
         return file;
     }
 
     private byte[] appended(CommitRecord parent, byte[] earlier, MemorySegment indexBytes, String message) {
-        CommitRecord commit = parent.next(indexBytes, indexOffset() + Layout.COMMIT_BYTES, 0, message);
+        CommitRecord commit = parent.next(indexBytes, indexOffset() + FileLayout.COMMIT_BYTES, 0, message);
         byte[] file = unfinished(indexBytes, commit.indexOffset(), (int) commit.committedLength());
-        System.arraycopy(earlier, 0, file, 0, (int) Layout.DATA_START);
+        System.arraycopy(earlier, 0, file, 0, (int) FileLayout.DATA_START);
         put(file, commit.previousRecord(), parent.encode());
         put(file, Refusals.header(earlier).recordOffset(commit.sequence()), commit.encodeSlot());
         return file;
@@ -129,8 +129,8 @@ final class FileImage {
     byte[] toSealedByteArray() {
         MemorySegment indexBytes = index.build(1);
         CommitRecord commit = CommitRecord.canonical(indexBytes, indexOffset(), 0, "");
-        long place = Layout.placeIndex(commit.committedLength());
-        byte[] file = unfinished(indexBytes, commit.indexOffset(), (int) place + Layout.COMMIT_BYTES);
+        long place = FileLayout.placeIndex(commit.committedLength());
+        byte[] file = unfinished(indexBytes, commit.indexOffset(), (int) place + FileLayout.COMMIT_BYTES);
         put(file, 0, Header.sealed(commit.uuid(), CHUNK_LOG2).encode());
         put(file, place, commit.encode());
         return file;
@@ -138,13 +138,13 @@ final class FileImage {
 
     private byte[] unfinished(MemorySegment indexBytes, long indexOffset, int length) {
         byte[] file = new byte[length];
-        put(file, Layout.DATA_START, data.toByteArray());
+        put(file, FileLayout.DATA_START, data.toByteArray());
         put(file, indexOffset, indexBytes);
         return file;
     }
 
     private long indexOffset() {
-        return Layout.placeIndex(Layout.DATA_START + data.size());
+        return FileLayout.placeIndex(FileLayout.DATA_START + data.size());
     }
 
     /// {@return a file in which another commit, with a message, follows the one of `file`}

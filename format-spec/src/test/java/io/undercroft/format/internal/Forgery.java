@@ -90,7 +90,7 @@ final class Forgery {
 
     /// {@return the file with the header, if that is at `offset`, or a commit record summed up anew}
     byte[] sealedPage(long offset) {
-        int length = offset == 0 ? Layout.HEADER_BYTES : Layout.COMMIT_BYTES;
+        int length = offset == 0 ? FileLayout.HEADER_BYTES : FileLayout.COMMIT_BYTES;
         putInt(offset + length - 4, Digests.crc32c(file.asSlice(offset, length - 4)));
         return bytes;
     }

@@ -32,7 +32,7 @@ final class Future {
                 (int) (before.indexOffset() + index.byteSize()));
         CommitRecord commit = CommitRecord.first(index, before.indexOffset(), before.uuid(), 0, "");
         FileImage.put(copy, 0, Header.of(before.uuid(), FileImage.CHUNK_LOG2, commit.committedLength()).encode());
-        FileImage.put(copy, Layout.FIRST_COMMIT, commit.encode());
+        FileImage.put(copy, FileLayout.FIRST_COMMIT, commit.encode());
         FileImage.put(copy, before.indexOffset(), index);
         return copy;
     }

@@ -164,7 +164,8 @@ class FutureTest {
     @Test
     void aLongerCommitRecordIsRead() throws IOException {
         long slot = forgery.slot();
-        byte[] longer = forgery.putInt(slot + 4, Layout.COMMIT_BYTES - 4).putLong(slot + 624, -1).putByte(slot + 763, 7)
+        byte[] longer = forgery.putInt(slot + 4, FileLayout.COMMIT_BYTES - 4).putLong(slot + 624, -1)
+                .putByte(slot + 763, 7)
                 .sealedPage(slot);
         assertReadsAsGolden(longer);
     }

@@ -77,7 +77,7 @@ final class GoldenFiles {
         byte[] weight = ascending(48);
         byte[] first = weights(weight, ascending(20)).toByteArray();
         FileImage changed = FileImage.after(first);
-        changed.addRawExtentAt(Layout.DATA_START, weight);
+        changed.addRawExtentAt(FileLayout.DATA_START, weight);
         changed.index().addStorage("cpu");
         byte[] bias = descending(20);
         long place = changed.put(bias.length, bias);
@@ -85,7 +85,7 @@ final class GoldenFiles {
         changed.index().addStorage("cpu");
         changed.index().putMetadata(COMMIT, "2");
         FileImage unchanged = FileImage.after(named(changed).toByteArray("step 2000: the bias was trained"));
-        unchanged.addRawExtentAt(Layout.DATA_START, weight);
+        unchanged.addRawExtentAt(FileLayout.DATA_START, weight);
         unchanged.index().addStorage("cpu");
         unchanged.addRawExtentAt(place, bias);
         unchanged.index().addStorage("cpu");
@@ -99,7 +99,7 @@ final class GoldenFiles {
         byte[] tail = FileImage.torn(first, 300);
         FileImage next = FileImage.after(tail);
         FileImage.tail(tail).forEach(next.index()::addFreeRange);
-        next.addRawExtentAt(Layout.DATA_START, weight);
+        next.addRawExtentAt(FileLayout.DATA_START, weight);
         next.index().addStorage("cpu");
         next.addStorage(descending(20));
         next.index().putMetadata(COMMIT, "2");

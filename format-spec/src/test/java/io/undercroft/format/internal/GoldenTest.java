@@ -118,8 +118,8 @@ class GoldenTest {
         assertThat(snapshot.storageCount()).isEqualTo(4);
         assertThat(snapshot.storage(0)).isEqualTo(new StorageRecord(65616, 0, 2, "cuda:0"));
         assertThat(snapshot.extent(0).kind()).isEqualTo(ExtentKind.ZERO);
-        assertThat(snapshot.extent(1).fileOffset()).isEqualTo(Layout.MAPPING_ALIGNMENT);
-        assertThat(snapshot.extent(2).fileOffset()).isEqualTo(Layout.DATA_START);
+        assertThat(snapshot.extent(1).fileOffset()).isEqualTo(FileLayout.MAPPING_ALIGNMENT);
+        assertThat(snapshot.extent(2).fileOffset()).isEqualTo(FileLayout.DATA_START);
         assertThat(snapshot.storage(3).extentCount()).isZero();
         assertThat(snapshot.tensor(snapshot.findTensor("model/größe"))).isEqualTo(
                 new TensorRecord(0, 1, 4, Set.of(), new long[]{3, 3}, new long[]{1, 4}));

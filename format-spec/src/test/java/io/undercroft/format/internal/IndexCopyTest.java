@@ -27,7 +27,7 @@ class IndexCopyTest {
         private final Snapshot snapshot;
         private final IndexCopy copy;
         private final Map<Long, Long> places = new HashMap<>();
-        private byte[] bytes = new byte[(int) Layout.DATA_START];
+        private byte[] bytes = new byte[(int) FileLayout.DATA_START];
 
         NewFile(byte[] old) throws IOException {
             this.old = old;
@@ -48,7 +48,7 @@ class IndexCopyTest {
 
         /// Where the bytes are.
         long append(byte... more) {
-            long place = Layout.placeExtent(bytes.length + 1L, 1 << FileImage.CHUNK_LOG2, FileImage.CHUNK_LOG2);
+            long place = FileLayout.placeExtent(bytes.length + 1L, 1 << FileImage.CHUNK_LOG2, FileImage.CHUNK_LOG2);
             bytes = Arrays.copyOf(bytes, (int) place + more.length);
             FileImage.put(bytes, place, more);
             return place;
@@ -56,10 +56,10 @@ class IndexCopyTest {
 
         byte[] finish() {
             MemorySegment index = copy.build(1);
-            CommitRecord commit = CommitRecord.canonical(index, Layout.placeIndex(bytes.length), 0, "");
+            CommitRecord commit = CommitRecord.canonical(index, FileLayout.placeIndex(bytes.length), 0, "");
             byte[] file = Arrays.copyOf(bytes, (int) commit.committedLength());
             FileImage.put(file, 0, Header.of(commit.uuid(), FileImage.CHUNK_LOG2, commit.committedLength()).encode());
-            FileImage.put(file, Layout.FIRST_COMMIT, commit.encode());
+            FileImage.put(file, FileLayout.FIRST_COMMIT, commit.encode());
             FileImage.put(file, commit.indexOffset(), index);
             return file;
         }

@@ -34,7 +34,7 @@ class OtherFilesTest {
         assertThat(snapshot.base(1)).isEqualTo(Features.foreign("model.safetensors"));
         assertThat(snapshot.extent(0).base()).isEqualTo(ExtentRecord.THIS_FILE);
         assertThat(snapshot.extent(1))
-                .isEqualTo(new ExtentRecord(ExtentKind.RAW, false, 1, Layout.DATA_START + 64, 8,
+                .isEqualTo(new ExtentRecord(ExtentKind.RAW, false, 1, FileLayout.DATA_START + 64, 8,
                         Features.sums(new byte[8])));
         assertThat(snapshot.extent(2)).isEqualTo(new ExtentRecord(ExtentKind.FOREIGN, false, 2, 11, 5,
                 Features.sums(new byte[5])));
@@ -47,7 +47,7 @@ class OtherFilesTest {
 
     @Test
     void v2RefusesExtentsOutsideTheirBase() {
-        refused(Rule.V2_RANGE, new Forgery(FILE).putLong(croft + 48, Layout.DATA_START + 71).sealed());
+        refused(Rule.V2_RANGE, new Forgery(FILE).putLong(croft + 48, FileLayout.DATA_START + 71).sealed());
         refused(Rule.V2_RANGE, new Forgery(FILE).putLong(foreign + 48, 15).sealed());
         refused(Rule.V2_RANGE, new Forgery(FILE).putLong(forgery.at(SectionType.EXTN, 1) + 8, 64).sealed());
         refused(Rule.V2_RANGE, new Forgery(FILE).putLong(forgery.at(SectionType.EXTN, 1) + 8, 0x10001).sealed());

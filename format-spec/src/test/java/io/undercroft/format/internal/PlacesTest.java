@@ -55,7 +55,7 @@ class PlacesTest {
         byte[] file = withFreeRange();
 
         assertThat(open(file).freeRangeCount()).isEqualTo(1);
-        assertThat(open(file).freeRange(0)).isEqualTo(new FreeRange(Layout.DATA_START + 3, 100));
+        assertThat(open(file).freeRange(0)).isEqualTo(new FreeRange(FileLayout.DATA_START + 3, 100));
         assertThat(verify(file)).isEmpty();
     }
 
@@ -64,7 +64,7 @@ class PlacesTest {
         byte[] file = withFreeRange();
         Forgery forgery = new Forgery(file);
         long range = forgery.at(SectionType.FREE, 0);
-        for (long offset : new long[]{0, 1L << 40, Layout.DATA_START + 2, forgery.indexOffset()}) {
+        for (long offset : new long[]{0, 1L << 40, FileLayout.DATA_START + 2, forgery.indexOffset()}) {
             refused(Rule.V2_RANGE, new Forgery(file).putLong(range, offset).sealed());
         }
         refused(Rule.V2_RANGE, new Forgery(file).putLong(range + 8, 0).sealed());
@@ -76,10 +76,10 @@ class PlacesTest {
         FileImage image = new FileImage();
         image.addFreeRange(10);
         assertThatIllegalArgumentException().isThrownBy(() -> image.addFreeRange(10));
-        image.index().addFreeRange(new FreeRange(Layout.DATA_START + 20, 10));
+        image.index().addFreeRange(new FreeRange(FileLayout.DATA_START + 20, 10));
         byte[] file = image.toByteArray();
         Forgery forgery = new Forgery(file);
-        refused(Rule.V2_RANGE, forgery.putLong(forgery.at(SectionType.FREE, 1), Layout.DATA_START + 10).sealed());
+        refused(Rule.V2_RANGE, forgery.putLong(forgery.at(SectionType.FREE, 1), FileLayout.DATA_START + 10).sealed());
     }
 
     @Test

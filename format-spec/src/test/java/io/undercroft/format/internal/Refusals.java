@@ -26,7 +26,7 @@ final class Refusals {
     }
 
     static Header header(byte[] file) {
-        return Header.decode(MemorySegment.ofArray(file).asSlice(0, Layout.HEADER_BYTES));
+        return Header.decode(MemorySegment.ofArray(file).asSlice(0, FileLayout.HEADER_BYTES));
     }
 
     static List<Finding> verify(byte[] file) throws IOException {

@@ -402,7 +402,7 @@ class RuleTest {
     @Test
     void v17RefusesAFileWithoutACommitOfItsOwn() {
         byte[] uncommitted = GOLDEN.clone();
-        Arrays.fill(uncommitted, Layout.HEADER_BYTES, Layout.PREFIX_BYTES, (byte) 0);
+        Arrays.fill(uncommitted, FileLayout.HEADER_BYTES, FileLayout.PREFIX_BYTES, (byte) 0);
         refused(Rule.V17_COMMIT, uncommitted);
         refused(Rule.V17_COMMIT, new Forgery(GOLDEN).putByte(16, 0).sealedPage(0));
         refused(Rule.V17_COMMIT, new Forgery(GOLDEN).putLong(forgery.slot() + 8, 2).sealedPage(forgery.slot()));

@@ -46,7 +46,7 @@ class SetManifestTest {
         byte[] bytes = set.encode();
         Arrays.fill(bytes, 16, 32, (byte) 0);
         Arrays.fill(bytes, bytes.length - 4, bytes.length, (byte) 0);
-        assertThat(Layout.canonicalUuid(Digests.xxh3(MemorySegment.ofArray(bytes)))).isEqualTo(set.uuid());
+        assertThat(FileLayout.canonicalUuid(Digests.xxh3(MemorySegment.ofArray(bytes)))).isEqualTo(set.uuid());
     }
 
     @Test

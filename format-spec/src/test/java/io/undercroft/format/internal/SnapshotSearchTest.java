@@ -61,12 +61,13 @@ class SnapshotSearchTest {
     @Test
     void recordsOfOtherFilesAndForgedOnesAreNotBelieved() throws IOException {
         CommitRecord newest = commit(4);
-        byte[] longer = Arrays.copyOf(file, file.length + 4 * Layout.COMMIT_BYTES);
-        int end = (int) Layout.placeIndex(file.length);
+        byte[] longer = Arrays.copyOf(file, file.length + 4 * FileLayout.COMMIT_BYTES);
+        int end = (int) FileLayout.placeIndex(file.length);
         put(longer, end, new CommitRecord(9, newest.indexOffset(), newest.indexLength(), newest.directoryDigest(),
                 Features.OTHER_ID, newest.committedLength(), newest.previousRecord(), 0, 0, newest.rootDigest(), ""));
-        put(longer, end + Layout.COMMIT_BYTES, new CommitRecord(9, Long.MAX_VALUE - 63, 64, newest.directoryDigest(),
-                newest.uuid(), Long.MAX_VALUE, Long.MAX_VALUE - 63 - 768, 0, 0, newest.rootDigest(), ""));
+        put(longer, end + FileLayout.COMMIT_BYTES,
+                new CommitRecord(9, Long.MAX_VALUE - 63, 64, newest.directoryDigest(),
+                        newest.uuid(), Long.MAX_VALUE, Long.MAX_VALUE - 63 - 768, 0, 0, newest.rootDigest(), ""));
         damageSlots(longer);
         assertThat(find(longer).snapshot().commit().sequence()).isEqualTo(3);
     }
@@ -109,10 +110,10 @@ class SnapshotSearchTest {
 
     /// From its slot or parent record, which the tests leave as they are while they ask.
     private CommitRecord commit(long sequence) {
-        for (int at = 0; at + Layout.COMMIT_BYTES <= file.length; at += (int) Layout.SMALL_ALIGNMENT) {
+        for (int at = 0; at + FileLayout.COMMIT_BYTES <= file.length; at += (int) FileLayout.SMALL_ALIGNMENT) {
             try {
                 CommitRecord record = CommitRecord
-                        .decode(MemorySegment.ofArray(file).asSlice(at, Layout.COMMIT_BYTES), at);
+                        .decode(MemorySegment.ofArray(file).asSlice(at, FileLayout.COMMIT_BYTES), at);
                 if (record.sequence() == sequence) {
                     return record;
                 }
@@ -128,6 +129,6 @@ class SnapshotSearchTest {
     }
 
     private static void put(byte[] file, int at, CommitRecord record) {
-        System.arraycopy(record.encode(), 0, file, at, Layout.COMMIT_BYTES);
+        System.arraycopy(record.encode(), 0, file, at, FileLayout.COMMIT_BYTES);
     }
 }

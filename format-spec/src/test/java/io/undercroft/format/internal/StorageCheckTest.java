@@ -54,10 +54,10 @@ class StorageCheckTest {
     void whatStandsInTheFileIsFoundTheSameWay() throws IOException {
         byte[] file = image.toByteArray();
         file[0x10000 + CHUNK - 1] ^= 1;
-        file[(int) Layout.DATA_START] ^= 1;
+        file[(int) FileLayout.DATA_START] ^= 1;
         assertThat(check(file).stored(0, files(file)))
                 .usingRecursiveFieldByFieldElementComparatorIgnoringFields("checksum")
-                .containsExactly(place(0, 0, 4, 0, Layout.DATA_START));
+                .containsExactly(place(0, 0, 4, 0, FileLayout.DATA_START));
         assertThat(check(file).stored(1, files(file)))
                 .usingRecursiveFieldByFieldElementComparatorIgnoringFields("checksum")
                 .containsExactly(place(1, 0, CHUNK, 0, 0x10000));
@@ -89,7 +89,7 @@ class StorageCheckTest {
         bytes[2 * CHUNK] ^= 1;
         assertThat(check(file).mapped(0, new Span(0, bytes.length), MemorySegment.ofArray(bytes)))
                 .usingRecursiveFieldByFieldElementComparatorIgnoringFields("checksum")
-                .containsExactly(place(0, 2L * CHUNK, CHUNK - 5, 0, Layout.MAPPING_ALIGNMENT + 2L * CHUNK));
+                .containsExactly(place(0, 2L * CHUNK, CHUNK - 5, 0, FileLayout.MAPPING_ALIGNMENT + 2L * CHUNK));
     }
 
     @Test
@@ -97,11 +97,11 @@ class StorageCheckTest {
         byte[] file = Features.basedOnOthers().toByteArray();
         StorageCheck check = check(file);
         assertThat(check.stored(1, files(file))).isEmpty();
-        byte[] base = new byte[(int) Layout.DATA_START + 64 + 8];
+        byte[] base = new byte[(int) FileLayout.DATA_START + 64 + 8];
         base[base.length - 1] = 1;
         assertThat(check.stored(1, number -> Optional.of(ByteSource.of(MemorySegment.ofArray(base)))))
                 .usingRecursiveFieldByFieldElementComparatorIgnoringFields("checksum")
-                .containsExactly(place(1, 0, 8, 1, Layout.DATA_START + 64));
+                .containsExactly(place(1, 0, 8, 1, FileLayout.DATA_START + 64));
     }
 
     @Test

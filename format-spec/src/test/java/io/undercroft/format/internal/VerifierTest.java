@@ -18,8 +18,8 @@ class VerifierTest {
     private static final byte[] OLD = {1, 2, 3, 4};
     private static final byte[] KEPT = {5, 6, 7, 8, 9};
     private static final byte[] NEW = {10, 11, 12};
-    private static final long PLACE_OF_OLD = Layout.DATA_START;
-    private static final long PLACE_OF_KEPT = Layout.DATA_START + 64;
+    private static final long PLACE_OF_OLD = FileLayout.DATA_START;
+    private static final long PLACE_OF_KEPT = FileLayout.DATA_START + 64;
 
     private final byte[] one = first();
     private final byte[] two = second(one).toByteArray("two");
@@ -123,18 +123,18 @@ class VerifierTest {
         assertThat(verify(changed)).extracting(Finding::rule).containsExactly(Rule.V19_CHAIN);
 
         byte[] empty = three.clone();
-        Arrays.fill(empty, (int) other, (int) other + Layout.PAGE, (byte) 0);
+        Arrays.fill(empty, (int) other, (int) other + FileLayout.PAGE, (byte) 0);
         assertThat(verify(empty)).extracting(Finding::rule).containsExactly(Rule.V19_CHAIN);
 
         byte[] untrue = two.clone();
-        untrue[(int) other + Layout.PAGE - 1] = 1;
+        untrue[(int) other + FileLayout.PAGE - 1] = 1;
         assertThat(verify(untrue)).extracting(Finding::rule).containsExactly(Rule.V3_GAP);
     }
 
     @Test
     void damageToTheFirstCommitRecordIsFoundAndNoLossButForItself() throws IOException {
         for (byte[] file : new byte[][]{two, three}) {
-            byte[] damaged = flipped(file, Layout.FIRST_COMMIT + 100);
+            byte[] damaged = flipped(file, FileLayout.FIRST_COMMIT + 100);
             assertThat(open(damaged).commit()).isEqualTo(open(file).commit());
             assertThat(open(damaged).skippedCommit()).isNull();
             assertThat(verify(damaged)).extracting(Finding::rule).containsExactly(Rule.V14_CHECKSUM);
@@ -165,7 +165,7 @@ class VerifierTest {
     void aTornAppendIsReportedAndTheRestVerified() throws IOException {
         byte[] torn = three.clone();
         int slot = (int) Refusals.header(three).recordOffset(3);
-        Arrays.fill(torn, slot + 512, slot + Layout.PAGE, (byte) 0);
+        Arrays.fill(torn, slot + 512, slot + FileLayout.PAGE, (byte) 0);
         assertThat(open(torn).commit().sequence()).isEqualTo(2);
         assertThat(verify(torn)).extracting(Finding::rule).containsExactly(Rule.V14_CHECKSUM);
     }

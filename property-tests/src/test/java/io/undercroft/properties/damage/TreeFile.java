@@ -3,8 +3,8 @@ package io.undercroft.properties.damage;
 import io.undercroft.format.internal.ByteSource;
 import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.Digests;
+import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.Header;
-import io.undercroft.format.internal.Layout;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Snapshot;
 import java.io.IOException;
@@ -84,7 +84,7 @@ final class TreeFile {
         Arrays.fill(whole, (int) commit.indexOffset(), whole.length, (byte) 0);
         MemorySegment.ofArray(whole).asSlice(commit.indexOffset(), changed.byteSize()).copyFrom(changed);
         put(whole, 0, Header.of(record.uuid(), file[56], record.committedLength()).encode());
-        put(whole, Layout.FIRST_COMMIT, record.encode());
+        put(whole, FileLayout.FIRST_COMMIT, record.encode());
         return whole;
     }
 

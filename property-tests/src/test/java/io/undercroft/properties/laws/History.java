@@ -3,8 +3,8 @@ package io.undercroft.properties.laws;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.format.internal.CommitRecord;
+import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.Header;
-import io.undercroft.format.internal.Layout;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.properties.Choices;
 import io.undercroft.properties.Scratch;
@@ -156,7 +156,7 @@ final class History {
         chunk = options.request().chunkSize();
         snapshots.clear();
         snapshots.add(saved(options));
-        checkReport(report, Files.size(path) - Layout.DATA_START);
+        checkReport(report, Files.size(path) - FileLayout.DATA_START);
     }
 
     private void append() throws IOException {
@@ -214,7 +214,7 @@ final class History {
         try (FileChannel channel = FileChannel.open(target, StandardOpenOption.CREATE, StandardOpenOption.WRITE,
                 StandardOpenOption.TRUNCATE_EXISTING)) {
             DedupReport report = Checkpoint.save(channel, recipe.make(), options);
-            checkReport(report, channel.size() - Layout.DATA_START);
+            checkReport(report, channel.size() - FileLayout.DATA_START);
         }
         checkFile(target,
                 List.of(new Saved(1, recipe, options.request().savesWholeStorages(), options.request().chunkSize(),
@@ -224,7 +224,7 @@ final class History {
     /// What an append that was cut short leaves: nothing where the commit slots are.
     private void leaveTail() throws IOException {
         byte[] file = Files.readAllBytes(path);
-        Header header = Header.decode(MemorySegment.ofArray(file).asSlice(0, Layout.HEADER_BYTES));
+        Header header = Header.decode(MemorySegment.ofArray(file).asSlice(0, FileLayout.HEADER_BYTES));
         int start = (int) Math.max(file.length, header.slotsEnd());
         byte[] torn = Arrays.copyOf(file, start + 1 + choices.below(10_000));
         Arrays.fill(torn, start, torn.length, (byte) 7);

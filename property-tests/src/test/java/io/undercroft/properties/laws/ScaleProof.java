@@ -8,10 +8,10 @@ import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.ByteSource;
 import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.DTypeRecord;
+import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.Header;
 import io.undercroft.format.internal.IndexBuilder;
 import io.undercroft.format.internal.IndexCopy;
-import io.undercroft.format.internal.Layout;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.format.internal.StateTreeWriter;
@@ -62,7 +62,7 @@ public final class ScaleProof {
     private MemorySegment build() {
         long memory = memoryOffHeap();
         long start = System.nanoTime();
-        IndexBuilder builder = new IndexBuilder(Layout.DEFAULT_CHUNK_LOG2);
+        IndexBuilder builder = new IndexBuilder(FileLayout.DEFAULT_CHUNK_LOG2);
         TensorRecord tensor = fill(builder);
         MemorySegment index = builder.build(1);
         figures.add(Figure.of("its index", index.byteSize() / 1e6, "MB"));
@@ -172,11 +172,12 @@ public final class ScaleProof {
     /// A file of nothing but an index, in memory.
     private record IndexFile(MemorySegment start, MemorySegment index) implements ByteSource {
         IndexFile(MemorySegment index) {
-            this(MemorySegment.ofArray(new byte[(int) Layout.DATA_START]), index);
-            CommitRecord commit = CommitRecord.canonical(index, Layout.DATA_START, 0, "");
-            byte[] header = Header.of(commit.uuid(), Layout.DEFAULT_CHUNK_LOG2, commit.committedLength()).encode();
-            start.asSlice(0, Layout.HEADER_BYTES).copyFrom(MemorySegment.ofArray(header));
-            start.asSlice(Layout.FIRST_COMMIT, Layout.COMMIT_BYTES).copyFrom(MemorySegment.ofArray(commit.encode()));
+            this(MemorySegment.ofArray(new byte[(int) FileLayout.DATA_START]), index);
+            CommitRecord commit = CommitRecord.canonical(index, FileLayout.DATA_START, 0, "");
+            byte[] header = Header.of(commit.uuid(), FileLayout.DEFAULT_CHUNK_LOG2, commit.committedLength()).encode();
+            start.asSlice(0, FileLayout.HEADER_BYTES).copyFrom(MemorySegment.ofArray(header));
+            start.asSlice(FileLayout.FIRST_COMMIT, FileLayout.COMMIT_BYTES)
+                    .copyFrom(MemorySegment.ofArray(commit.encode()));
         }
 
         Snapshot open(Limits limits) throws IOException {

@@ -1,7 +1,7 @@
 package io.undercroft.format.internal.index;
 
 import io.undercroft.format.internal.Digests;
-import io.undercroft.format.internal.Layout;
+import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.Rule;
 import io.undercroft.format.internal.index.Records.Isum;
 import java.lang.foreign.MemorySegment;
@@ -46,7 +46,7 @@ public final class BlockSums {
 
     /// Checks that bytes before ISUM are those that were written.
     void require(long from, long length) {
-        for (long block = from / Layout.PAGE; block * Layout.PAGE < from + length; block++) {
+        for (long block = from / FileLayout.PAGE; block * FileLayout.PAGE < from + length; block++) {
             int word = (int) (block / Long.SIZE);
             long bit = 1L << block % Long.SIZE;
             // A thread that does not see the bit yet checks again; the update is atomic, so that no bit is lost.
@@ -61,7 +61,7 @@ public final class BlockSums {
     void check(long block) {
         if (of(index, directory, sums, block) != Isum.CRC.getInt(index, sums + block * Isum.RECORD.size())) {
             throw Rule.V14_CHECKSUM.broken("the checksum of a block of the index does not match",
-                    fileOffset + block * Layout.PAGE);
+                    fileOffset + block * FileLayout.PAGE);
         }
     }
 
@@ -69,7 +69,7 @@ public final class BlockSums {
     ///
     /// @param end where ISUM starts in the index
     public static long count(long end) {
-        return (end + Layout.PAGE - 1) / Layout.PAGE;
+        return (end + FileLayout.PAGE - 1) / FileLayout.PAGE;
     }
 
     /// {@return the checksum of a block; 0 of one that lies in the directory}
@@ -79,8 +79,8 @@ public final class BlockSums {
     /// @param end where ISUM starts in the index
     /// @param block which one
     public static int of(MemorySegment index, long directory, long end, long block) {
-        long from = Math.max(block * Layout.PAGE, directory);
-        long to = Math.min((block + 1) * Layout.PAGE, end);
+        long from = Math.max(block * FileLayout.PAGE, directory);
+        long to = Math.min((block + 1) * FileLayout.PAGE, end);
         return from < to ? Digests.crc32c(index.asSlice(from, to - from)) : 0;
     }
 }

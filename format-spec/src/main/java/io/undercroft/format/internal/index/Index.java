@@ -9,8 +9,8 @@ import io.undercroft.format.internal.Digests;
 import io.undercroft.format.internal.ExtentKind;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.ExtentSums;
+import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.FreeRange;
-import io.undercroft.format.internal.Layout;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Rule;
 import io.undercroft.format.internal.StorageRecord;
@@ -229,7 +229,7 @@ public final class Index {
     private long readSection(long entry, long end, Limits limits) {
         long start = Entry.OFFSET.u64(bytes, entry, fileOffset);
         long length = Entry.LENGTH.u64(bytes, entry, fileOffset);
-        if (start < end || start % Layout.SECTION_ALIGNMENT != 0 || start > bytes.byteSize()
+        if (start < end || start % FileLayout.SECTION_ALIGNMENT != 0 || start > bytes.byteSize()
                 || length > bytes.byteSize() - start) {
             throw Rule.V2_RANGE.broken("a section of " + length + " bytes cannot be at byte " + start
                     + " of the index", fileOffset + entry + Entry.OFFSET.offset());
@@ -517,7 +517,7 @@ public final class Index {
         long at = at(SectionType.NAMS, name);
         long length = RecordLayout.TEXT_LENGTH.get(bytes, at);
         long start = text(RecordLayout.TEXT.get(bytes, at), length);
-        return Utf8.compare(bytes, start, start + length, text, from, to);
+        return StrictUtf8.compare(bytes, start, start + length, text, from, to);
     }
 
     /// {@return the number of the tensor that the name with this number belongs to}
@@ -528,7 +528,7 @@ public final class Index {
     /// {@return the text that the record at `at` begins with a reference to}
     private String string(long at) {
         long length = RecordLayout.TEXT_LENGTH.get(bytes, at);
-        return Utf8.decode(bytes, text(RecordLayout.TEXT.get(bytes, at), length), length);
+        return StrictUtf8.decode(bytes, text(RecordLayout.TEXT.get(bytes, at), length), length);
     }
 
     private Table sectionOf(SectionType type) {

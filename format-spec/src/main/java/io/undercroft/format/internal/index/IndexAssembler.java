@@ -1,7 +1,7 @@
 package io.undercroft.format.internal.index;
 
 import io.undercroft.format.internal.Digests;
-import io.undercroft.format.internal.Layout;
+import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.index.Records.Entry;
 import io.undercroft.format.internal.index.Records.Head;
@@ -113,7 +113,7 @@ public final class IndexAssembler {
     }
 
     private static long align(long position) {
-        return Math.addExact(position, Layout.SECTION_ALIGNMENT - 1) & -Layout.SECTION_ALIGNMENT;
+        return Math.addExact(position, FileLayout.SECTION_ALIGNMENT - 1) & -FileLayout.SECTION_ALIGNMENT;
     }
 
     private static MemorySegment allocate(long length) {
@@ -123,6 +123,6 @@ public final class IndexAssembler {
         }
         return length <= ON_HEAP
                 ? MemorySegment.ofArray(new byte[(int) length])
-                : Arena.ofAuto().allocate(length, Layout.SECTION_ALIGNMENT);
+                : Arena.ofAuto().allocate(length, FileLayout.SECTION_ALIGNMENT);
     }
 }

@@ -139,13 +139,13 @@ public final class NameTable {
     private int compare(int left, int right) {
         long one = text(left);
         long other = text(right);
-        return Utf8.compare(block(one), one % BLOCK, one % BLOCK + length(left), block(other),
+        return StrictUtf8.compare(block(one), one % BLOCK, one % BLOCK + length(left), block(other),
                 other % BLOCK, other % BLOCK + length(right));
     }
 
     private String quoted(int name) {
         long text = text(name);
-        return FormatException.quote(Utf8.decode(block(text), text % BLOCK, length(name)));
+        return FormatException.quote(StrictUtf8.decode(block(text), text % BLOCK, length(name)));
     }
 
     private long text(int name) {

@@ -5,8 +5,8 @@ import io.undercroft.format.internal.BaseKind;
 import io.undercroft.format.internal.BaseRecord;
 import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.ExtentKind;
+import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.Header;
-import io.undercroft.format.internal.Layout;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Rule;
 import io.undercroft.format.internal.StateTreeReader;
@@ -107,7 +107,7 @@ public final class RecordRules {
         if (!index.hasText(from, length)) {
             throw broken(Rule.V10_INDEX, type, number, "has a text outside the string bytes and the state tree");
         }
-        if (!Utf8.isValid(bytes, index.text(from, length), length)) {
+        if (!StrictUtf8.isValid(bytes, index.text(from, length), length)) {
             throw broken(Rule.V6_NAME, type, number, "has a text that is not UTF-8");
         }
     }
@@ -204,7 +204,7 @@ public final class RecordRules {
         long low = header.dataStart();
         long high = commit.committedLength();
         if (base > 0) {
-            low = kind == ExtentKind.RAW ? Layout.DATA_START : 0;
+            low = kind == ExtentKind.RAW ? FileLayout.DATA_START : 0;
             high = index.get(SectionType.BASE, base - 1, Base.LENGTH);
         }
         long from = u64(Extn.OFFSET, at);
@@ -267,7 +267,7 @@ public final class RecordRules {
             if (!shape.accepts(ExtentKind.of(Extn.KIND.getInt(bytes, extent)), length,
                     Extn.OFFSET.get(bytes, extent), extentLength)) {
                 throw broken(Rule.V2_RANGE, SectionType.EXTN, i,
-                        "is not aligned to " + Layout.alignment(nbytes, header.chunkLog2())
+                        "is not aligned to " + FileLayout.alignment(nbytes, header.chunkLog2())
                                 + " bytes");
             }
             length = sum(length, extentLength, SectionType.EXTN, i);

@@ -1,7 +1,7 @@
 package io.undercroft.format.internal.index;
 
 import io.undercroft.format.internal.ExtentKind;
-import io.undercroft.format.internal.Layout;
+import io.undercroft.format.internal.FileLayout;
 
 /// How the RAW extents of one storage have to be aligned, in their file and in the storage, so that they can be mapped
 /// one after the other. Belongs to one thread.
@@ -14,7 +14,7 @@ public final class StorageShape {
     /// @param nbytes its size in bytes
     /// @param chunkLog2 the logarithm of the chunk size of the file
     public StorageShape(long nbytes, int chunkLog2) {
-        this.alignment = Layout.alignment(nbytes, chunkLog2);
+        this.alignment = FileLayout.alignment(nbytes, chunkLog2);
     }
 
     /// {@return whether an extent may follow those that were accepted}

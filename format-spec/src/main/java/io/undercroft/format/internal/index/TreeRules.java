@@ -46,7 +46,7 @@ public final class TreeRules {
         for (int entries = metadata.count(); entries > 0; entries--) {
             expect(metadata, StateToken.STRING);
             MemorySegment key = metadata.bytes();
-            if (before != null && Utf8.compare(before, key) >= 0) {
+            if (before != null && StrictUtf8.compare(before, key) >= 0) {
                 throw Rule.V16_TREE.broken("a key of the metadata is not greater than the one before it",
                         metadata.offset());
             }

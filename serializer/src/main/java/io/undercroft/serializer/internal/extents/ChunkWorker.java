@@ -2,7 +2,7 @@ package io.undercroft.serializer.internal.extents;
 
 import io.undercroft.format.internal.ExtentDigester;
 import io.undercroft.format.internal.ExtentSums;
-import io.undercroft.format.internal.Layout;
+import io.undercroft.format.internal.FileLayout;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.spi.Faults;
 import java.io.IOException;
@@ -77,7 +77,7 @@ final class ChunkWorker {
     }
 
     private boolean isLeftOut(Chunk chunk, MemorySegment bytes) {
-        return !options.request().savesZeros() && chunk.storage().nbytes() >= Layout.SPARSE_BYTES && areZero(bytes);
+        return !options.request().savesZeros() && chunk.storage().nbytes() >= FileLayout.SPARSE_BYTES && areZero(bytes);
     }
 
     /// {@return whether the first byte is zero and each equals the one before it}

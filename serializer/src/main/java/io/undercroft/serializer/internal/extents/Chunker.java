@@ -1,6 +1,6 @@
 package io.undercroft.serializer.internal.extents;
 
-import io.undercroft.format.internal.Layout;
+import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.serializer.internal.planning.PlannedStorage;
 import java.util.ArrayList;
@@ -71,7 +71,7 @@ final class Chunker {
     /// Pages of the block are to be pages of the file, as only whole pages are written past the page cache. The page in
     /// front lets chunks be moved there in the block if they come earlier in the file, as some before them were shared.
     private long startInBlock(Chunk chunk) {
-        return chunk.alignment() < Layout.PAGE ? Layout.PAGE + chunk.place(position) % Layout.PAGE : 0;
+        return chunk.alignment() < FileLayout.PAGE ? FileLayout.PAGE + chunk.place(position) % FileLayout.PAGE : 0;
     }
 
     private @Nullable Chunk peek() {
@@ -93,7 +93,7 @@ final class Chunker {
         long length = Math.min(1L << chunkLog2, storage.nbytes() - start);
         boolean isReached = storage.reaches(start, start + length);
         Chunk chunk = new Chunk(storage, start, length, isReached, isReached ? predecessor.find(start, length) : null,
-                Layout.alignment(storage.nbytes(), chunkLog2));
+                FileLayout.alignment(storage.nbytes(), chunkLog2));
         start += length;
         return chunk;
     }

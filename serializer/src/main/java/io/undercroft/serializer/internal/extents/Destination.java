@@ -2,8 +2,8 @@ package io.undercroft.serializer.internal.extents;
 
 import io.undercroft.format.internal.ByteSource;
 import io.undercroft.format.internal.ExtentRecord;
+import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.FreeRange;
-import io.undercroft.format.internal.Layout;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.format.internal.UnknownSection;
 import io.undercroft.serializer.internal.disk.Sink;
@@ -27,7 +27,7 @@ public record Destination(Sink sink, @Nullable ByteSource source, long start, in
     /// @param source where they can be read again; null if they cannot
     /// @param chunkLog2 the logarithm of the chunk size in bytes
     public static Destination ofNewFile(Sink sink, @Nullable ByteSource source, int chunkLog2) {
-        return new Destination(sink, source, Layout.DATA_START, chunkLog2, null, List.of());
+        return new Destination(sink, source, FileLayout.DATA_START, chunkLog2, null, List.of());
     }
 
     /// {@return the number of the commit to be made}

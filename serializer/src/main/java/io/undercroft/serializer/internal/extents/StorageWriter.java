@@ -1,7 +1,7 @@
 package io.undercroft.serializer.internal.extents;
 
 import io.undercroft.format.internal.ExtentSums;
-import io.undercroft.format.internal.Layout;
+import io.undercroft.format.internal.FileLayout;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveOptions.Sharing;
 import io.undercroft.serializer.internal.Progress;
@@ -37,7 +37,7 @@ public final class StorageWriter {
     private static final long MOST_DECODED = 128L << 20;
 
     /// What chunks in a block take besides their bytes, so that pages of the block are pages of the file.
-    private static final long PAGES_AROUND = 2 * Layout.PAGE;
+    private static final long PAGES_AROUND = 2 * FileLayout.PAGE;
 
     private final Destination destination;
     private final ContentIndex candidates;
@@ -96,7 +96,7 @@ public final class StorageWriter {
     }
 
     private long alignment(PlannedStorage storage) {
-        return Layout.alignment(storage.nbytes(), destination.chunkLog2());
+        return FileLayout.alignment(storage.nbytes(), destination.chunkLog2());
     }
 
     private void writeBlocks(List<PlannedStorage> storages, Progress progress) throws IOException {
@@ -129,13 +129,13 @@ public final class StorageWriter {
     private long space(List<PlannedStorage> storages) {
         long space = 0;
         for (PlannedStorage storage : storages) {
-            space = Layout.placeExtent(space, storage.nbytes(), destination.chunkLog2())
+            space = FileLayout.placeExtent(space, storage.nbytes(), destination.chunkLog2())
                     + Math.min(storage.nbytes(), Blocks.MOST * Blocks.BLOCK);
             if (space >= Blocks.MOST * Blocks.BLOCK) {
                 return Blocks.MOST * Blocks.BLOCK;
             }
         }
-        return space == 0 ? 0 : Layout.placePage(space) + PAGES_AROUND;
+        return space == 0 ? 0 : FileLayout.placePage(space) + PAGES_AROUND;
     }
 
     private void write(Chunker chunker, ChunkWorker worker, Progress progress) throws IOException {
@@ -226,7 +226,7 @@ public final class StorageWriter {
         Place place = new Place(Place.THIS_FILE, chunk.place(position), chunk.length());
         if (run.length == 0) {
             run.offset = place.offset();
-            run.start = at - Math.floorMod(at - place.offset(), Layout.PAGE);
+            run.start = at - Math.floorMod(at - place.offset(), FileLayout.PAGE);
         }
         long to = run.start + place.offset() - run.offset;
         if (to != at) {

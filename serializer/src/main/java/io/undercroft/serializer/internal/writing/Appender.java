@@ -2,9 +2,9 @@ package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.CommitRecord;
+import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.FreeRange;
 import io.undercroft.format.internal.Header;
-import io.undercroft.format.internal.Layout;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.serializer.DedupReport;
@@ -126,7 +126,7 @@ final class Appender implements Closeable {
         Header header = parent.header();
         addTail(committed, Math.min(size, header.slots()), free);
         addTail(Math.max(committed, header.slotsEnd()), size, free);
-        long start = Math.max(Layout.placePage(size), header.slotsEnd());
+        long start = Math.max(FileLayout.placePage(size), header.slotsEnd());
         return new Destination(file, file, start, header.chunkLog2(), parent, free);
     }
 
@@ -139,10 +139,10 @@ final class Appender implements Closeable {
 
     /// The parent record is copied, since a newer version may have said more in it.
     private CommitRecord writeIndex(StateWriter.Draft draft, SaveOptions options) throws IOException {
-        MemorySegment record = MemorySegment.ofArray(new byte[Layout.COMMIT_BYTES]);
+        MemorySegment record = MemorySegment.ofArray(new byte[FileLayout.COMMIT_BYTES]);
         file.read(parent.header().recordOffset(parent.commit().sequence()), record);
-        long place = Layout.placeIndex(draft.end());
-        long index = place + Layout.COMMIT_BYTES;
+        long place = FileLayout.placeIndex(draft.end());
+        long index = place + FileLayout.COMMIT_BYTES;
         file.write(place, record);
         file.write(index, draft.index());
         if (parent.commit().sequence() > 1) {
@@ -153,7 +153,7 @@ final class Appender implements Closeable {
         long second = parent.header().recordOffset(3);
         if (parent.commit().sequence() == 1 && size > second) {
             // No commit has been there: a file that was cut or to which bytes were added may end in the slot.
-            file.write(second, MemorySegment.ofArray(new byte[Layout.PAGE]));
+            file.write(second, MemorySegment.ofArray(new byte[FileLayout.PAGE]));
         }
         return parent.commit().next(draft.index(), index, CroftWriter.timeMillis(options), options.request().message());
     }

@@ -5,7 +5,7 @@ import io.undercroft.format.internal.BaseFiles;
 import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.ExtentKind;
 import io.undercroft.format.internal.ExtentRecord;
-import io.undercroft.format.internal.Layout;
+import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.mmap.MapMode;
@@ -201,7 +201,7 @@ public final class FileCopier {
     /// An id that the file has not had. The one that is made of the first snapshot would often be that of the file
     /// before, and files that have it as a base would take bytes from the wrong places.
     private static @Nullable UUID compactedId(CommitRecord newest) {
-        return newest.sequence() == 1 ? null : Layout.canonicalUuid(newest.rootDigest());
+        return newest.sequence() == 1 ? null : FileLayout.canonicalUuid(newest.rootDigest());
     }
 
     private void copy(MappedFile file, List<Snapshot> snapshots, BaseFiles bases, @Nullable UUID uuid, Target target,

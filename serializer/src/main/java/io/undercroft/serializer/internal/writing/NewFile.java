@@ -1,8 +1,8 @@
 package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.internal.CommitRecord;
+import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.Header;
-import io.undercroft.format.internal.Layout;
 import io.undercroft.serializer.internal.disk.Sink;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -33,9 +33,9 @@ final class NewFile {
     /// {@return where extents of the next snapshot may start: after the first one come the commit slots}
     long start() {
         return switch (commits.size()) {
-            case 0 -> Layout.DATA_START;
+            case 0 -> FileLayout.DATA_START;
             case 1 -> header().slotsEnd();
-            default -> Layout.placePage(commits.getLast().committedLength());
+            default -> FileLayout.placePage(commits.getLast().committedLength());
         };
     }
 
@@ -52,7 +52,7 @@ final class NewFile {
     /// @param message what is said about it
     /// @throws IOException if writing fails
     void add(MemorySegment index, long extentsEnd, long timeMillis, String message) throws IOException {
-        long place = Layout.placeIndex(extentsEnd);
+        long place = FileLayout.placeIndex(extentsEnd);
         CommitRecord commit;
         if (commits.isEmpty()) {
             commit = uuid == null
@@ -60,7 +60,7 @@ final class NewFile {
                     : CommitRecord.first(index, place, uuid, timeMillis, message);
         } else {
             write(place, commits.getLast().encode());
-            place += Layout.COMMIT_BYTES;
+            place += FileLayout.COMMIT_BYTES;
             commit = commits.getLast().next(index, place, timeMillis, message);
         }
         sink.write(place, index);
@@ -75,7 +75,7 @@ final class NewFile {
         for (CommitRecord commit : commits.subList(Math.max(1, commits.size() - 2), commits.size())) {
             write(header.recordOffset(commit.sequence()), commit.encodeSlot());
         }
-        write(Layout.FIRST_COMMIT, commits.getFirst().encode());
+        write(FileLayout.FIRST_COMMIT, commits.getFirst().encode());
         write(0, header.encode());
     }
 

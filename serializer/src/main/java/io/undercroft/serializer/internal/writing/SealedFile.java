@@ -1,8 +1,8 @@
 package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.internal.CommitRecord;
+import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.Header;
-import io.undercroft.format.internal.Layout;
 import io.undercroft.serializer.internal.disk.Sink;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -65,9 +65,9 @@ final class SealedFile implements Sink {
     /// @param message what is said about it
     /// @throws IOException if writing fails
     void finish(MemorySegment index, long extentsEnd, long timeMillis, String message) throws IOException {
-        long place = Layout.placeIndex(extentsEnd);
+        long place = FileLayout.placeIndex(extentsEnd);
         CommitRecord commit = CommitRecord.first(index, place, uuid, timeMillis, message);
         write(place, index);
-        write(Layout.placeIndex(position), MemorySegment.ofArray(commit.encode()));
+        write(FileLayout.placeIndex(position), MemorySegment.ofArray(commit.encode()));
     }
 }

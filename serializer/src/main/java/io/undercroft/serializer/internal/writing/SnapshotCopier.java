@@ -7,8 +7,8 @@ import io.undercroft.format.internal.ByteSource;
 import io.undercroft.format.internal.ExtentDigester;
 import io.undercroft.format.internal.ExtentKind;
 import io.undercroft.format.internal.ExtentRecord;
+import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.IndexCopy;
-import io.undercroft.format.internal.Layout;
 import io.undercroft.format.internal.Rule;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.format.internal.StorageRecord;
@@ -67,10 +67,10 @@ final class SnapshotCopier implements AutoCloseable {
     void add(Snapshot snapshot) throws IOException {
         position = pages.start();
         IndexCopy copy = IndexCopy.of(snapshot);
-        for (long alignment : new long[]{Layout.SMALL_ALIGNMENT, Layout.MAPPING_ALIGNMENT}) {
+        for (long alignment : new long[]{FileLayout.SMALL_ALIGNMENT, FileLayout.MAPPING_ALIGNMENT}) {
             for (int number = 0; number < snapshot.storageCount(); number++) {
                 StorageRecord storage = snapshot.storage(number);
-                if (Layout.alignment(storage.nbytes(), chunkLog2) == alignment) {
+                if (FileLayout.alignment(storage.nbytes(), chunkLog2) == alignment) {
                     place(snapshot, storage, copy);
                 }
             }
@@ -105,10 +105,10 @@ final class SnapshotCopier implements AutoCloseable {
         }
         Source source = new Source(identity, record.fileOffset(), record.storedLength());
         List<Long> found = places.computeIfAbsent(source, _ -> new ArrayList<>(1));
-        long alignment = Layout.alignment(nbytes, chunkLog2);
+        long alignment = FileLayout.alignment(nbytes, chunkLog2);
         Optional<Long> serving = found.stream().filter(place -> place % alignment == 0).findFirst();
         if (serving.isEmpty()) {
-            long place = Layout.placeExtent(position, nbytes, chunkLog2);
+            long place = FileLayout.placeExtent(position, nbytes, chunkLog2);
             copyBytes(from, record, place);
             position = place + record.storedLength();
             found.add(place);

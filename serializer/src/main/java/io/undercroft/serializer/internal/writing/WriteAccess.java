@@ -3,7 +3,7 @@ package io.undercroft.serializer.internal.writing;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.ByteSource;
 import io.undercroft.format.internal.CommitRecord;
-import io.undercroft.format.internal.Layout;
+import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.Rule;
 import io.undercroft.format.internal.Snapshot;
 import java.io.IOException;
@@ -46,8 +46,8 @@ final class WriteAccess {
 
     /// Whether a slot holds a whole record; after a torn append it does not.
     private static boolean isWhole(ByteSource file, long slot) throws IOException {
-        MemorySegment record = MemorySegment.ofArray(new byte[Layout.COMMIT_BYTES]);
-        if (file.size() < slot + Layout.COMMIT_BYTES) {
+        MemorySegment record = MemorySegment.ofArray(new byte[FileLayout.COMMIT_BYTES]);
+        if (file.size() < slot + FileLayout.COMMIT_BYTES) {
             return false;
         }
         file.read(slot, record);

@@ -8,10 +8,10 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 
 /// Strict UTF-8, as RFC 3629 has it: shortest forms only, no surrogates, nothing past U+10FFFF.
-public final class Utf8 {
+public final class StrictUtf8 {
     private static final long HIGH_BITS = 0x8080_8080_8080_8080L;
 
-    private Utf8() {}
+    private StrictUtf8() {}
 
     /// {@return whether a range is valid UTF-8} Nothing is decoded or allocated.
     public static boolean isValid(MemorySegment bytes, long from, long length) {

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import io.undercroft.format.Digest128;
 import org.junit.jupiter.api.Test;
 
-class LayoutTest {
+class FileLayoutTest {
     @Test
     void theFirstCommitFollowsTheHeaderAndTheOthersTakeTurnsBetweenTheSlotsBehindIt() {
         Header header = Header.of(Features.OTHER_ID, 16, 0x12340);
@@ -20,23 +20,23 @@ class LayoutTest {
 
     @Test
     void storagesOfAtLeastAChunkStartWhereTheyCanBeMapped() {
-        assertThat(Layout.placeExtent(0x10001, 65535, 16)).isEqualTo(0x10040);
-        assertThat(Layout.placeExtent(0x10001, 65536, 16)).isEqualTo(0x20000);
-        assertThat(Layout.placeExtent(0x20000, 65536, 16)).isEqualTo(0x20000);
-        assertThat(Layout.placeExtent(0x10001, (1 << 20) - 1, 20)).isEqualTo(0x10040);
-        assertThat(Layout.placeExtent(0x10001, 1 << 20, 20)).isEqualTo(0x20000);
-        assertThat(Layout.placeIndex(0x20001)).isEqualTo(0x20040);
-        assertThat(Layout.placePage(0x20001)).isEqualTo(0x21000);
+        assertThat(FileLayout.placeExtent(0x10001, 65535, 16)).isEqualTo(0x10040);
+        assertThat(FileLayout.placeExtent(0x10001, 65536, 16)).isEqualTo(0x20000);
+        assertThat(FileLayout.placeExtent(0x20000, 65536, 16)).isEqualTo(0x20000);
+        assertThat(FileLayout.placeExtent(0x10001, (1 << 20) - 1, 20)).isEqualTo(0x10040);
+        assertThat(FileLayout.placeExtent(0x10001, 1 << 20, 20)).isEqualTo(0x20000);
+        assertThat(FileLayout.placeIndex(0x20001)).isEqualTo(0x20040);
+        assertThat(FileLayout.placePage(0x20001)).isEqualTo(0x21000);
     }
 
     @Test
     void aPlacePastTheEndOfAllFilesIsRefused() {
-        assertThatExceptionOfType(ArithmeticException.class).isThrownBy(() -> Layout.placeIndex(Long.MAX_VALUE));
+        assertThatExceptionOfType(ArithmeticException.class).isThrownBy(() -> FileLayout.placeIndex(Long.MAX_VALUE));
     }
 
     @Test
     void theIdOfAFileKeepsTheDigestButForVersionAndVariant() {
-        assertThat(Layout.canonicalUuid(new Digest128(-1, -1))).hasToString("ffffffff-ffff-8fff-bfff-ffffffffffff");
-        assertThat(Layout.canonicalUuid(Digest128.ZERO)).hasToString("00000000-0000-8000-8000-000000000000");
+        assertThat(FileLayout.canonicalUuid(new Digest128(-1, -1))).hasToString("ffffffff-ffff-8fff-bfff-ffffffffffff");
+        assertThat(FileLayout.canonicalUuid(Digest128.ZERO)).hasToString("00000000-0000-8000-8000-000000000000");
     }
 }

@@ -10,7 +10,7 @@ import java.util.UUID;
 /// A file begins with the header and the commit record of its first snapshot, which are written once. The two slots for
 /// the commit records of later snapshots are where [Header#slots] says, behind the first snapshot; a file of one
 /// snapshot ends before them.
-public final class Layout {
+public final class FileLayout {
     /// The size and alignment of a commit slot: what disks write as one. What is committed never shares such a block
     /// with what is written later.
     public static final int PAGE = 4096;
@@ -38,7 +38,7 @@ public final class Layout {
     /// The chunk size of new files, as a logarithm: 1 MiB.
     public static final int DEFAULT_CHUNK_LOG2 = 20;
 
-    private Layout() {}
+    private FileLayout() {}
 
     /// {@return the alignment of the extents of a storage} One of less than a chunk is a single extent, which is never
     /// mapped next to another one.
