@@ -233,8 +233,8 @@ final class StateDecoder {
         return map;
     }
 
-    /// Reads an object: first its value, then its attributes. If the value is a map, the object is a [TypedMap] and both
-    /// are one; else it is a [Typed]. It is there before its value, which may refer to it.
+    /// Reads an object: first its value, then its attributes. If the value is a map, the object is a [TypedMap] and
+    /// both are one; else it is a [Typed]. It is there before its value, which may refer to it.
     private Object object() {
         String type = in.text();
         int number = containers.size();
