@@ -1,6 +1,8 @@
 package io.undercroft.mmap;
 
 import io.undercroft.mmap.Piece.ZeroPiece;
+import io.undercroft.mmap.internal.Constant;
+import io.undercroft.mmap.internal.Libc;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -8,27 +10,44 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/// The other process, which is short of something: does one thing until it is refused, and tells what was said.
+/// The other process, which is short of something: does one thing after the other until it is refused, and prints for
+/// each what was said and how much it has.
 final class BadFilePeer {
+    private static final int MAPPINGS_LEFT = 3000;
+
     private BadFilePeer() {}
 
+    /// Runs it.
+    ///
+    /// @param args by turns what to do, and the file to do it to
     @SuppressWarnings("SystemOut")
     public static void main(String[] args) throws IOException {
-        Path path = Path.of(args[1]);
-        List<AutoCloseable> held = new ArrayList<>();
-        String refusal;
-        warmUp(path);
-        try {
-            do {
-                attempt(args[0], path, held);
-            } while (args[0].startsWith("keep"));
-            refusal = "not refused";
-        } catch (IOException | RuntimeException e) {
-            refusal = describe(e);
+        warmUp(Path.of(args[1]));
+        for (int i = 0; i < args.length; i += 2) {
+            List<AutoCloseable> held = new ArrayList<>();
+            String refusal = "not refused";
+            try {
+                do {
+                    attempt(args[i], Path.of(args[i + 1]), held);
+                } while (args[i].startsWith("keep"));
+            } catch (IOException | RuntimeException e) {
+                refusal = describe(e);
+            }
+            System.out.println(refusal);
+            System.out.println(held.size());
+            release(held);
         }
-        System.out.println(refusal);
-        System.out.println(held.size());
-        release(held);
+    }
+
+    /// Takes most of the mappings that a process may have.
+    private static void takeMappings() throws IOException {
+        Libc libc = Libc.find().orElseThrow();
+        long most = Long.parseLong(Files.readAllLines(Path.of("/proc/sys/vm/max_map_count")).getFirst());
+        for (long taken = MAPPINGS_LEFT; taken < most; taken++) {
+            // Neighbours of private memory would be one mapping.
+            libc.mmap(0, 1, Constant.flags(Constant.PROT_READ),
+                    Constant.flags(Constant.MAP_SHARED, Constant.MAP_ANONYMOUS), -1, 0);
+        }
     }
 
     /// So that no class has to be loaded when nothing can be opened or mapped any more.
@@ -62,6 +81,9 @@ final class BadFilePeer {
             case "create" -> held.add(FileStorage.open(path, MapMode.SHARED, ByteRange.bytes(1 << 20))::release);
             case "keep-open" -> held.add(MappedFile.open(path, MapMode.READ_ONLY));
             case "keep-mapping" -> {
+                if (held.isEmpty()) {
+                    takeMappings();
+                }
                 MappedFile file = held.isEmpty() ? MappedFile.open(path, MapMode.PRIVATE) : (MappedFile) held.getLast();
                 file.map(0, 1);
                 held.add(file);

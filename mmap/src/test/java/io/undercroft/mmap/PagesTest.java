@@ -208,7 +208,7 @@ class PagesTest {
         Tensor whole = Tensor.zeros(DType.FLOAT32, 1 << 18);
         for (Consumer<Tensor> use : bulkWork(whole)) {
             Tensor intact = Tensor.zeros(DType.FLOAT32, 1 << 18);
-            for (int i = 0; i < 50; i++) {
+            for (int i = 0; i < 20; i++) {
                 use.accept(intact);
             }
             Tensor tensor = cutTensor();

@@ -199,7 +199,7 @@ class SharedMemoryProcessesTest {
         Random random = new Random(20_261_121);
         try (SharedMemory kept = SharedMemory.create(name, 100_000, NameLifetime.WITH_LAST_HOLDER)) {
             kept.segment().fill((byte) 1);
-            for (int round = 0; round < 10; round++) {
+            for (int round = 0; round < 5; round++) {
                 try (PeerJvm one = peer(); PeerJvm two = peer()) {
                     assertThat(one.ask("attach " + name)).isEqualTo("done");
                     one.say("churn " + name + " " + random.nextLong());
@@ -222,8 +222,8 @@ class SharedMemoryProcessesTest {
     @Test
     void twoProcessesThatRaceForOneNameNeverSeeItHalfMadeAndLeaveNothing() throws Exception {
         try (PeerJvm one = peer(); PeerJvm two = peer()) {
-            one.say("race " + name + " 1500 1");
-            two.say("race " + name + " 1500 2");
+            one.say("race " + name + " 500 1");
+            two.say("race " + name + " 500 2");
             CompletableFuture<String> first = CompletableFuture.supplyAsync(one::answerOrError);
             assertThat(two.answer()).matches("raced [1-9]\\d* [1-9]\\d*");
             assertThat(first.join()).matches("raced [1-9]\\d* [1-9]\\d*");

@@ -22,7 +22,7 @@ class ObjectLawsTest {
         return Arbitraries.of(Law.ofObjects());
     }
 
-    @Property(tries = 1000)
+    @Property(tries = 400)
     void aLawHoldsOfJavaObjects(@ForAll("laws") Law law, @ForAll("choices") byte[] choices) throws IOException {
         try (Scratch scratch = Scratch.make()) {
             law.check(ObjectMaker.make(choices), scratch);

@@ -23,14 +23,14 @@ class SnapshotLawsTest {
                 .ofMaxSize(600);
     }
 
-    @Property(tries = 80)
+    @Property(tries = 40)
     void everySnapshotIsWhatWasSaved(@ForAll("choices") byte[] choices) throws IOException {
         try (Scratch scratch = Scratch.make()) {
             History.make(choices, scratch, History.Checks.ALL);
         }
     }
 
-    @Property(tries = 30)
+    @Property(tries = 15)
     void theSameHistoryGivesTheSameBytes(@ForAll("choices") byte[] choices) throws IOException {
         try (Scratch one = Scratch.make(); Scratch other = Scratch.make()) {
             History.make(choices, one, History.Checks.NONE);
