@@ -24,6 +24,7 @@ public final class Main {
               stitch      map a storage that lies in 16 384 extents as one range, compared with copying it
               attach      let eight JVMs attach to a published checkpoint of 2 GiB, compared with eight Pythons
               import      open files of 10 000 tensors that torch and safetensors wrote, compared with these
+              model       open a folder of safetensors files of 70 GB, compared with safetensors
               convert     make files of 1 GiB of one format from another, compared with a save from memory
               storage     copy, fill, convert, read elements and make views, compared with MemorySegment and torch
 
@@ -33,7 +34,7 @@ public final class Main {
 
             UNDERCROFT_PYTHON may name a Python that has torch, safetensors and numpy.""";
     private static final List<String> NAMES = List.of("open", "eager", "save", "async", "delta", "stitch", "attach",
-            "import", "convert", "storage");
+            "import", "model", "convert", "storage");
 
     private String name = "";
     private Effort effort = Effort.FULL;
@@ -143,6 +144,7 @@ public final class Main {
             case "stitch" -> new StitchBenchmark(bench(peers, scratch, 30, 10)).run();
             case "attach" -> new AttachBenchmark(bench(peers, scratch, 50, 20)).run();
             case "import" -> new ImportBenchmark(bench(peers, scratch, 30, 15)).run();
+            case "model" -> new ModelBenchmark(bench(peers, scratch, 15, 5)).run();
             case "convert" -> new ConvertBenchmark(bench(peers, scratch, 5, 3)).run();
             default -> new StorageBenchmark(bench(peers, scratch, 3, 1)).run();
         };

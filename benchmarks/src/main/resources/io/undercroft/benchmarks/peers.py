@@ -5,9 +5,11 @@ and why. What a function times is its own work; preparing, closing and collectin
 side.
 """
 
+import contextlib
 import ctypes
 import functools
 import gc
+import json
 import math
 import os
 import platform
@@ -34,6 +36,40 @@ def make(count, rows, columns, pt, st):
     torch.save(held, pt)
     safetensors.torch.save_file(held, st)
     settle()
+
+
+def make_model(folder, layers):
+    """A folder of safetensors files like that of a language model, in shards of 5 GB. All elements are zeros, which
+    take no space on the disk."""
+    os.makedirs(folder)
+    shapes = {"model.embed_tokens.weight": (32000, 8192)}
+    for i in range(int(layers)):
+        for name, shape in (("input_layernorm", (8192,)), ("mlp.down_proj", (8192, 28672)),
+                            ("mlp.gate_proj", (28672, 8192)), ("mlp.up_proj", (28672, 8192)),
+                            ("post_attention_layernorm", (8192,)), ("self_attn.k_proj", (1024, 8192)),
+                            ("self_attn.o_proj", (8192, 8192)), ("self_attn.q_proj", (8192, 8192)),
+                            ("self_attn.v_proj", (1024, 8192))):
+            shapes[f"model.layers.{i}.{name}.weight"] = shape
+    shapes |= {"model.norm.weight": (8192,), "lm_head.weight": (32000, 8192)}
+    shards, size = [{}], 0
+    for name, shape in shapes.items():
+        nbytes = 2 * math.prod(shape)
+        if size + nbytes > 5e9:
+            shards.append({})
+            size = 0
+        shards[-1][name] = {"dtype": "BF16", "shape": shape, "data_offsets": [size, size + nbytes]}
+        size += nbytes
+    files = {f"model-{i + 1:05d}-of-{len(shards):05d}.safetensors": shard for i, shard in enumerate(shards)}
+    for file, shard in files.items():
+        header = json.dumps(shard).encode()
+        header += b" " * (-len(header) % 8)
+        with open(os.path.join(folder, file), "wb") as f:
+            f.write(len(header).to_bytes(8, "little") + header)
+            f.truncate(f.tell() + max(t["data_offsets"][1] for t in shard.values()))
+    with open(os.path.join(folder, "model.safetensors.index.json"), "w") as f:
+        json.dump({"metadata": {"total_size": sum(2 * math.prod(s) for s in shapes.values())},
+                   "weight_map": {name: file for file, shard in files.items() for name in shard}}, f)
+    return sum(os.path.getsize(os.path.join(folder, file)) for file in files), len(shapes)
 
 
 def forget():
@@ -83,6 +119,18 @@ def safetensors_safe_open(path, name):
 def all_read(seconds, tensors):
     """The bits of all elements, taken for integers and added up, show that they all arrived."""
     return seconds, sum(int(t.view(torch.int32).sum(dtype=torch.int64)) for t in tensors.values()) % 2**52
+
+
+def safe_open_folder(folder, name):
+    """All names, and the elements of one tensor as float32."""
+    def action():
+        with contextlib.ExitStack() as stack:
+            files = [stack.enter_context(safetensors.safe_open(os.path.join(folder, file), framework="pt"))
+                     for file in sorted(os.listdir(folder)) if file.endswith(".safetensors")]
+            holder = {key: f for f in files for key in f.keys()}
+            return len(holder[name].get_tensor(name).float().numpy())
+
+    return timed(action)
 
 
 def torch_load_all(path):
@@ -201,10 +249,10 @@ def mean_seconds(action, seconds):
     return elapsed / times
 
 
-REQUESTS = {f.__name__: f for f in (versions, make, forget, settle, torch_load, torch_load_mmap, safetensors_load_file,
-                                    safetensors_safe_open, torch_load_all, torch_load_all_fresh, safetensors_load_all,
-                                    keep_torch_mmap,
-                                    keep_safe_open, torch_save, torch_save_durably, safetensors_save_file, copy)}
+REQUESTS = {f.__name__: f for f in (versions, make, make_model, forget, settle, torch_load, torch_load_mmap,
+                                    safetensors_load_file, safetensors_safe_open, safe_open_folder, torch_load_all,
+                                    torch_load_all_fresh, safetensors_load_all, keep_torch_mmap, keep_safe_open,
+                                    torch_save, torch_save_durably, safetensors_save_file, copy)}
 
 
 def main():

@@ -116,6 +116,19 @@ public final class ByteReader {
         return this;
     }
 
+    /// Reads the next bytes of a file into the buffer, and no others.
+    ///
+    /// @param count how many
+    /// @return this
+    /// @throws IOException if reading fails
+    public ByteReader ahead(int count) throws IOException {
+        require(count);
+        if (file != null && !isBuffered(count)) {
+            fill(file, count);
+        }
+        return this;
+    }
+
     /// Checks that bytes are left.
     ///
     /// @param count how many
@@ -226,14 +239,14 @@ public final class ByteReader {
     private MemorySegment take(int count) throws IOException {
         require(count);
         if (file != null && !isBuffered(count)) {
-            fill(file);
+            fill(file, BUFFER);
         }
         position += count;
         return buffer;
     }
 
-    private void fill(MappedFile from) throws IOException {
-        int length = (int) Math.min(BUFFER, end - position);
+    private void fill(MappedFile from, int most) throws IOException {
+        int length = (int) Math.min(most, end - position);
         limits.reading(position + length - (isBuffered(0) ? limit : position));
         memory = memory.length < length ? new byte[length] : memory;
         buffer = MemorySegment.ofArray(memory).asSlice(0, length);

@@ -140,10 +140,10 @@ public final class ZipDirectory {
     /// @throws IOException if reading fails
     /// @throws FormatException if the local header is damaged or contradicts the directory
     public long dataOffset(ZipRecord record) throws IOException {
-        return dataOffset(record, null);
+        return dataOffset(record, reader(file, record.header(), record.limit()));
     }
 
-    /// {@return a reader of the headers of records} Belongs to one thread.
+    /// {@return a reader for the headers of several records} Belongs to one thread.
     public ByteReader headers() {
         return reader(file, 0, file.size());
     }
@@ -151,20 +151,21 @@ public final class ZipDirectory {
     /// Finds where the bytes of a record start, as [#dataOffset(ZipRecord)].
     ///
     /// @param record a record of this directory
-    /// @param headers reads the headers of small records, several at once; null to read this one only
+    /// @param headers reads this header, and those of small records behind it
     /// @return as [#dataOffset(ZipRecord)]
     /// @throws IOException if reading fails
     /// @throws FormatException if the local header is damaged or contradicts the directory
-    public long dataOffset(ZipRecord record, @Nullable ByteReader headers) throws IOException {
+    public long dataOffset(ZipRecord record, ByteReader headers) throws IOException {
         byte[] name = record.name().getBytes(UTF_8);
         if (name.length > record.limit() - LOCAL_HEADER_SIZE - record.header()) {
             throw overlapping(record);
         }
         long start = record.header();
-        ByteReader in = headers != null && record.limit() - start <= SMALL
-                ? headers
-                : reader(file, start, start + LOCAL_HEADER_SIZE + name.length);
-        if (in.at(start).i32() != LOCAL_HEADER || in.at(start + 8).u16() != record.method()
+        ByteReader in = headers.at(start);
+        if (record.limit() - start > SMALL) {
+            in.ahead(LOCAL_HEADER_SIZE + name.length);
+        }
+        if (in.i32() != LOCAL_HEADER || in.at(start + 8).u16() != record.method()
                 || in.at(start + 26).u16() != name.length
                 || !text(in.at(start + LOCAL_HEADER_SIZE), name.length).equals(record.name())) {
             throw damaged("ZIP-HEADER", "the header of record " + quote(record) + " contradicts the directory", start);
