@@ -6,7 +6,7 @@ import java.util.Objects;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/// Says that the contents of a file are not what its format asks for: what is wrong, where, and what to do about it.
+/// Thrown if the contents of a file break its format: what is wrong, where, and a remedy.
 ///
 /// The message is one line, `FILE: WHAT (at byte 0x1A2B) [CODE]. REMEDY`, and safe to print: [#printable] is applied to
 /// each part of it. Text taken from the file is quoted with [#quote].
@@ -103,16 +103,16 @@ public final class FormatException extends RuntimeException {
         return message(code, what, offset, remedy.in(words), file);
     }
 
-    /// {@return the name of the file, or null while nobody has said it}
+    /// {@return the name of the file, or null if it is not set}
     public @Nullable String file() {
         return file;
     }
 
-    /// Names the file: code that reads bytes does not know it, the code that opened the file does.
+    /// Returns a copy that names the file, which only the code that opened it can do.
     ///
     /// @param name the file's name
     /// @return a copy of this exception, with its stack trace and cause, that names the file; this one if it names one
-    ///     already, since code nearer to the fault knows better
+    ///     already, which is nearer to the fault
     public FormatException withFile(String name) {
         if (file != null) {
             return this;
@@ -135,7 +135,7 @@ public final class FormatException extends RuntimeException {
         return quoted.append(whole ? "'" : "…'").toString();
     }
 
-    /// {@return whether a text is printable ASCII, as most are} A report asks it for each of its cells.
+    /// {@return whether a text is printable ASCII, as most are} Reports call it for each cell.
     private static boolean isPlain(String text) {
         for (int i = 0; i < text.length(); i++) {
             if (text.charAt(i) < ' ' || text.charAt(i) > '~') {
@@ -170,8 +170,7 @@ public final class FormatException extends RuntimeException {
     }
 
     /// {@return text in which what could break a line, command a terminal or reorder what is shown is written as a
-    /// number in braces} All text from files goes through this before it is shown. What is printable already stays as
-    /// it is.
+    /// number in braces} All text from files goes through this before it is shown. Printable text is not changed.
     ///
     /// @param text any text
     public static String printable(String text) {

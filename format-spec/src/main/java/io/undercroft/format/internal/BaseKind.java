@@ -23,7 +23,7 @@ public enum BaseKind {
     /// {@return the kind that a number in a file stands for}
     ///
     /// @param code the number, of a base that was checked
-    /// @throws IndexOutOfBoundsException if this version knows no such kind
+    /// @throws IndexOutOfBoundsException if this version has no such kind
     public static BaseKind of(int code) {
         return ALL[code];
     }

@@ -21,7 +21,7 @@ public record BaseRecord(BaseKind kind, String path, int depth, UUID uuid, Diges
         long sequence) {
     private static final UUID NO_ID = new UUID(0, 0);
 
-    /// A snapshot of another `.croft` file.
+    /// Creates the record of a snapshot of another `.croft` file.
     ///
     /// @param path where it may be found
     /// @param depth 0 if that snapshot has no CROFT bases, else one more than the greatest depth among them
@@ -32,7 +32,7 @@ public record BaseRecord(BaseKind kind, String path, int depth, UUID uuid, Diges
                 snapshot.committedLength(), snapshot.sequence());
     }
 
-    /// A file of another format.
+    /// Creates the record of a file of another format.
     ///
     /// @param path where it may be found
     /// @param digest the digest of all its bytes

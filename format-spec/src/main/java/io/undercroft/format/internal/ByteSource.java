@@ -22,7 +22,7 @@ public interface ByteSource {
     /// @throws IOException if reading fails
     void read(long offset, MemorySegment into) throws IOException;
 
-    /// The bytes from `offset` on in place, where the source has them in memory or maps them. Of a large index
+    /// Returns the bytes from `offset` on in place, where the source has them in memory or maps them. Of a large index
     /// only the bytes that are needed are then loaded.
     ///
     /// @param offset the first byte
@@ -35,7 +35,7 @@ public interface ByteSource {
         return Optional.empty();
     }
 
-    /// A source over bytes in memory.
+    /// Creates a source over bytes in memory.
     ///
     /// @param bytes the whole file
     /// @return a source that reads `bytes` and gives views of them, for as long as they live

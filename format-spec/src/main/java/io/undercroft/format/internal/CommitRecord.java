@@ -11,9 +11,9 @@ import java.util.Arrays;
 import java.util.UUID;
 
 /// The record that makes an index a snapshot. That of the first snapshot follows the header, that of a later one is in
-/// a commit slot, and for good in the parent record of the next snapshot; in a sealed file it is at the end.
+/// a commit slot, and permanently in the parent record of the next snapshot; in a sealed file it is at the end.
 ///
-/// @param sequence the commit's number, from 1; its parity says in which slot a later record than the first is
+/// @param sequence the commit's number, from 1; its parity determines the slot of a later record than the first
 /// @param indexOffset where the index starts in the file, in bytes, a multiple of 64
 /// @param indexLength the size of the index in bytes
 /// @param directoryDigest the digest of the index's directory, which holds the checksums of its sections
@@ -46,7 +46,7 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
         }
     }
 
-    /// The record of the first commit of a file, whose id is made of what the file holds.
+    /// Returns the record of the first commit of a file, whose id is made of what the file holds.
     ///
     /// @param index the index as it will be in the file, built with the sequence 1
     /// @param indexOffset where it will be
@@ -59,13 +59,13 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
         return of(1, index, indexOffset, FileLayout.canonicalUuid(root), timeMillis, root, message);
     }
 
-    /// The record of the first commit of a file that has an id already.
+    /// Returns the record of the first commit of a file that has an id already.
     ///
     /// @param index the index as it will be in the file, built with the sequence 1
     /// @param indexOffset where it will be
     /// @param uuid the id in the file's header
     /// @param timeMillis when it is made, in milliseconds since 1970 UTC; 0 to leave that out
-    /// @param message what to say about it; may be empty
+    /// @param message its message; may be empty
     /// @return the record
     /// @throws IllegalArgumentException if the message is too long or cannot be written in UTF-8
     public static CommitRecord first(MemorySegment index, long indexOffset, UUID uuid, long timeMillis,
@@ -73,12 +73,13 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
         return of(1, index, indexOffset, uuid, timeMillis, Digests.xxh3(index), message);
     }
 
-    /// The record of the commit after this one. A copy of this record, the parent record, is right before the index.
+    /// Returns the record of the commit after this one. A copy of this record, the parent record, is right before the
+    /// index.
     ///
     /// @param index the index as it will be in the file, built with a sequence greater by one than this commit's
     /// @param indexOffset where it will be: right behind the parent record
     /// @param timeMillis when it is made, in milliseconds since 1970 UTC; 0 to leave that out
-    /// @param message what to say about it; may be empty
+    /// @param message its message; may be empty
     /// @return the record
     /// @throws IllegalArgumentException if the message is too long or cannot be written in UTF-8
     public CommitRecord next(MemorySegment index, long indexOffset, long timeMillis, String message) {

@@ -1,6 +1,6 @@
 package io.undercroft.format.internal;
 
-/// How the bytes of an extent are stored. The numbers 3 (CODED) and 4 (DELTA) are reserved; files that have them are
+/// How the bytes of an extent are stored. The numbers 3 (CODED) and 4 (DELTA) are reserved; files with them are
 /// refused.
 public enum ExtentKind {
     /// As they are, in this file or in another `.croft` file.
@@ -26,7 +26,7 @@ public enum ExtentKind {
     /// {@return the kind that a number in a file stands for}
     ///
     /// @param code the number, of an extent that was checked
-    /// @throws IndexOutOfBoundsException if this version knows no such kind
+    /// @throws IndexOutOfBoundsException if this version has no such kind
     public static ExtentKind of(int code) {
         return ALL[code];
     }

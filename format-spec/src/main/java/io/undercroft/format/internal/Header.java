@@ -29,7 +29,7 @@ public record Header(int minor, UUID uuid, long requiredFeatures, long readOnlyF
 
     private static final long SIGNATURE = 0x0A1A_0A0D_4652_4389L;
 
-    /// A header as this version writes it.
+    /// Creates a header as this version writes it.
     ///
     /// @param uuid the file's id
     /// @param chunkLog2 the logarithm of the chunk size, from 16 to 30
@@ -41,7 +41,7 @@ public record Header(int minor, UUID uuid, long requiredFeatures, long readOnlyF
                 FileLayout.placePage(firstEnd));
     }
 
-    /// A header of a sealed file as this version writes it.
+    /// Creates a header of a sealed file as this version writes it.
     ///
     /// @param uuid the file's id
     /// @param chunkLog2 the logarithm of the chunk size, from 16 to 30
@@ -77,8 +77,8 @@ public record Header(int minor, UUID uuid, long requiredFeatures, long readOnlyF
         return (readOnlyFeatures & SEALED) != 0;
     }
 
-    /// {@return whether this version may append to the file: it is not sealed, and has no read-only-compatible feature
-    /// that this version does not know}
+    /// {@return whether this version may append to the file: it is not sealed, and has no unknown read-only-compatible
+    /// feature}
     public boolean isWritable() {
         return readOnlyFeatures == 0;
     }

@@ -80,7 +80,7 @@ public final class IndexBuilder {
         return number;
     }
 
-    /// Adds bytes that are in the file to the storage that comes next.
+    /// Adds bytes that are in the file to the next storage.
     ///
     /// @param fileOffset where they are, see [FileLayout#placeExtent]
     /// @param length how many there are, from 1 to the size of a chunk
@@ -90,7 +90,7 @@ public final class IndexBuilder {
         addStored(ExtentKind.RAW, ExtentRecord.THIS_FILE, fileOffset, length, sums);
     }
 
-    /// Adds bytes that are in another file to the storage that comes next.
+    /// Adds bytes that are in another file to the next storage.
     ///
     /// @param base the number of that file, from [#addBase]
     /// @param fileOffset where they are there; in a `.croft` file as [FileLayout#placeExtent] says
@@ -157,7 +157,7 @@ public final class IndexBuilder {
         freeRanges.add(range);
     }
 
-    /// Adds zeros that take no space in the file to the storage that comes next.
+    /// Adds zeros that take no space in the file to the next storage.
     ///
     /// @param length how many, at least 1
     public void addZeroExtent(long length) {
@@ -171,7 +171,7 @@ public final class IndexBuilder {
     ///
     /// @param device where it lives, in PyTorch's notation
     /// @return its number
-    /// @throws IllegalArgumentException if its extents are not aligned as its size asks
+    /// @throws IllegalArgumentException if its extents are not aligned as its size requires
     public int addStorage(String device) {
         utf8(device);
         long nbytes = 0;
@@ -277,7 +277,7 @@ public final class IndexBuilder {
         }
     }
 
-    /// Adds a section of which only the caller, or a later version, knows what it means.
+    /// Adds a section whose meaning only the caller, or a later version, defines.
     ///
     /// @param section the section; sections are in the order of their codes
     /// @throws IllegalArgumentException if there is one with its code
@@ -303,7 +303,7 @@ public final class IndexBuilder {
         metadata.put(StrictUtf8.encode(key), value);
     }
 
-    /// Writes the index. The builder stays as it is and may go on.
+    /// Writes the index. The builder is not changed and can be used further.
     ///
     /// @param sequence the number of the commit that will point to it, from 1
     /// @return the index, to be written at a multiple of 64, for as long as anybody holds it

@@ -18,9 +18,9 @@ import java.util.stream.Stream;
 /// flattened or carried over when a file is compacted.
 ///
 /// All records keep all their bytes, those included that a newer minor version gave a meaning. What changes is where
-/// extents are, whether they are flagged as shared, and the numbers of their bases; bases that no extent names any
-/// more are left out. Sections that this version does not know are copied if they are safe to copy. Nothing is free in
-/// the new file, and the checksums of blocks are made anew.
+/// extents are, whether they are flagged as shared, and the numbers of their bases; bases that no extent names any more
+/// are left out. Sections unknown to this version are copied if they are safe to copy. Nothing is free in the new file,
+/// and the checksums of blocks are made anew.
 ///
 /// The new file needs the same chunk size. Every extent that is in the old file has to be placed; one that is
 /// in a base may be, if its bytes are copied, or stays there. Lives as long as its snapshot, and belongs to one thread.
@@ -83,7 +83,7 @@ public final class IndexCopy {
     /// @param fileOffset the first byte, see [FileLayout#placeExtent]
     /// @throws IndexOutOfBoundsException if there is no such extent
     /// @throws IllegalArgumentException if it is a ZERO extent, if the offset is not aligned as the size of its storage
-    ///     asks, or if it is a FOREIGN extent that starts or ends inside the storage where no RAW extent may
+    ///     requires, or if it is a FOREIGN extent that starts or ends inside the storage where no RAW extent may
     public void place(int extent, long fileOffset) {
         ExtentRecord record = snapshot.extent(extent);
         long alignment = large.get(extent) ? FileLayout.MAPPING_ALIGNMENT : FileLayout.SMALL_ALIGNMENT;

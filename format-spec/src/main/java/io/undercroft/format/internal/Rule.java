@@ -29,7 +29,7 @@ public enum Rule {
     V11_TRUNCATED("V11-TRUNCATED", Remedies.DAMAGED),
     /// The file does not begin as a `.croft` file does.
     V12_SIGNATURE("V12-SIGNATURE", "Check that this is the file you meant and that it was transferred as binary"),
-    /// The file needs a version, feature or kind that this reader does not know.
+    /// The file needs a version, feature or kind unknown to this reader.
     V13_UNSUPPORTED("V13-UNSUPPORTED", Remedies.NEWER),
     /// A checksum or digest does not match.
     V14_CHECKSUM("V14-CHECKSUM", Remedies.DAMAGED),
@@ -62,7 +62,7 @@ public enum Rule {
         return code;
     }
 
-    /// An exception that says how a file breaks this rule.
+    /// Returns an exception for a file that breaks this rule.
     ///
     /// @param what what is wrong, without a full stop
     /// @param offset the byte of the file that is at fault, or [FormatException#NO_OFFSET]

@@ -16,7 +16,7 @@ import java.util.Set;
 import java.util.UUID;
 
 /// A number of `.croft` files that belong together: the parts of a model that is too big for one file, or a file for
-/// each rank. It is next to them in a file of its own, `*.croftset`, whose renaming commits them all.
+/// each rank. It is next to them in a separate file, `*.croftset`, whose renaming commits them all.
 ///
 /// @param uuid the id of the set
 /// @param shards the files, in the order in which they were saved
@@ -48,7 +48,7 @@ public record SetManifest(UUID uuid, List<Shard> shards) {
         }
     }
 
-    /// {@return a set with canonical bytes: its id is made of what it says}
+    /// {@return a set with canonical bytes: its id is derived from its contents}
     ///
     /// @param shards its files
     /// @throws IllegalArgumentException if readers would refuse them
@@ -69,7 +69,7 @@ public record SetManifest(UUID uuid, List<Shard> shards) {
         return Digests.crc32c(manifest.asSlice(0, manifest.byteSize() - CRC_BYTES));
     }
 
-    /// The bytes of the manifest with a checksum of zero.
+    /// Returns the bytes of the manifest with a checksum of zero.
     private byte[] unsummed() {
         List<byte[]> paths = shards.stream().map(shard -> StrictUtf8.encode(shard.path())).toList();
         int text = paths.stream().mapToInt(path -> path.length).sum();

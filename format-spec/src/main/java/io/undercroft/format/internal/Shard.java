@@ -13,7 +13,7 @@ import java.util.UUID;
 /// @param length the committed length of the snapshot in bytes
 /// @param path where the file is, relative to the folder of the manifest, in the form of [BaseRecord#path]
 public record Shard(UUID uuid, Digest128 digest, long sequence, long length, String path) {
-    /// A shard.
+    /// Creates a shard.
     ///
     /// @param path where the file is
     /// @param snapshot the commit record of its snapshot
@@ -26,9 +26,8 @@ public record Shard(UUID uuid, Digest128 digest, long sequence, long length, Str
     ///
     /// @param file its bytes
     /// @param limits the limits that the file must not exceed
-    /// @return the snapshot
-    /// @throws FormatException by rule V21 if this is another file, or it does not have that snapshot; by any other if
-    ///     the file itself is at fault
+    /// @return the snapshot @throws FormatException by rule V21 if this is another file, or lacks that snapshot; by any
+    ///     other if the file itself is at fault
     /// @throws IOException if reading fails
     public Snapshot open(ByteSource file, Limits limits) throws IOException {
         Snapshot newest = Snapshot.open(file, limits);

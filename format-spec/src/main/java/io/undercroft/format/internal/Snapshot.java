@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
 /// A sealed file takes one read more.
 ///
 /// **Use.** Each method checks the records that it reads, and that their bytes are those that were written, and throws
-/// a [FormatException] if they are not; damage that is found then is never a reason to answer from an older snapshot.
+/// a [FormatException] if they are not; damage that is found then never makes it read an older snapshot.
 /// What only all records together can break (names out of order, extents that overlap) [Verifier] finds, which also
 /// reads the bytes of the storages.
 ///
@@ -105,8 +105,8 @@ public final class Snapshot {
         throw Rule.V17_COMMIT.broken("the file has no commit record", FileLayout.FIRST_COMMIT);
     }
 
-    /// The fault of a file that continues after its first snapshot and ends before its slots do. No writer leaves such
-    /// a file; it may be a copy that was truncated.
+    /// Returns the fault of a file that continues after its first snapshot and ends before its slots do. No writer
+    /// leaves such a file; it may be a copy that was truncated.
     private static @Nullable FormatException lostSlots(ByteSource source, Header header, List<Slot> slots)
             throws IOException {
         CommitRecord first = slots.size() == 1 ? slots.getFirst().decoded() : null;
@@ -174,9 +174,9 @@ public final class Snapshot {
         }
     }
 
-    /// The records that may be the newest, the newest first: those of the slots that were ever written, and that of the
-    /// first snapshot as long as the slot for odd numbers was not. When that slot is written, the other one has been
-    /// brought to the disk, so no crash damages both.
+    /// Returns the records that may be the newest, the newest first: those of the slots that were ever written, and
+    /// that of the first snapshot as long as the slot for odd numbers was not. When that slot is written, the other one
+    /// has been brought to the disk, so no crash damages both.
     private static List<Slot> slots(ByteSource source, Header header, MemorySegment prefix) throws IOException {
         List<Slot> slots = new ArrayList<>();
         boolean isOddEmpty = true;
@@ -396,7 +396,7 @@ public final class Snapshot {
 
     /// {@return an extent}
     ///
-    /// @param number which one; a storage says which ones are its own
+    /// @param number its number, from its storage
     public ExtentRecord extent(int number) {
         rules.checkExtent(check(SectionType.EXTN, number));
         return index.extent(number);
@@ -497,7 +497,7 @@ public final class Snapshot {
     }
 
     /// {@return the number of the tensor with this name, or -1 if there is none} A binary search in place; in a file
-    /// whose writer sorted the names wrongly, which [Verifier] tells, it may miss one.
+    /// whose writer sorted the names wrongly, which [Verifier] reports, it may miss one.
     ///
     /// @param name the whole name
     public int findTensor(String name) {
@@ -517,7 +517,7 @@ public final class Snapshot {
         return -1;
     }
 
-    /// {@return the sections of the index that this version does not know, in their order}
+    /// {@return the sections of the index unknown to this version, in their order}
     public List<UnknownSection> unknownSections() {
         return index.unknownSections();
     }

@@ -8,7 +8,7 @@ import java.util.Comparator;
 import java.util.List;
 
 /// Finds a snapshot in a file that is too damaged for [Snapshot#open]. A file of several snapshots has the commit
-/// record of each but the newest twice: behind the header or in a slot while that is not used again, and for good in
+/// record of each but the newest twice: behind the header or in a slot while that is not used again, and permanently in
 /// the parent record of the next one.
 public final class SnapshotSearch {
     private static final int BUFFER = 1 << 20;
@@ -22,7 +22,8 @@ public final class SnapshotSearch {
 
     /// What was found.
     ///
-    /// @param snapshot the snapshot; [Snapshot#skippedCommit] says why a newer one did not open, if that is known
+    /// @param snapshot the snapshot; [Snapshot#skippedCommit] is the reason why a newer one did not open, if that is
+    ///     known
     /// @param isSearched whether the whole file was searched for commit records, since none of the slots led to a
     ///     snapshot
     public record Found(Snapshot snapshot, boolean isSearched) {}

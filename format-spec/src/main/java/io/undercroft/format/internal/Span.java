@@ -8,7 +8,7 @@ import java.util.Optional;
 /// @param start the first byte, counted from the start of the storage
 /// @param end the first byte behind
 public record Span(long start, long end) {
-    /// The span of a tensor of a snapshot.
+    /// Returns the span of a tensor of a snapshot.
     ///
     /// @param snapshot the snapshot
     /// @param tensor the number of the tensor

@@ -202,7 +202,7 @@ public final class StateTreeReader {
         return (int) value;
     }
 
-    /// Seven bits a byte, the lowest first; the highest bit says that another byte follows.
+    /// Seven bits a byte, the lowest first; the highest bit is set if another byte follows.
     private long stopBit() {
         long value = 0;
         for (int shift = 0; shift < 63; shift += 7) {

@@ -10,8 +10,8 @@ import java.util.Arrays;
 
 /// Writes a state tree: exactly one value, whose containers announce how many values follow.
 ///
-/// The methods that open a container return its number, which [#writeReference] takes. Belongs to one thread. Whatever
-/// is asked out of turn throws [IllegalStateException] and writes nothing; a container too deep for any reader throws
+/// The methods that open a container return its number, which [#writeReference] takes. For use by one thread. A call
+/// out of order throws [IllegalStateException] and writes nothing; a container too deep for any reader throws
 /// [IllegalArgumentException].
 public final class StateTreeWriter {
     private final TreeBytes out = new TreeBytes();
@@ -61,7 +61,7 @@ public final class StateTreeWriter {
         }
     }
 
-    /// Writes an integer as one of 8 bits, for a language that tells integers apart by their widths.
+    /// Writes an integer as one of 8 bits, for a language with integer types of several widths.
     ///
     /// @param value any
     public void writeInt8(byte value) {

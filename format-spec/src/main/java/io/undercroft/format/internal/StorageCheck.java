@@ -30,7 +30,7 @@ public final class StorageCheck {
     private static final int BUFFER = 1 << 18;
 
     private final Snapshot snapshot;
-    /// The numbers of the tensors on each storage, found when they are first asked for: where there is no damage,
+    /// The numbers of the tensors on each storage, found on first use: where there is no damage,
     /// never.
     private @Nullable Map<Integer, List<Integer>> tensors;
 
@@ -41,7 +41,7 @@ public final class StorageCheck {
         this.snapshot = snapshot;
     }
 
-    /// Where the bytes of files come from.
+    /// The source of the bytes of files.
     @FunctionalInterface
     public interface Files {
         /// {@return a file in which bytes are, or empty if it is unavailable}
@@ -51,12 +51,12 @@ public final class StorageCheck {
         Optional<ByteSource> of(int base) throws IOException;
     }
 
-    /// Checks a part of a storage: the chunks that lie in it as a whole. A large one is checked by several threads, those
-    /// of the common pool.
+    /// Checks a part of a storage: the chunks that lie in it as a whole. A large one is checked by several threads,
+    /// those of the common pool.
     ///
     /// @param storage its number
-    /// @param part which bytes, as [#chunksAround] gives it
-    /// @param bytes these bytes, as a reader gets them
+    /// @param part which bytes, from [#chunksAround]
+    /// @param bytes these bytes, as read
     /// @return what does not match, in the order of the storage
     /// @throws FormatException if a record of the storage is damaged or breaks a rule
     public List<StorageChunk> mapped(int storage, Span part, MemorySegment bytes) {
@@ -89,7 +89,7 @@ public final class StorageCheck {
     /// which a byte is in the part}
     ///
     /// @param storage its number
-    /// @param part which bytes are wanted
+    /// @param part which bytes are to be read
     /// @throws FormatException if a record of the storage is damaged or breaks a rule
     public Span chunksAround(int storage, Span part) {
         return chunks(storage).filter(chunk -> chunk.touches(part))

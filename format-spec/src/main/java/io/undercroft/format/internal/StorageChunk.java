@@ -5,9 +5,9 @@ package io.undercroft.format.internal;
 /// @param storage the number of the storage
 /// @param start the first byte of the chunk in the storage
 /// @param length the number of bytes
-/// @param base the file that has them: [ExtentRecord#THIS_FILE], or that of [Snapshot#base] `base` - 1
+/// @param base the file with the bytes: [ExtentRecord#THIS_FILE], or that of [Snapshot#base] `base` - 1
 /// @param fileOffset the first byte in that file
-/// @param checksum the CRC32C of the bytes, as the index has it
+/// @param checksum the CRC32C of the bytes, from the index
 public record StorageChunk(int storage, long start, long length, int base, long fileOffset, int checksum) {
     /// {@return the first byte of the storage behind the chunk}
     public long end() {

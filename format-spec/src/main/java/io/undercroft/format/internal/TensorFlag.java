@@ -2,7 +2,7 @@ package io.undercroft.format.internal;
 
 /// A flag of a tensor, with the meaning that PyTorch gives it.
 public enum TensorFlag {
-    /// Gradients are wanted for it.
+    /// It requires gradients.
     REQUIRES_GRAD(1),
     /// Its elements are the complex conjugates of what is stored (`is_conj`).
     CONJUGATE(2),

@@ -4,7 +4,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.index.SectionType;
 import java.lang.foreign.MemorySegment;
 
-/// A section of an index whose meaning this version does not know, and need not know.
+/// A section of an index whose meaning is unknown to this version, and not needed.
 ///
 /// @param code its four characters, each up to U+00FF
 /// @param isSafeToCopy whether it stays true whatever else in the file changes, so that a writer that makes a new index

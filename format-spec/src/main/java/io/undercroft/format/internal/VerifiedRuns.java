@@ -21,7 +21,7 @@ final class VerifiedRuns {
     private final Map<File, Integer> files = new HashMap<>();
     private long unreadBytes;
 
-    /// What may be said of one file by several bases: they name other snapshots of it.
+    /// The bases of one file, which may name different snapshots of it.
     private record File(UUID uuid, String path) {}
 
     VerifiedRuns(ByteSource own, Scan scan, CheckedBases bases) {

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 /// snapshots, their extents, and the zeros between them; but not in ranges that are declared free. Extents in other
 /// files are read too if [BaseFiles] finds these, else counted.
 ///
-/// Each run of bytes is read once, however many storages and snapshots have it in common, through a buffer of 1 MiB.
+/// Each run of bytes is read once, however many storages and snapshots share it, through a buffer of 1 MiB.
 /// Memory is needed for the indexes of two snapshots, and some 70 bytes for each run.
 public final class Verifier {
     /// What was found.
@@ -116,8 +116,8 @@ public final class Verifier {
     }
 
     /// The slot that the next commit will take has the commit before, unless one was torn while it was written there:
-    /// that was skipped then. While there are fewer than three commits, it is empty, and so are both if there is
-    /// one. The slots say nothing about an earlier snapshot.
+    /// that was skipped then. While there are fewer than three commits, it is empty, and so are both if there is one.
+    /// The slots contain nothing about an earlier snapshot.
     private void verifySlots() throws IOException {
         Header header = newest.header();
         CommitRecord commit = newest.commit();
@@ -269,7 +269,7 @@ public final class Verifier {
         }
     }
 
-    /// What is read of the file itself ends only if that was cut, and then nothing can be said of it.
+    /// A read of the file itself ends early only if the file was cut, and then it cannot be verified.
     private Optional<ExtentSums> sums(Snapshot snapshot, int storage, ExtentRecord extent) throws IOException {
         try {
             return runs.sums(snapshot, extent);

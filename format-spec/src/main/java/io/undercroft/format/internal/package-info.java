@@ -20,7 +20,7 @@
 /// **Rules for the whole package.** No type here uses a file, a thread or a tensor: bytes are read through
 /// [io.undercroft.format.internal.ByteSource]. Arguments and results are never null unless marked so. Records and
 /// snapshots are immutable and safe for any thread; builders, writers, readers and digesters belong to one thread. A
-/// file that breaks a rule causes a [io.undercroft.format.FormatException]; a caller that breaks one gets an
+/// file that breaks a rule causes a [io.undercroft.format.FormatException]; a caller that breaks one causes an
 /// [IllegalArgumentException].
 @NullMarked
 package io.undercroft.format.internal;

@@ -9,10 +9,10 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /// The checksums of section ISUM: one for each block of 4096 bytes of what is in the index before it, the directory
-/// left out, which has a digest of its own. A block is checked when the first of its bytes is wanted, and then no more.
+/// left out, which has a digest of its own. A block is checked when it is first read, and then not again.
 ///
-/// Takes a bit of memory for each 4096 bytes of the index. Safe for any thread: two that meet at a block may both check
-/// it.
+/// Takes a bit of memory for each 4096 bytes of the index. Safe for any thread: two that read the same block may both
+/// check it.
 public final class BlockSums {
     /// An index whose sections end beyond this has the section; a smaller one is quicker checked in one piece.
     public static final long SMALL_INDEX = 65_536;

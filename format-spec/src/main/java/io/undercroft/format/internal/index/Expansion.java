@@ -6,8 +6,8 @@ import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Rule;
 import java.util.BitSet;
 
-/// Sums up the storages that a reader uses, each once. A storage of zeros takes next to nothing of a file, so that a
-/// small file may ask for any amount of memory.
+/// Sums up the storages that a reader uses, each once. A storage of zeros takes almost no space in a file, so that a
+/// small file may require any amount of memory.
 public final class Expansion {
     private final CommitRecord commit;
     private final Limits limits;

@@ -84,7 +84,7 @@ public final class Index {
         this.fileOffset = fileOffset;
     }
 
-    /// {@return the directory of an index: its first bytes, as long as its own section count says}
+    /// {@return the directory of an index: its first bytes, whose length follows from its section count}
     public static MemorySegment directory(MemorySegment index) {
         return index.asSlice(0, HEAD_BYTES + ENTRY_BYTES * Head.SECTIONS.get(index, 0));
     }
@@ -167,7 +167,7 @@ public final class Index {
         blocks = new BlockSums(bytes, directory, sums.start(), fileOffset);
     }
 
-    /// Checks the checksum of each section, those included that this version does not know.
+    /// Checks the checksum of each section, including those unknown to this version.
     void checkSections() {
         for (long entry = HEAD_BYTES; entry < directory(bytes).byteSize(); entry += ENTRY_BYTES) {
             checkSection(entry);
@@ -369,7 +369,7 @@ public final class Index {
         return sectionOf(type).recordSize();
     }
 
-    /// {@return the sections that this version does not know, in the order of their entries}
+    /// {@return the sections unknown to this version, in the order of their entries}
     ///
     /// @throws FormatException by rule V14 if their bytes are not those that were written
     public List<UnknownSection> unknownSections() {

@@ -39,9 +39,9 @@ public final class IndexAssembler {
 
     /// Writes an index.
     ///
-    /// @param sections those that this version knows but for ISUM, in the order of their types; one that need not be
+    /// @param sections the known ones except ISUM, in the order of their types; one that need not be
     ///     there is left out if it has no records
-    /// @param unknown those that it does not know, in any order
+    /// @param unknown the unknown ones, in any order
     /// @param sequence the number of the commit that will point to the index
     /// @return the index, off the heap if it is large
     /// @throws IllegalArgumentException if it exceeds [Limits#DEFAULT]

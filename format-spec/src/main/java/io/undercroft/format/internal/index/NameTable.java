@@ -35,7 +35,7 @@ public final class NameTable {
         return (int) records.count() - 1;
     }
 
-    /// A text lies in one block, with at least a byte of it left over, so that its place says which.
+    /// A text lies in one block, with at least a byte of it left over, so that its place determines the block.
     private long space(int length) {
         if (texts.isEmpty() || end % BLOCK + length >= BLOCK) {
             end = (long) texts.size() * BLOCK;

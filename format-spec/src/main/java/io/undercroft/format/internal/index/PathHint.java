@@ -4,8 +4,8 @@ package io.undercroft.format.internal.index;
 public final class PathHint {
     private PathHint() {}
 
-    /// {@return whether a path is relative and leads nowhere but down} Its parts are names as POSIX has them, so one
-    /// may have a character that leads elsewhere on another system: readers there refuse it when they look for the
+    /// {@return whether a path is relative and leads nowhere but down} Its parts are POSIX names, so one may have a
+    /// character that leads elsewhere on another system: readers there refuse it when they look for the
     /// file.
     ///
     /// @param path any text

@@ -84,7 +84,7 @@ public final class RecordRules {
         reserved(SectionType.DTYP, number, Dtyp.RESERVED);
     }
 
-    /// Checks how large the elements of a type are, which is all that its tensors have to know.
+    /// Checks how large the elements of a type are, which is all that its tensors need.
     private void checkElement(long number) {
         long at = index.at(SectionType.DTYP, number);
         if (Dtyp.BITS.getInt(bytes, at) <= 0) {

@@ -90,7 +90,7 @@ public final class RunTable {
         return (int) mix(mix(mix(offset ^ seed) + length) + file) & (slots.length - 1);
     }
 
-    /// The last step of MurmurHash3, which loses no bit.
+    /// Returns the last step of MurmurHash3, which loses no bit.
     private static long mix(long bits) {
         long mixed = (bits ^ bits >>> 33) * 0xFF51_AFD7_ED55_8CCDL;
         mixed = (mixed ^ mixed >>> 33) * 0xC4CE_B9FE_1A85_EC53L;

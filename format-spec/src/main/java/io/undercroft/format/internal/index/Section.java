@@ -24,7 +24,7 @@ public record Section(String name, boolean isRequired, int flags, long recordSiz
         return new Section(type.name(), type.isRequired(), type.flags(), recordSize, count, content);
     }
 
-    /// {@return a section whose meaning this version does not know}
+    /// {@return a section whose meaning is unknown to this version}
     public static Section of(UnknownSection section) {
         return new Section(section.code(), true, section.isSafeToCopy() ? Index.SAFE_TO_COPY : 0, section.recordSize(),
                 section.count(), bytes -> bytes.copyFrom(section.bytes()));

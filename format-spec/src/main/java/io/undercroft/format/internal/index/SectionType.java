@@ -2,7 +2,7 @@ package io.undercroft.format.internal.index;
 
 import org.jspecify.annotations.Nullable;
 
-/// The sections of an index that this version knows, in their canonical order.
+/// The sections of an index of this version, in their canonical order.
 public enum SectionType {
     /// Extents.
     EXTN(Records.Extn.RECORD),
@@ -84,7 +84,7 @@ public enum SectionType {
         return name.charAt(0) | name.charAt(1) << 8 | name.charAt(2) << 16 | name.charAt(3) << 24;
     }
 
-    /// {@return the section type of a code, or null if this version does not know it}
+    /// {@return the section type of a code, or null if it is unknown to this version}
     public static @Nullable SectionType of(int code) {
         for (SectionType type : ALL) {
             if (type.code() == code) {

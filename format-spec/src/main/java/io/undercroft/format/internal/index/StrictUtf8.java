@@ -71,7 +71,7 @@ public final class StrictUtf8 {
         return LittleEndian.u8(left, leftFrom + at) - LittleEndian.u8(right, rightFrom + at);
     }
 
-    /// The table of RFC 3629, section 4: how many bytes the sequence at `at` has, or 0 if it is not one.
+    /// Returns the table of RFC 3629, section 4: how many bytes the sequence at `at` has, or 0 if it is not one.
     private static int sequenceLength(MemorySegment bytes, long at, long end) {
         int lead = LittleEndian.u8(bytes, at);
         if (lead < 0x80) {

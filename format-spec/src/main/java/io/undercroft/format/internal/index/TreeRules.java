@@ -6,7 +6,7 @@ import io.undercroft.format.internal.StateTreeReader;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
-/// Walks the state tree and the metadata once, so that later readers of them meet no surprise.
+/// Walks the state tree and the metadata once, so that later readers can rely on them.
 public final class TreeRules {
     private TreeRules() {}
 

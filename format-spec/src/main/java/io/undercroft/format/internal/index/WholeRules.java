@@ -12,7 +12,7 @@ import java.util.function.LongConsumer;
 
 /// Checks an index as a whole: every record as [RecordRules] does, and what only all records together can break.
 ///
-/// Whatever a hostile file says, the work is linear in the size of the index (but for sorting the extents), and nothing
+/// For any hostile file, the work is linear in the size of the index (but for sorting the extents), and nothing
 /// is allocated that is larger than the index.
 public final class WholeRules {
     private final Index index;
