@@ -9,9 +9,9 @@ import org.jspecify.annotations.Nullable;
 
 /// A run of bytes somewhere, and how to give it back: what PyTorch calls a `DataPtr`.
 ///
-/// An allocation is owned by one [Storage] at a time, which frees it when the last reference to the storage goes.
-/// Freeing twice does nothing the second time. Instances are safe for use by several threads; the bytes are as safe as
-/// [MemorySegment] makes them.
+/// An allocation is owned by one [Storage] at a time, which frees it when the last reference to the storage is
+/// released. Freeing twice does nothing the second time. Instances are safe for use by several threads; the bytes are
+/// as safe as [MemorySegment] makes them.
 public final class Allocation {
     private final MemorySegment segment;
     private final Sharing sharing;
@@ -23,21 +23,21 @@ public final class Allocation {
     private final boolean isPinned;
     private final AtomicBoolean freed = new AtomicBoolean();
 
-    /// Who else sees what is written here.
+    /// The visibility of writes to the bytes.
     public enum Sharing {
-        /// Nobody: memory of this process, or a copy-on-write mapping.
+        /// Not shared: memory of this process, or a copy-on-write mapping.
         PRIVATE,
         /// Every process that maps the same file or segment.
         SHARED
     }
 
-    /// What whoever made an allocation knows of it, to find its memory again. Others only carry it.
+    /// The location of the memory, defined by the creator of an allocation to find it again. Opaque to all others.
     public interface Origin {}
 
     /// An allocation over `segment`.
     ///
     /// @param segment the bytes; read-only segments make read-only storages
-    /// @param sharing who else sees the bytes
+    /// @param sharing whether the bytes are shared
     /// @param filename the file or shared memory name behind the bytes, or null when there is none
     /// @param release run once, when the bytes are given back; must not throw
     public Allocation(MemorySegment segment, Sharing sharing, @Nullable String filename, Runnable release) {
@@ -47,7 +47,7 @@ public final class Allocation {
     /// An allocation over `segment` that other processes can find.
     ///
     /// @param segment the bytes; read-only segments make read-only storages
-    /// @param sharing who else sees the bytes
+    /// @param sharing whether the bytes are shared
     /// @param filename the file or shared memory name behind the bytes, or null when there is none
     /// @param origin what is known of the memory behind the bytes, or null
     /// @param release run once, when the bytes are given back; must not throw
@@ -67,7 +67,7 @@ public final class Allocation {
         this.isPinned = isPinned;
     }
 
-    /// A private allocation that the garbage collector gives back with its segment.
+    /// Creates a private allocation that the garbage collector gives back with its segment.
     ///
     /// @param segment the bytes
     /// @return the allocation
@@ -94,7 +94,7 @@ public final class Allocation {
         return new Allocation(segment, sharing, filename, origin, backing, unpin, true);
     }
 
-    /// Whether the bytes were pinned by [#pinnedInPlace].
+    /// Returns whether the bytes were pinned by [#pinnedInPlace].
     boolean isPinned() {
         return isPinned;
     }
@@ -104,7 +104,7 @@ public final class Allocation {
         return segment;
     }
 
-    /// {@return who else sees the bytes}
+    /// {@return whether the bytes are shared}
     public Sharing sharing() {
         return sharing;
     }
@@ -114,22 +114,22 @@ public final class Allocation {
         return Optional.ofNullable(filename);
     }
 
-    /// {@return what is known of the memory behind the bytes, by those who made it}
+    /// {@return the location of the memory behind the bytes, if its creator defined one}
     public Optional<Origin> origin() {
         return Optional.ofNullable(origin);
     }
 
-    /// {@return the file behind the bytes, if there is one that can be asked}
+    /// {@return the file behind the bytes, if there is one that can be queried}
     public Optional<Backing> backing() {
         return Optional.ofNullable(backing);
     }
 
-    /// Whether the garbage collector gives the bytes back, so that [#free] does nothing.
+    /// Returns whether the garbage collector gives the bytes back, so that [#free] does nothing.
     boolean isCollected() {
         return release == null;
     }
 
-    /// This allocation, if it has the size that was asked for; else it is freed.
+    /// Returns this allocation if it has the requested size; frees it otherwise.
     Allocation checkSize(long nbytes) {
         if (segment.byteSize() == nbytes) {
             return this;

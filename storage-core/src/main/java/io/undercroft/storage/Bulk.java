@@ -7,8 +7,8 @@ import java.lang.ref.Reference;
 import java.util.Optional;
 import java.util.function.Supplier;
 
-/// Work on many bytes of storages: see to it that their memory is not given back meanwhile, as nobody else may know
-/// them any more, and say which file it was if mapped bytes turn out to be gone.
+/// Work on many bytes of storages: keeps the storages reachable, so that their memory is not freed meanwhile, and names
+/// the file if mapped bytes turn out to be gone.
 final class Bulk {
     private Bulk() {}
 
@@ -43,8 +43,8 @@ final class Bulk {
         }
     }
 
-    /// Throws what is to be said of the file behind a storage if it was cut: before its bytes are given to native code,
-    /// in which a fault ends the JVM.
+    /// Throws if the file behind a storage was cut: before its bytes are given to native code, in which a fault ends
+    /// the JVM.
     static void probe(Storage storage) {
         if (storage.isFileBacked()) {
             lost(storage).ifPresent(lost -> {
@@ -58,7 +58,7 @@ final class Bulk {
     ///
     /// @param storage the storage, whose bytes are there
     /// @param length how many bytes are copied
-    /// @throws RuntimeException that says what is damaged
+    /// @throws RuntimeException if bytes are damaged
     static void check(Storage storage, long length) {
         storage.backing().filter(Backing::hasChecksums)
                 .ifPresent(file -> file.check(storage.sliceOffset(), storage.sliceOffset() + length));
@@ -74,7 +74,7 @@ final class Bulk {
         }
     }
 
-    /// Waits for a fault that is due, and then asks whether a file was cut within a page, which causes none: the bytes
+    /// Waits for a pending fault, and then checks whether a file was cut within a page, which causes none: the bytes
     /// behind the cut read as zeros. Until here the storages are reachable.
     private static void settle(Storage first, Storage second) {
         try {
@@ -98,7 +98,7 @@ final class Bulk {
         }
     }
 
-    /// What is to be said of a fault if one of the files was cut; else the error is thrown again.
+    /// Returns the exception for a fault if one of the files was cut; otherwise throws the error again.
     private static RuntimeException explained(InternalError error, Storage first, Storage second) {
         if (!Faults.isFault(error)) {
             throw error;

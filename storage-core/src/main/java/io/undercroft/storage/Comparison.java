@@ -148,7 +148,7 @@ final class Comparison {
         };
     }
 
-    /// A tensor with the same bits whose unused bits, if any, are 0.
+    /// Returns a tensor with the same bits whose unused bits, if any, are 0.
     private static Tensor wholeBytes(Tensor tensor) {
         return tensor.dtype().isByteSized() ? tensor.contiguous() : tensor.copy();
     }
@@ -160,7 +160,7 @@ final class Comparison {
         }
     }
 
-    /// The sizes that both are expanded to: counted from the last dimension, equal, or 1 in one of them.
+    /// Returns the sizes that both are expanded to: counted from the last dimension, equal, or 1 in one of them.
     private static long[] commonSizes(Tensor a, Tensor b) {
         long[] sizes = new long[Math.max(a.dim(), b.dim())];
         Arrays.fill(sizes, 1);
@@ -191,7 +191,7 @@ final class Comparison {
             }
         }
 
-        /// Whether only equal numbers are close.
+        /// Returns whether only equal numbers are close.
         boolean isExact() {
             return rtol == 0 && atol == 0;
         }

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 /// interpreted.
 ///
 /// Names are PyTorch's without the `torch.` prefix. Torch7's types have the same layouts under other names: `Byte` is
-/// [#UINT8], `Char` is [#INT8], `Double` is [#FLOAT64]; [#of] knows them all. Known types are single objects, so they
+/// [#UINT8], `Char` is [#INT8], `Double` is [#FLOAT64]; [#of] accepts them all. Known types are single objects, so they
 /// may be compared with `==`; [#equals] works for opaque ones too.
 public final class DType {
     /// The kind of an element, apart from its width.
@@ -28,7 +28,7 @@ public final class DType {
         COMPLEX,
         /// An integer that represents a real number by a scale and a zero point of the tensor.
         QUANTIZED,
-        /// Bits without a meaning of their own.
+        /// Bits without numeric meaning.
         BITS;
 
         /// {@return whether elements are signed or unsigned integers, and not quantized}
@@ -168,7 +168,7 @@ public final class DType {
         return Optional.ofNullable(BY_NAME.get(name.startsWith("torch.") ? name.substring(6) : name));
     }
 
-    /// A known type by any of its names.
+    /// Returns a known type by any of its names.
     ///
     /// @param name as for [#find]
     /// @return the type
@@ -177,8 +177,8 @@ public final class DType {
         return find(name).orElseThrow(() -> new IllegalArgumentException("no dtype is called '" + name + "'"));
     }
 
-    /// A type that this library does not know: its elements can be carried, copied, compared and saved, but not read as
-    /// numbers. The name of a known type with its width gives that type.
+    /// Returns a type by name and width. Elements of a type unknown to this library can be carried, copied, compared
+    /// and saved, but not read as numbers. The name of a known type with its width gives that type.
     ///
     /// @param name its name
     /// @param bits bits in one element
@@ -193,8 +193,8 @@ public final class DType {
         return find(name).filter(opaque::equals).orElse(opaque);
     }
 
-    /// {@return the type of storages that are made without naming one: [#FLOAT32], as PyTorch has it, unless the caller
-    /// runs within [#callWithDefault]} (`torch.get_default_dtype`; Torch7's default is Double.)
+    /// {@return the default type of new storages: [#FLOAT32], as in PyTorch, unless the caller runs within
+    /// [#callWithDefault]} (`torch.get_default_dtype`; Torch7's default is Double.)
     public static DType defaultType() {
         return DEFAULT.orElse(FLOAT32);
     }
@@ -205,8 +205,8 @@ public final class DType {
     ///
     /// @param <T> what the action returns
     /// @param <X> what the action throws
-    /// @param dtype a type that has a storage class of its own, as [TypedStorage#typeName] names them (PyTorch takes
-    ///     floating-point ones only, Torch7 any of its own)
+    /// @param dtype a type that has a storage class, as [TypedStorage#typeName] names them (PyTorch takes
+    ///     floating-point ones only, Torch7 any of its types)
     /// @param action what to run
     /// @return what the action returns
     /// @throws X if the action throws it
@@ -218,7 +218,7 @@ public final class DType {
 
     /// Runs something with another default type, as [#callWithDefault], where nothing is returned.
     ///
-    /// @param dtype a type that has a storage class of its own
+    /// @param dtype a type that has a storage class
     /// @param action what to run
     /// @throws IllegalArgumentException if the type has no storage class
     public static void runWithDefault(DType dtype, Runnable action) {

@@ -4,7 +4,7 @@ package io.undercroft.storage;
 ///
 /// @param parts two dimensions: the parts, and the elements of each
 record DenseParts(Tensor parts) {
-    /// The parts of a tensor.
+    /// Returns the parts of a tensor.
     ///
     /// @param tensor in row-major order if it is to be written
     /// @param count how many parts, at least one; they divide the elements evenly

@@ -77,7 +77,7 @@ final class ElementType {
         return isResolved() ? this : with(flags.contains(Flag.REQUIRES_GRAD) ? Set.of(Flag.REQUIRES_GRAD) : Set.of());
     }
 
-    /// Whether the elements mean what they store.
+    /// Returns whether the elements mean what they store.
     boolean isResolved() {
         return !flags.contains(Flag.CONJ) && !flags.contains(Flag.NEG);
     }

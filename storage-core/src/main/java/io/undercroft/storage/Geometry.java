@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 final class Geometry {
     private Geometry() {}
 
-    /// The geometry of given sizes and strides.
+    /// Returns the geometry of given sizes and strides.
     static long[] of(Shape shape, long[] stride) {
         int rank = shape.rank();
         if (stride.length != rank) {
@@ -24,7 +24,7 @@ final class Geometry {
         return geometry;
     }
 
-    /// The geometry of given sizes in row-major order.
+    /// Returns the geometry of given sizes in row-major order.
     static long[] rowMajor(Shape shape) {
         return of(shape, shape.contiguousStride());
     }
@@ -45,7 +45,7 @@ final class Geometry {
         return Arrays.copyOfRange(geometry, rank(geometry), geometry.length);
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     ///
     /// @throws IllegalArgumentException if there are too many dimensions or elements, or a size or stride is negative
     static long numel(long[] geometry) {
@@ -65,7 +65,7 @@ final class Geometry {
         return empty ? 0 : product(geometry);
     }
 
-    /// The place of the last element, counted from the first, of a geometry that has elements.
+    /// Returns the place of the last element, counted from the first, of a geometry that has elements.
     ///
     /// @throws ArithmeticException if that is more than 2^63-1
     static long reach(long[] geometry) {
@@ -77,8 +77,8 @@ final class Geometry {
         return reach;
     }
 
-    /// Whether the dimensions, taken from the last of `order` to the first, lie one inside the other without gaps.
-    /// Dimensions of size 1 do not matter.
+    /// Returns whether the dimensions, taken from the last of `order` to the first, lie one inside the other without
+    /// gaps. Dimensions of size 1 do not matter.
     ///
     /// @param order the dimensions, or null for row-major order
     static boolean isDense(long[] geometry, int @Nullable [] order) {
@@ -96,7 +96,7 @@ final class Geometry {
         return true;
     }
 
-    /// The geometry without one dimension.
+    /// Returns the geometry without one dimension.
     static long[] without(long[] geometry, int dim) {
         int rank = rank(geometry);
         long[] rest = new long[geometry.length - 2];
@@ -106,7 +106,7 @@ final class Geometry {
         return rest;
     }
 
-    /// The geometry with one dimension more.
+    /// Returns the geometry with one dimension more.
     static long[] with(long[] geometry, int dim, long size, long stride) {
         int rank = rank(geometry);
         long[] more = new long[geometry.length + 2];

@@ -37,7 +37,7 @@ public enum Layout {
         return Arrays.stream(values()).filter(layout -> layout.torchName.equals(wanted)).findFirst();
     }
 
-    /// A layout by its name.
+    /// Returns a layout by its name.
     ///
     /// @param name as for [#find]
     /// @return the layout

@@ -42,12 +42,13 @@ public enum MemoryFormat {
         return stride;
     }
 
-    /// Whether tensors of so many dimensions may lie in this format.
+    /// Returns whether tensors of so many dimensions may lie in this format.
     boolean fits(int dimensions) {
         return this == CONTIGUOUS || dimensions == rank;
     }
 
-    /// The dimensions from the outermost to the innermost, of the formats whose channels, dimension 1, lie innermost.
+    /// Returns the dimensions from the outermost to the innermost, of the formats whose channels, dimension 1, lie
+    /// innermost.
     int[] order() {
         int[] order = new int[rank];
         Arrays.setAll(order, i -> i == 0 ? 0 : i == rank - 1 ? 1 : i + 1);

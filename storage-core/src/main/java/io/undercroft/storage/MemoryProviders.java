@@ -12,7 +12,7 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/// The memory that other modules bring, or a message that says which module is missing.
+/// The providers of memory in other modules, or a message that names the missing module.
 final class MemoryProviders {
     private static final List<MemoryProvider> ALL = ServiceLoader
             .load(MemoryProvider.class, MemoryProvider.class.getClassLoader()).stream()

@@ -13,8 +13,8 @@ final class Promotion {
 
     private Promotion() {}
 
-    /// The dtype in which two tensors are compared. A tensor without dimensions counts less than one with some, unless
-    /// its numbers are of a higher kind (`result_type`).
+    /// Returns the dtype in which two tensors are compared. A tensor without dimensions counts less than one with some,
+    /// unless its numbers are of a higher kind (`result_type`).
     static DType common(Tensor a, Tensor b) {
         if (a.dim() == 0 && b.dim() > 0) {
             return withNumber(b.dtype(), a.dtype());
@@ -22,7 +22,7 @@ final class Promotion {
         return b.dim() == 0 && a.dim() > 0 ? withNumber(a.dtype(), b.dtype()) : common(a.dtype(), b.dtype());
     }
 
-    /// The dtype of many elements and of a single number next to them: the number's kind counts, not its width.
+    /// Returns the dtype of many elements and of a single number next to them: the number's kind counts, not its width.
     private static DType withNumber(DType elements, DType number) {
         if (rank(number) <= rank(elements)) {
             return elements;
@@ -33,7 +33,7 @@ final class Promotion {
         return WIDE_UNSIGNED.contains(elements) && number.kind() == Kind.COMPLEX ? number : common(elements, number);
     }
 
-    /// The smallest dtype that both become.
+    /// Returns the smallest dtype that both become.
     ///
     /// @throws IllegalArgumentException if there is none
     static DType common(DType a, DType b) {

@@ -9,13 +9,13 @@ import java.util.Objects;
 
 /// A tensor of stored integers, with what makes real numbers of them. PyTorch's quantized tensor.
 ///
-/// It holds its parts and owns nothing: [Storage] says who gives their bytes back. Of a tensor on the meta device
-/// everything can be asked except for the elements.
+/// It references its parts and owns nothing: see [Storage] for when their bytes are freed. A tensor on the meta device
+/// has everything except elements.
 ///
 /// @param integers the stored integers: quint8, qint8, qint32, quint4x2 or quint2x4
 /// @param quantizer what makes numbers of them
 public record QuantizedTensor(Tensor integers, Quantizer quantizer) {
-    /// Checks the parts. A zero point outside the range of the dtype is found when numbers are asked for, as in
+    /// Checks the parts. A zero point outside the range of the dtype is found when numbers are read, as in
     /// PyTorch.
     ///
     /// @throws IllegalArgumentException if the integers are not of a quantized dtype, or the quantizer has not one
@@ -53,7 +53,7 @@ public record QuantizedTensor(Tensor integers, Quantizer quantizer) {
 
     // ---- numbers ----
 
-    /// {@return the numbers that the integers stand for: float32, in row-major order, on a storage of their own}
+    /// {@return the numbers that the integers stand for: float32, in row-major order, on a new storage}
     ///
     /// @throws IllegalArgumentException if a zero point is outside the range of the dtype
     /// @throws IllegalStateException if a storage was freed
@@ -89,7 +89,7 @@ public record QuantizedTensor(Tensor integers, Quantizer quantizer) {
         return scale(channel).number(integer);
     }
 
-    /// {@return the same integers on a storage of their own (`clone` in PyTorch); the quantizer is shared}
+    /// {@return the same integers on a new storage (`clone` in PyTorch); the quantizer is shared}
     ///
     /// @throws IllegalStateException if the storage was freed
     public QuantizedTensor copy() {
@@ -153,7 +153,7 @@ public record QuantizedTensor(Tensor integers, Quantizer quantizer) {
         return zeroPoint;
     }
 
-    /// The sizes outside, of and inside the channel axis.
+    /// Returns the sizes outside, of and inside the channel axis.
     private static long[] blocks(Shape shape, Quantizer quantizer) {
         if (!(quantizer instanceof Channels channels)) {
             return new long[]{1, 1, shape.numel()};

@@ -17,7 +17,7 @@ public final class Shape {
         this.numel = product();
     }
 
-    /// A shape of the given sizes.
+    /// Creates a shape of the given sizes.
     ///
     /// @param sizes the size in each dimension, outermost first
     /// @return the shape
@@ -117,7 +117,7 @@ public final class Shape {
         return product;
     }
 
-    /// A product of sizes of a shape.
+    /// Returns a product of sizes of a shape.
     ///
     /// @throws IllegalArgumentException if it is not to be held in a `long`
     static long times(long product, long size, Shape shape) {

@@ -92,7 +92,7 @@ public record SparseCooTensor(Tensor indices, Tensor values, Shape shape,
         return dense;
     }
 
-    /// The place of an entry among the sparse dimensions in row-major order.
+    /// Returns the place of an entry among the sparse dimensions in row-major order.
     private long position(long k) {
         long position = 0;
         for (int d = 0; d < sparseDim(); d++) {
@@ -106,7 +106,7 @@ public record SparseCooTensor(Tensor indices, Tensor values, Shape shape,
         return position;
     }
 
-    /// The sizes of the sparse dimensions, whose places must be countable.
+    /// Returns the sizes of the sparse dimensions, whose places must be countable.
     private Shape sparseShape() {
         return Shape.of(Arrays.copyOf(shape.toArray(), sparseDim()));
     }

@@ -6,11 +6,11 @@ import java.util.List;
 /// tensors.
 ///
 /// What fits together is checked when one is made, which reads no element: types, sizes and devices of the components.
-/// What the indices say is checked by [#validate]. Components are held, not owned: [Storage] says who gives their bytes
-/// back. Of a tensor on the meta device everything can be asked except for the elements.
+/// The indices are checked by [#validate]. Components are referenced, not owned: see [Storage] for when their bytes are
+/// freed. A tensor on the meta device has everything except elements.
 ///
-/// Dimensions come in this order: of a compressed tensor first the batch, then the sparse ones, at last the dense ones,
-/// which every value has by itself.
+/// The order of dimensions is: of a compressed tensor the batch, then the sparse ones, then the dense ones, which every
+/// value has by itself.
 public sealed interface SparseTensor permits SparseCooTensor, SparseCompressedTensor {
     /// {@return how the components are to be read}
     Layout layout();
@@ -30,13 +30,13 @@ public sealed interface SparseTensor permits SparseCooTensor, SparseCompressedTe
     /// {@return the number of dense dimensions}
     int denseDim();
 
-    /// Checks that the indices say what they may say. On the meta device there is nothing to check.
+    /// Checks that the indices are valid. On the meta device there is nothing to check.
     ///
     /// @throws IllegalArgumentException if they do not, with the numbers
     /// @throws IllegalStateException if a storage was freed
     void validate();
 
-    /// {@return all elements in row-major order on a storage of their own, those that are not kept as 0} What is kept
+    /// {@return all elements in row-major order on a new storage, those that are not kept as 0} What is kept
     /// is added to 0, as in PyTorch, so that -0.0 becomes 0.0. The indices are checked as by [#validate] first.
     ///
     /// @throws IllegalArgumentException if the indices are wrong

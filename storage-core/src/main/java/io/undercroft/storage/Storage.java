@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 /// Two storages are the same only if they are the same object; [#contentEquals] compares bytes. A storage's bytes may
 /// be deferred: those of a file are mapped at the first call that needs them.
 ///
-/// **Slices.** [#slice] makes a storage on a part of the bytes of another one. It has an identity of its own, cannot be
+/// **Slices.** [#slice] makes a storage on a part of the bytes of another one. It has a separate identity, cannot be
 /// resized, and keeps its base alive. (As in PyTorch and Torch7.)
 ///
 /// **Size.** A storage that came from an [Allocator] can be resized. Tensors and slices on it see the new bytes, and
@@ -40,7 +40,7 @@ import org.jspecify.annotations.Nullable;
 ///
 /// **Threads.** Identity, size and reference count are safe for any thread. Bytes have the guarantees of
 /// [MemorySegment]: racing writes are not ordered, but never harm the JVM. A thread that races with [#release] or
-/// [#resize] reads the bytes from before or gets [IllegalStateException]; what it writes may be lost.
+/// [#resize] reads the bytes from before or throws [IllegalStateException]; its writes may be lost.
 ///
 /// **Mapped files.** If a mapped file is truncated, its mappings lose their bytes. Methods that work on many bytes then
 /// throw an exception that names the file, also if the new end is within a page, whose rest reads as zeros. Reading a
@@ -68,7 +68,7 @@ public final class Storage implements Iterable<Integer> {
     private volatile long nbytes;
     private volatile @Nullable Allocator allocator;
     /// The bytes of a CPU storage that is no slice, once they are there. Read without synchronization, for speed: a
-    /// segment has only final fields, and one that was freed meanwhile knows it.
+    /// segment has only final fields, and access to one that was freed meanwhile throws.
     private @Nullable MemorySegment bytes;
     /// The bytes of a slice, and the bytes of the base that they were cut from.
     private @Nullable Window window;
@@ -99,16 +99,15 @@ public final class Storage implements Iterable<Integer> {
     /// Allocates a zeroed storage.
     ///
     /// @param nbytes its size in bytes, 0 or more
-    /// @param allocator where the bytes come from
+    /// @param allocator the allocator of the bytes
     /// @return the storage
     /// @throws IllegalArgumentException if the size is negative
-    /// @throws OutOfMemoryError if the bytes are not available; memory of a device throws what
-    ///     [Allocator#allocate] says
+    /// @throws OutOfMemoryError if the bytes are not available; for memory of a device see [Allocator#allocate]
     public static Storage allocate(long nbytes, Allocator allocator) {
         return over(make(allocator, checkSize(nbytes)), allocator.device(), allocator);
     }
 
-    /// A storage that owns an allocation and frees it with its last reference. It cannot be resized.
+    /// Creates a storage that owns an allocation and frees it with its last reference. It cannot be resized.
     ///
     /// @param allocation the bytes
     /// @return the storage
@@ -116,7 +115,8 @@ public final class Storage implements Iterable<Integer> {
         return over(allocation, Device.CPU, null);
     }
 
-    /// A storage that owns an allocation on a device and frees it with its last reference. It cannot be resized.
+    /// Creates a storage that owns an allocation on a device and frees it with its last reference. It cannot be
+    /// resized.
     ///
     /// @param allocation the bytes, which the memory of that device can copy
     /// @param device where they are, with its index
@@ -125,9 +125,9 @@ public final class Storage implements Iterable<Integer> {
         return over(allocation, device, null);
     }
 
-    /// A storage on bytes of a segment, which it does not own. Writes are visible in both. It cannot be resized. After
-    /// the segment's arena is closed, or from another thread than that of a confined one, access throws as that of
-    /// [MemorySegment].
+    /// Creates a storage on bytes of a segment, which it does not own. Writes are visible in both. It cannot be
+    /// resized. After the segment's arena is closed, or from another thread than that of a confined one, access throws
+    /// as that of [MemorySegment].
     ///
     /// @param segment the bytes, on or off the heap
     /// @return the storage, of the segment's size
@@ -135,9 +135,9 @@ public final class Storage implements Iterable<Integer> {
         return over(Allocation.collected(segment));
     }
 
-    /// A storage on memory at an address, as Torch7's constructor with a size and a pointer: the memory is neither
-    /// copied nor ever freed, and the storage cannot be resized. The caller has to keep the memory for as long as the
-    /// storage is used; otherwise the JVM may crash. [#wrap] of a [MemorySegment] is the safe alternative.
+    /// Creates a storage on memory at an address, as Torch7's constructor with a size and a pointer: the memory is
+    /// neither copied nor ever freed, and the storage cannot be resized. The caller has to keep the memory for as long
+    /// as the storage is used; otherwise the JVM may crash. [#wrap] of a [MemorySegment] is the safe alternative.
     ///
     /// This is a restricted operation: it needs `--enable-native-access`.
     ///
@@ -157,7 +157,7 @@ public final class Storage implements Iterable<Integer> {
         return wrap(MemorySegment.ofAddress(address).reinterpret(nbytes));
     }
 
-    /// A storage with a copy of the given bytes.
+    /// Creates a storage with a copy of the given bytes.
     ///
     /// @param bytes what to copy
     /// @return the storage
@@ -165,7 +165,7 @@ public final class Storage implements Iterable<Integer> {
         return copyOf(MemorySegment.ofArray(bytes));
     }
 
-    /// A storage with a copy of the given bytes.
+    /// Creates a storage with a copy of the given bytes.
     ///
     /// @param bytes what to copy
     /// @return the storage
@@ -175,11 +175,11 @@ public final class Storage implements Iterable<Integer> {
         return storage;
     }
 
-    /// A storage with a copy of the elements of a buffer (`from_buffer` in PyTorch).
+    /// Creates a storage with a copy of the elements of a buffer (`from_buffer` in PyTorch).
     ///
     /// @param buffer the elements, one after the other
     /// @param dtype their type
-    /// @param order their byte order; the storage has them in little-endian order
+    /// @param order their byte order; in the storage they are in little-endian order
     /// @return the storage
     /// @throws IllegalArgumentException if the buffer is no whole number of elements
     public static Storage copyOf(MemorySegment buffer, DType dtype, ByteOrder order) {
@@ -191,7 +191,7 @@ public final class Storage implements Iterable<Integer> {
         return storage;
     }
 
-    /// A storage whose bytes are made at the first call that needs them. It cannot be resized.
+    /// Creates a storage whose bytes are made at the first call that needs them. It cannot be resized.
     ///
     /// @param nbytes its size in bytes
     /// @param source makes an allocation of exactly that size; called by the thread that needs it first, and again only
@@ -202,8 +202,8 @@ public final class Storage implements Iterable<Integer> {
         return new Storage(nbytes, Device.CPU, null, StorageBacking.deferred(source), 0);
     }
 
-    /// A storage whose bytes are made at the first call that needs them, and which is released when what it was made
-    /// from is closed. Using it after that throws an exception that names it.
+    /// Creates a storage whose bytes are made at the first call that needs them, and which is released when what it was
+    /// made from is closed. Using it after that throws an exception that names it.
     ///
     /// @param nbytes its size in bytes
     /// @param source as of [#deferred(long, Supplier)]
@@ -215,8 +215,8 @@ public final class Storage implements Iterable<Integer> {
         return storage;
     }
 
-    /// A storage on a device whose bytes are made at the first call that needs them, and which is released when what it
-    /// was made from is closed. Once the bytes are there it is like any other storage of that device.
+    /// Creates a storage on a device whose bytes are made at the first call that needs them, and which is released when
+    /// what it was made from is closed. Once the bytes are there it is like any other storage of that device.
     ///
     /// @param nbytes its size in bytes
     /// @param memory the memory of the device, for copies
@@ -230,7 +230,7 @@ public final class Storage implements Iterable<Integer> {
         return storage;
     }
 
-    /// A storage whose bytes are decoded at the first call that needs them, as those of [#deferred], and which
+    /// Creates a storage whose bytes are decoded at the first call that needs them, as those of [#deferred], and which
     /// [#borrow] can decode without keeping them.
     ///
     /// @param nbytes its size in bytes
@@ -245,7 +245,7 @@ public final class Storage implements Iterable<Integer> {
         return storage;
     }
 
-    /// A storage with a size and a device but no bytes, as on PyTorch's meta device.
+    /// Creates a storage with a size and a device but no bytes, as on PyTorch's meta device.
     ///
     /// @param nbytes its size in bytes
     /// @return the storage
@@ -274,8 +274,8 @@ public final class Storage implements Iterable<Integer> {
         return id;
     }
 
-    /// The address of the first byte (`data_ptr` in PyTorch), for native code; [#id] tells storages apart more surely,
-    /// since a slice may begin where its base does and an address is used again after its storage is freed.
+    /// Returns the address of the first byte (`data_ptr` in PyTorch), for native code; [#id] identifies storages more
+    /// reliably, since a slice may begin where its base does and an address is used again after its storage is freed.
     ///
     /// @return the address, on the storage's device; 0 for a meta or empty storage
     /// @throws UnsupportedOperationException if the bytes lie on the heap, where the garbage collector moves them
@@ -360,7 +360,7 @@ public final class Storage implements Iterable<Integer> {
         return isMeta() ? Optional.empty() : root().allocation().origin();
     }
 
-    /// {@return the file behind the bytes, if they are there already and there is one that can be asked; of a slice,
+    /// {@return the file behind the bytes, if they are there already and there is one that can be queried; of a slice,
     /// that of its base} Makes no bytes.
     public Optional<Backing> backing() {
         Allocation there = root().holding.allocation();
@@ -407,8 +407,8 @@ public final class Storage implements Iterable<Integer> {
 
     // ---- bytes ----
 
-    /// The bytes themselves, made now if they were not needed before. The segment must not be used after the storage is
-    /// freed or resized, nor after it was collected.
+    /// Returns the bytes themselves, made now if they were not needed before. The segment must not be used after the
+    /// storage is freed or resized, nor after it was collected.
     ///
     /// @return a segment of [#nbytes] bytes
     /// @throws IllegalStateException if the storage was freed, has no bytes (meta), lies on a device that the host
@@ -525,7 +525,7 @@ public final class Storage implements Iterable<Integer> {
         return stream().iterator();
     }
 
-    /// {@return the bytes, from 0 to 255, in a list of their own (`tolist` in PyTorch)} A list takes many times the
+    /// {@return the bytes, from 0 to 255, in a new list (`tolist` in PyTorch)} A list takes many times the
     /// memory of the storage.
     public List<Integer> toList() {
         return Bulk.ask(this, () -> stream().boxed().toList());
@@ -621,7 +621,7 @@ public final class Storage implements Iterable<Integer> {
         checkAlive();
         if (!isResizable()) {
             throw new UnsupportedOperationException(describe() + " cannot be resized to " + newSize
-                    + " bytes: it is a slice, a mapped file, shared, or somebody else's memory; copy() it first");
+                    + " bytes: it is a slice, a mapped file, shared, or memory of another owner; copy() it first");
         }
         if (isMeta()) {
             nbytes = newSize;
@@ -664,8 +664,8 @@ public final class Storage implements Iterable<Integer> {
         return new TypedStorage(this, DType.UINT8).to(dtype);
     }
 
-    /// A storage on a part of the bytes: what is written to one shows in the other. It has an identity of its own, and
-    /// holds a reference to this storage until it is released or collected.
+    /// Returns a storage on a part of the bytes: what is written to one shows in the other. It has a separate identity,
+    /// and holds a reference to this storage until it is released or collected.
     ///
     /// @param offset the first byte
     /// @param size how many bytes
@@ -729,14 +729,14 @@ public final class Storage implements Iterable<Integer> {
     }
 
     /// Pins the bytes where they are, so that devices copy from and to them directly (`cudaHostRegister`). Nothing is
-    /// copied, and the storage stays what it is. It is pinned until it is released, resized or moved; a slice is pinned
-    /// with its base. Does nothing if it is pinned already.
+    /// copied, and the storage keeps its identity. It is pinned until it is released, resized or moved; a slice is
+    /// pinned with its base. Does nothing if it is pinned already.
     ///
     /// Bytes that are not pinned are copied through pinned buffers. Pinning takes time for each page, so it is for
     /// bytes that are copied more than once. All pages come into physical memory, and stay there: a mapped file is read
     /// from its first byte to its last, and a copy-on-write mapping gets a copy of each page; the pages of a read-only
     /// one are those of the page cache. So no storage is pinned implicitly. Some drivers refuse bytes in a page of
-    /// which other bytes are pinned already; anonymous mappings have pages of their own.
+    /// which other bytes are pinned already; anonymous mappings share no pages.
     ///
     /// Bytes that the storage does not own, as those of [#wrap], have to stay valid until this storage is released.
     ///
@@ -770,8 +770,8 @@ public final class Storage implements Iterable<Integer> {
     }
 
     /// Moves the bytes to memory of the same device that other processes can open by a handle, on the CPU also by
-    /// [#filename] (`share_memory_` in PyTorch, which does nothing for CUDA storages). The storage stays what it is,
-    /// with all its tensors and slices, but cannot be resized any more. A slice moves with its base. (In PyTorch it
+    /// [#filename] (`share_memory_` in PyTorch, which does nothing for CUDA storages). The storage keeps its identity,
+    /// tensors and slices, but cannot be resized any more. A slice moves with its base. (In PyTorch it
     /// leaves it.) Does nothing if it is shared already.
     ///
     /// @return this storage
@@ -790,8 +790,8 @@ public final class Storage implements Iterable<Integer> {
         return this;
     }
 
-    /// Moves the bytes to other memory of the same device. The storage stays what it is, with all its tensors and
-    /// slices. Segments that were taken before must not be used any more.
+    /// Moves the bytes to other memory of the same device. The storage keeps its identity, tensors and slices. Segments
+    /// that were taken before must not be used any more.
     ///
     /// @param target where to move them
     /// @return this storage
@@ -872,7 +872,7 @@ public final class Storage implements Iterable<Integer> {
         return holding.retain();
     }
 
-    /// The bytes, for writing by the host.
+    /// Returns the bytes, for writing by the host.
     MemorySegment writable() {
         return checkWritable(segment());
     }
@@ -889,13 +889,13 @@ public final class Storage implements Iterable<Integer> {
         return one.byteSize() == other.byteSize() && Faults.haveSameBytes(one, other);
     }
 
-    /// Whether a file is behind the bytes, which may become shorter. Those that are not there yet are not made.
+    /// Returns whether a file is behind the bytes, which may become shorter. Those that are not there yet are not made.
     boolean isFileBacked() {
         Allocation there = root().holding.allocation();
         return there != null && there.filename().isPresent();
     }
 
-    /// A storage from an allocator with a copy of the bytes.
+    /// Returns a storage from an allocator with a copy of the bytes.
     Storage copyTo(Allocator target) {
         long size = nbytes;
         Allocation bytes = target instanceof DeviceMemory memory
@@ -928,7 +928,7 @@ public final class Storage implements Iterable<Integer> {
         }
     }
 
-    /// The bytes on whatever device. The host may follow them only on the CPU.
+    /// Returns the bytes on whatever device. The host may follow them only on the CPU.
     private MemorySegment deviceSegment() {
         return device.isCpu() ? segment() : holding.base() != null ? window() : allocation().segment();
     }
@@ -1003,7 +1003,7 @@ public final class Storage implements Iterable<Integer> {
             Bulk.check(this, kept);
             Allocation made = make(target, newSize);
             try {
-                // Which also waits for a fault, so that nothing half copied takes the place of what there is.
+                // Also waits for a fault, so that a partial copy does not replace the old bytes.
                 Bulk.run(this, () -> copy(from.segment().asSlice(0, kept), made.segment().asSlice(0, kept)));
             } catch (RuntimeException | Error e) {
                 made.free();
@@ -1033,7 +1033,7 @@ public final class Storage implements Iterable<Integer> {
         return root().allocator instanceof DeviceMemory memory ? memory : MemoryProviders.device(device);
     }
 
-    /// Whether there are bytes, and out of the host's reach.
+    /// Returns whether there are bytes, and out of the host's reach.
     private boolean isRemote() {
         return !device.isCpu() && !isMeta();
     }

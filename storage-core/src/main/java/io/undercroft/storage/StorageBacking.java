@@ -7,8 +7,8 @@ import org.jspecify.annotations.Nullable;
 
 /// What a storage holds and must give back: an allocation, or the way to make it, or the storage that it is a slice of.
 ///
-/// It is apart from [Storage] because it outlives it: when nobody can reach a storage any more, the cleaner gives back
-/// what it held. So nothing here may lead to the storage itself.
+/// It is separate from [Storage] because it outlives it: when a storage is unreachable, the cleaner frees what it held.
+/// So nothing here may reference the storage itself.
 ///
 /// The count is free of locks. Everything else changes under the monitor of this object, which is also how a storage
 /// makes sure that its bytes are not remembered after they were given back.
@@ -47,7 +47,7 @@ final class StorageBacking implements Runnable {
         return holding;
     }
 
-    /// {@return whether a loan would make bytes of its own}
+    /// {@return whether a loan would allocate bytes}
     synchronized boolean isLent() {
         return allocation == null && source != null && loansLeft > 0;
     }
@@ -103,7 +103,7 @@ final class StorageBacking implements Runnable {
 
     /// Makes the allocation if it is not there. Called under the monitor, of a storage that is not freed.
     ///
-    /// @param owner on whose end the cleaner gives the bytes back
+    /// @param owner on whose collection the cleaner frees the bytes
     /// @return the allocation; null if there is nothing to make it from
     @Nullable
     Allocation materialize(Storage owner) {
@@ -134,7 +134,7 @@ final class StorageBacking implements Runnable {
         cleanAfter(owner);
     }
 
-    /// Sees to it that what is held is given back when nobody can reach the owner any more. Memory that the garbage
+    /// Registers the release of what is held for the time when the owner is unreachable. Memory that the garbage
     /// collector owns needs no cleaner.
     void cleanAfter(Storage owner) {
         Allocation there = allocation;
@@ -144,7 +144,7 @@ final class StorageBacking implements Runnable {
         }
     }
 
-    /// Gives back what is held. Called under the monitor, once the last reference is gone.
+    /// Releases what is held. Called under the monitor, once the last reference is gone.
     void giveBack() {
         if (cleanable != null) {
             cleanable.clean();

@@ -26,7 +26,7 @@ public final class StorageCopier {
 
     /// {@return a copier to new memory}
     ///
-    /// @param allocator where the copies come from
+    /// @param allocator the allocator of the copies
     public static StorageCopier into(Allocator allocator) {
         return new StorageCopier(storage -> storage.copyTo(allocator));
     }

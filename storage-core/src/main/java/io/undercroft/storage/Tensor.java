@@ -90,7 +90,7 @@ public abstract sealed class Tensor {
 
     // ---- making ----
 
-    /// A tensor on a storage.
+    /// Creates a tensor on a storage.
     ///
     /// @param storage what it uses
     /// @param dtype type of the elements
@@ -104,7 +104,7 @@ public abstract sealed class Tensor {
         return checked(on(storage, ElementType.of(dtype), offset, Geometry.of(shape, stride)));
     }
 
-    /// A tensor on a storage, in row-major order.
+    /// Creates a tensor on a storage, in row-major order.
     ///
     /// @param storage storage of the elements
     /// @param dtype type of the elements
@@ -116,7 +116,7 @@ public abstract sealed class Tensor {
         return of(storage, dtype, offset, shape, Objects.requireNonNull(shape, "shape").contiguousStride());
     }
 
-    /// A zeroed tensor on a storage of its own, in row-major order.
+    /// Creates a zeroed tensor on a new storage, in row-major order.
     ///
     /// @param dtype type of the elements
     /// @param sizes size in each dimension
@@ -135,9 +135,9 @@ public abstract sealed class Tensor {
         return zeros(dtype, shape.toArray());
     }
 
-    /// A zeroed tensor on a storage of its own, in row-major order, in memory of the caller's choice.
+    /// Creates a zeroed tensor on a new storage, in row-major order, in memory of the caller's choice.
     ///
-    /// @param allocator where the bytes come from
+    /// @param allocator the allocator of the bytes
     /// @param dtype type of the elements
     /// @param sizes size in each dimension
     /// @return the tensor
@@ -148,7 +148,7 @@ public abstract sealed class Tensor {
         return rowMajor(Storage.allocate(Tensors.nbytes(dtype, shape), allocator), ElementType.of(dtype), shape);
     }
 
-    /// A tensor of ones on a storage of its own.
+    /// Creates a tensor of ones on a new storage.
     ///
     /// @param dtype type of the elements
     /// @param sizes size in each dimension
@@ -158,7 +158,7 @@ public abstract sealed class Tensor {
         return zeros(dtype, sizes).fill(1);
     }
 
-    /// A tensor of one number repeated, on a storage of its own.
+    /// Creates a tensor of one number repeated, on a new storage.
     ///
     /// @param dtype type of the elements
     /// @param value the number; converted as [#setDouble(long[],double)] does
@@ -169,7 +169,7 @@ public abstract sealed class Tensor {
         return zeros(dtype, sizes).fill(value);
     }
 
-    /// A tensor of one number repeated, on a storage of its own.
+    /// Creates a tensor of one number repeated, on a new storage.
     ///
     /// @param dtype type of the elements
     /// @param value the number; integers too wide for the dtype lose their upper bits
@@ -180,7 +180,7 @@ public abstract sealed class Tensor {
         return zeros(dtype, sizes).fill(value);
     }
 
-    /// A tensor of one number repeated, on a storage of its own.
+    /// Creates a tensor of one number repeated, on a new storage.
     ///
     /// @param dtype type of the elements
     /// @param value the number; a dtype that is not complex drops the imaginary part
@@ -191,7 +191,7 @@ public abstract sealed class Tensor {
         return zeros(dtype, sizes).fill(value);
     }
 
-    /// A tensor with a shape and no elements; nothing is allocated, however large it is.
+    /// Creates a tensor with a shape and no elements; nothing is allocated, however large it is.
     ///
     /// @param dtype type of the elements
     /// @param sizes size in each dimension
@@ -348,7 +348,7 @@ public abstract sealed class Tensor {
     }
 
     /// {@return how the elements lie: [Layout#STRIDED], which every tensor with one storage is} The other layouts have
-    /// holders of their own, such as [SparseCooTensor].
+    /// separate types, such as [SparseCooTensor].
     public Layout layout() {
         return Layout.STRIDED;
     }
@@ -670,7 +670,7 @@ public abstract sealed class Tensor {
 
     // ---- bytes ----
 
-    /// The bytes of the elements, of a tensor that is contiguous and whose flags do not change what is stored.
+    /// Returns the bytes of the elements, of a tensor that is contiguous and whose flags do not change what is stored.
     ///
     /// @return exactly the elements' bytes, in the storage; writing there writes the tensor. It is read-only if the
     ///     storage is, and must not be used after the storage is freed, resized or collected
@@ -783,7 +783,7 @@ public abstract sealed class Tensor {
     /// {@return a tensor on the same elements with exactly these flags}
     ///
     /// @param wanted the flags
-    /// @throws IllegalArgumentException if [Flag#CONJ] is wanted of elements that are not complex, or [Flag#NEG] of
+    /// @throws IllegalArgumentException if [Flag#CONJ] is set for elements that are not complex, or [Flag#NEG] of
     ///     elements that are no numbers
     public Tensor withFlags(Set<Flag> wanted) {
         return on(storage, type.with(wanted), offset, geometry, grad);
@@ -797,7 +797,7 @@ public abstract sealed class Tensor {
 
     /// {@return this tensor with a gradient (PyTorch sets it in place)}
     ///
-    /// @param gradient a tensor of the same shape, dtype and device, usually on a storage of its own
+    /// @param gradient a tensor of the same shape, dtype and device, usually on a separate storage
     /// @throws IllegalArgumentException if it is another shape, dtype or device, or this tensor itself
     public Tensor withGrad(Tensor gradient) {
         if (gradient == this) {
@@ -813,7 +813,7 @@ public abstract sealed class Tensor {
 
     // ---- views ----
 
-    /// {@return the slice at one index of a dimension, which goes away}
+    /// {@return the slice at one index of a dimension, which is removed}
     ///
     /// @param dim which dimension, negative from the end
     /// @param index from 0, or from -1 backwards
@@ -882,7 +882,7 @@ public abstract sealed class Tensor {
         return Views.movedim(this, source, destination);
     }
 
-    /// The same elements in another shape, if strides can say it without a copy.
+    /// Returns the same elements in another shape, if strides can express it without a copy.
     ///
     /// @param sizes the new sizes; one may be -1 and is found from the others
     /// @return the view
@@ -1098,7 +1098,7 @@ public abstract sealed class Tensor {
         return type.isResolved() && startsOnByte() && isContiguous(format) ? this : copy(format);
     }
 
-    /// {@return the same elements in row-major order on a storage of their own} Conjugation and negation are carried
+    /// {@return the same elements in row-major order on a new storage} Conjugation and negation are carried
     /// out. (PyTorch's `clone` keeps the strides of a tensor that is dense in some other order; ours is always
     /// row-major, and [#copy(MemoryFormat)] is for the other orders.)
     ///
@@ -1107,7 +1107,7 @@ public abstract sealed class Tensor {
         return copy(MemoryFormat.CONTIGUOUS);
     }
 
-    /// {@return the same elements in a given order on a storage of their own} Conjugation and negation are carried out.
+    /// {@return the same elements in a given order on a new storage} Conjugation and negation are carried out.
     ///
     /// @param format the order
     /// @throws IllegalArgumentException if the format is for another number of dimensions
@@ -1119,7 +1119,7 @@ public abstract sealed class Tensor {
     /// {@return the same elements in row-major order in memory of the caller's choice} Conjugation and negation are
     /// carried out. A meta tensor stays one.
     ///
-    /// @param allocator where the bytes come from
+    /// @param allocator the allocator of the bytes
     /// @throws IllegalStateException if the storage was freed or has become too small
     /// @throws OutOfMemoryError if the bytes cannot be allocated
     public Tensor copy(Allocator allocator) {
@@ -1197,7 +1197,7 @@ public abstract sealed class Tensor {
         return fill(of(value));
     }
 
-    /// The elements as another dtype, converted as PyTorch's `to` converts them.
+    /// Returns the elements as another dtype, converted as PyTorch's `to` converts them.
     ///
     /// @param dtype the type wanted
     /// @return this tensor if it has that dtype, else a row-major copy
@@ -1207,14 +1207,14 @@ public abstract sealed class Tensor {
         return dtype.equals(dtype()) ? this : Tensors.converted(this, dtype);
     }
 
-    /// The elements on another device. A tensor that is not all of its storage becomes a row-major one of its own
-    /// elements only; use [StorageCopier] to keep several tensors on one storage. One that comes from a device keeps
-    /// its strides, as devices copy runs of bytes: its storage has those from its first element to its last. On
+    /// Returns the elements on another device. A tensor that is not all of its storage becomes a row-major one of its
+    /// own elements only; use [StorageCopier] to keep several tensors on one storage. One that comes from a device
+    /// keeps its strides, as devices copy runs of bytes: its storage has those from its first element to its last. On
     /// [Device#META] nothing is copied, and the tensor has the same strides on a storage of the same size (PyTorch
     /// keeps the order of the strides only).
     ///
-    /// @param device where the elements are wanted
-    /// @return this tensor if it is there, else one on a storage of its own
+    /// @param device the target device
+    /// @return this tensor if it is there, else one on a new storage
     /// @throws IllegalStateException if the storage was freed or has no bytes (meta), or there is no such device
     public Tensor to(Device device) {
         return device.equals(device()) ? this : Tensors.moved(this, device);
@@ -1389,12 +1389,12 @@ public abstract sealed class Tensor {
         };
     }
 
-    /// A tensor of row-major order at the start of a storage.
+    /// Creates a tensor of row-major order at the start of a storage.
     static Tensor rowMajor(Storage storage, ElementType type, Shape shape) {
         return on(storage, type, 0, Geometry.rowMajor(shape));
     }
 
-    /// A view of the same type. It has no gradient.
+    /// Returns a view of the same type. It has no gradient.
     Tensor viewAt(long newOffset, long[] newGeometry) {
         return on(storage, type, newOffset, newGeometry);
     }
@@ -1414,29 +1414,29 @@ public abstract sealed class Tensor {
         return tensor;
     }
 
-    /// Whether the elements are one run of stored bytes in row-major order.
+    /// Returns whether the elements are one run of stored bytes in row-major order.
     boolean isOneRun() {
         return type.isResolved() && startsOnByte() && isContiguous();
     }
 
-    /// Whether the first element does not start inside a byte.
+    /// Returns whether the first element does not start inside a byte.
     boolean startsOnByte() {
         DType dtype = type.dtype;
         return numel == 0 || dtype.isByteSized() || offset * dtype.bits() % 8 == 0;
     }
 
-    /// The first byte of a window that starts on one.
+    /// Returns the first byte of a window that starts on one.
     long firstByte() {
         DType dtype = type.dtype;
         return dtype.isByteSized() ? offset * dtype.itemsize() : offset * dtype.bits() / 8;
     }
 
-    /// The storage's bytes, all elements among them.
+    /// Returns the storage's bytes, all elements among them.
     MemorySegment segment() {
         return checkHolds(storage.segment());
     }
 
-    /// The storage's bytes for writing, all elements among them.
+    /// Returns the storage's bytes for writing, all elements among them.
     MemorySegment writable() {
         return checkHolds(storage.writable());
     }
@@ -1474,7 +1474,7 @@ public abstract sealed class Tensor {
                 window() + " reach " + byteReached + " of a storage of " + storage.nbytes() + " bytes");
     }
 
-    /// The geometry, for messages.
+    /// Returns the geometry, for messages.
     private String window() {
         return "shape " + Arrays.toString(Geometry.sizes(geometry)) + ", stride " + Arrays.toString(stride())
                 + " and offset " + offset + " of " + type.dtype;
@@ -1482,7 +1482,7 @@ public abstract sealed class Tensor {
 
     // ---- places ----
 
-    /// The storage offset of an index of one dimension. Only strides that no element is reached by can make it
+    /// Returns the storage offset of an index of one dimension. Only strides that no element is reached by can make it
     /// overflow.
     long offsetOf(int d, long index) {
         long step = geometry[dim() + d];
@@ -1494,7 +1494,7 @@ public abstract sealed class Tensor {
         }
     }
 
-    /// An index of a dimension, counted from the start.
+    /// Returns an index of a dimension, counted from the start.
     long checkIndex(int d, long index) {
         long size = geometry[d];
         long counted = index < 0 ? index + size : index;
@@ -1508,19 +1508,19 @@ public abstract sealed class Tensor {
         return " that has size " + geometry[d];
     }
 
-    /// The storage offset of an element, in elements.
+    /// Returns the storage offset of an element, in elements.
     long position(long i) {
         checkIndices(1);
         return offset + checkIndex(0, i) * geometry[1];
     }
 
-    /// The storage offset of an element, in elements.
+    /// Returns the storage offset of an element, in elements.
     long position(long i, long j) {
         checkIndices(2);
         return offset + checkIndex(0, i) * geometry[2] + checkIndex(1, j) * geometry[3];
     }
 
-    /// The storage offset of an element, in elements.
+    /// Returns the storage offset of an element, in elements.
     long position(long[] index) {
         checkIndices(index.length);
         long position = offset;
@@ -1597,8 +1597,8 @@ public abstract sealed class Tensor {
 
     // The most common dtypes are read and written here and not through Elements, of which a program may use a dozen
     // kinds: the compiler cannot inline such a call, and would read all of a tensor's fields again after each one. The
-    // class of the tensor says which dtype it is. The compiler knows that an object's class stays the same, so it
-    // checks once before a loop; a field it would check for each element.
+    // class of the tensor determines the dtype. The compiler knows that an object's class stays the same, so it checks
+    // once before a loop; a field it would check for each element.
 
     /// Elements of float32 as they are stored.
     private static final class OfFloat extends Tensor {

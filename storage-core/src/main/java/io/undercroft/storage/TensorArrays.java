@@ -13,7 +13,7 @@ final class TensorArrays {
 
     private TensorArrays() {}
 
-    /// The elements in row-major order, converted, in a fresh array.
+    /// Returns the elements in row-major order, converted, in a fresh array.
     ///
     /// @param <A> the type of the array
     /// @param tensor whose elements
@@ -32,7 +32,7 @@ final class TensorArrays {
         return values;
     }
 
-    /// The bytes of a tensor that must have a dtype.
+    /// Returns the bytes of a tensor that must have a dtype.
     static ByteBuffer buffer(Tensor tensor, DType dtype) {
         if (!tensor.dtype().equals(dtype)) {
             throw new IllegalArgumentException("a buffer of " + dtype + " needs a tensor of that dtype, not of "
@@ -41,7 +41,7 @@ final class TensorArrays {
         return buffer(tensor);
     }
 
-    /// The bytes of a tensor.
+    /// Returns the bytes of a tensor.
     static ByteBuffer buffer(Tensor tensor) {
         MemorySegment bytes = tensor.bytes();
         if (bytes.byteSize() > Integer.MAX_VALUE) {

@@ -6,11 +6,11 @@ import io.undercroft.storage.internal.StridedCopy;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/// How tensors on storages of their own are made, filled and copied, for [Tensor], which says what each means.
+/// The creation, filling and copying of tensors with new storages, for [Tensor], which documents each method.
 final class Tensors {
     private Tensors() {}
 
-    /// The bytes of a new tensor.
+    /// Returns the bytes of a new tensor.
     static long nbytes(DType dtype, Shape shape) {
         try {
             return dtype.nbytes(shape.numel());
@@ -20,7 +20,7 @@ final class Tensors {
         }
     }
 
-    /// How many whole elements some bytes hold.
+    /// Returns how many whole elements some bytes hold.
     static long elementsIn(long nbytes, DType dtype) {
         if (dtype.isByteSized()) {
             return nbytes / dtype.itemsize();
@@ -29,13 +29,13 @@ final class Tensors {
         return Math.multiplyExact(nbytes, Byte.SIZE) / dtype.bits();
     }
 
-    /// A zeroed tensor in row-major order; without bytes if the tensor that it is made from has none (meta).
+    /// Creates a zeroed tensor in row-major order; without bytes if the tensor that it is made from has none (meta).
     static Tensor zerosLike(Tensor source, DType dtype, Shape shape) {
         long[] sizes = shape.toArray();
         return source.device().isMeta() ? Tensor.meta(dtype, sizes) : Tensor.zeros(dtype, sizes);
     }
 
-    /// A zeroed tensor of the shape of another one; a meta tensor if that is one.
+    /// Creates a zeroed tensor of the shape of another one; a meta tensor if that is one.
     static Tensor empty(Tensor like, ElementType type, MemoryFormat format, Allocator allocator) {
         Shape shape = like.shape();
         long[] stride = format.stride(shape);
@@ -44,7 +44,7 @@ final class Tensors {
         return Tensor.on(storage, type, 0, Geometry.of(shape, stride));
     }
 
-    /// A tensor of the elements of an array of Java numbers.
+    /// Creates a tensor of the elements of an array of Java numbers.
     static Tensor of(DType dtype, ValueLayout layout, Object array, int length) {
         Tensor tensor = Tensor.zeros(dtype, length);
         MemorySegment.copy(array, 0, tensor.bytes(), layout, 0, length);

@@ -92,7 +92,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     ///
     /// @param dtype the type of the elements
     /// @param size how many
-    /// @param allocator where the bytes come from
+    /// @param allocator the allocator of the bytes
     /// @return the storage
     /// @throws IllegalArgumentException if the size is negative or too large for any storage
     /// @throws OutOfMemoryError if the bytes cannot be allocated
@@ -110,7 +110,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         return allocate(DType.defaultType(), size);
     }
 
-    /// A new storage of the given elements.
+    /// Creates a new storage of the given elements.
     ///
     /// @param dtype their type
     /// @param elements what to convert to it
@@ -122,7 +122,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         return allocate(dtype, elements.length).copyFrom(given);
     }
 
-    /// A new storage of the given elements.
+    /// Creates a new storage of the given elements.
     ///
     /// @param dtype their type
     /// @param elements what to convert to it
@@ -134,7 +134,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         return allocate(dtype, elements.length).copyFrom(given);
     }
 
-    /// A storage on memory at an address, as [Storage#ofAddress]: neither copied, nor owned, nor resizable.
+    /// Creates a storage on memory at an address, as [Storage#ofAddress]: neither copied, nor owned, nor resizable.
     ///
     /// @param dtype the type of the elements
     /// @param address where the first one begins
@@ -147,7 +147,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
 
     // ---- names ----
 
-    /// The element type of a storage class.
+    /// Returns the element type of a storage class.
     ///
     /// @param name one of PyTorch's 17 names, with or without `torch.` or `torch.cuda.`, for instance
     ///     `torch.FloatStorage`; or `torch.Storage`, which stands for [DType#defaultType]
@@ -164,7 +164,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     }
 
     /// {@return the name of PyTorch's and Torch7's storage class for the type, without `torch.`, for instance
-    /// `FloatStorage`; `TypedStorage` for newer types, which have no class of their own in PyTorch either}
+    /// `FloatStorage`; `TypedStorage` for newer types, which have no class in PyTorch either}
     public String typeName() {
         return CLASS_NAMES.getOrDefault(dtype, "TypedStorage");
     }
@@ -356,7 +356,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         return stream().iterator();
     }
 
-    /// {@return the elements, each as [#get] gives it, in a list of their own (`tolist` in PyTorch, `totable` in
+    /// {@return the elements, each as [#get] returns it, in a new list (`tolist` in PyTorch, `totable` in
     /// Torch7)} A list takes many times the memory of the storage.
     public List<Object> toList() {
         return Bulk.ask(untyped, () -> stream().toList());
@@ -459,7 +459,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     }
 
     /// {@return a new storage with the same elements, on the same device, converted as PyTorch converts (`float()`,
-    /// `long()`, …)} It has bytes of its own also if the type is the same. Quantized elements are converted as the
+    /// `long()`, …)} It is a copy also if the type is the same. Quantized elements are converted as the
     /// integers that are stored, which PyTorch refuses to do.
     ///
     /// @param target the type
@@ -497,7 +497,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         return new TypedStorage(untyped.allocateLike(bytes(dtype, size)), dtype);
     }
 
-    /// A view on the elements from an offset to the end, as [#slice(long, long)].
+    /// Returns a view on the elements from an offset to the end, as [#slice(long, long)].
     ///
     /// @param offset the first element of the view
     /// @return the view
@@ -506,8 +506,8 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         return slice(offset, size() - offset);
     }
 
-    /// A view on some of the elements (in Torch7, a storage made of another one): what is written to one shows in the
-    /// other. It is a storage with an identity of its own that keeps this one alive and cannot be resized, as
+    /// Returns a view on some of the elements (in Torch7, a storage made of another one): what is written to one shows
+    /// in the other. It is a storage with a separate identity that keeps this one alive and cannot be resized, as
     /// [Storage#slice]. A view may be empty, which Torch7 forbids.
     ///
     /// @param offset the first element of the view
@@ -655,12 +655,12 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         return ElementType.of(stored());
     }
 
-    /// The type of what is stored as one element: of elements that share a byte, the byte.
+    /// Returns the type of what is stored as one element: of elements that share a byte, the byte.
     private DType stored() {
         return dtype.kind() == DType.Kind.QUANTIZED && !dtype.isByteSized() ? DType.UINT8 : dtype;
     }
 
-    /// The bytes, among which the element is.
+    /// Returns the bytes, among which the element is.
     private MemorySegment elements(long index, MemorySegment bytes) {
         check(index, bytes.byteSize());
         return bytes;

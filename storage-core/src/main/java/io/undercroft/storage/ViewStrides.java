@@ -5,14 +5,14 @@ import java.util.Arrays;
 /// Works out the sizes and strides of [Tensor#view].
 ///
 /// The old dimensions are taken in blocks, from the innermost on: a dimension joins the block inside it when one step
-/// along it goes as far as the whole block reaches, so that the elements of a block lie at equal distances. The new
+/// along it is as large as the whole block, so that the elements of a block lie at equal distances. The new
 /// dimensions must fill these blocks one after another; only then is a copy not needed. This is the rule that PyTorch
 /// documents for `view`.
 final class ViewStrides {
     private ViewStrides() {}
 
-    /// The sizes of a view of `numel` elements, with -1 replaced by the size that is missing, as a [Geometry] whose
-    /// strides are still 0.
+    /// Returns the sizes of a view of `numel` elements, with -1 replaced by the size that is missing, as a [Geometry]
+    /// whose strides are still 0.
     static long[] inferSize(long[] sizes, long numel) {
         long[] inferred = Arrays.copyOf(sizes, 2 * sizes.length);
         int unknown = -1;
@@ -43,8 +43,8 @@ final class ViewStrides {
 
     /// Fills in the strides that show old elements in new sizes, if there are such strides.
     ///
-    /// @param old the geometry that there is
-    /// @param wanted the geometry whose strides are to be found, of as many elements; undefined if that fails
+    /// @param old the old geometry
+    /// @param wanted the new geometry, whose strides are computed, of as many elements; undefined if that fails
     /// @param numel the number of elements
     /// @return whether it can be done without a copy
     static boolean fit(long[] old, long[] wanted, long numel) {

@@ -4,8 +4,8 @@ import io.undercroft.storage.Tensor.Flag;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
-/// The geometry of every view that [Tensor] offers. What a view means is said there; here is how its sizes, strides and
-/// offset are found. All rules are PyTorch's.
+/// The geometry of every view that [Tensor] offers. Their meaning is documented there; this class computes sizes,
+/// strides and offsets. All rules are PyTorch's.
 ///
 /// A view is two allocations: its [Geometry], made here, and the tensor itself.
 final class Views {
@@ -300,7 +300,7 @@ final class Views {
         return Tensor.on(base.storage, type, base.offset / 2, geometry);
     }
 
-    /// The real and the imaginary parts as they are stored, in a new last dimension; negated where the base is.
+    /// Returns the real and the imaginary parts as they are stored, in a new last dimension; negated where the base is.
     private static Tensor parts(Tensor base, ElementType part) {
         int rank = base.dim();
         long[] geometry = Geometry.with(base.geometry, rank, 2, 1);
@@ -334,7 +334,7 @@ final class Views {
         return withoutConj(ElementType.of(pair), base);
     }
 
-    /// A type with the flags of a tensor but for the conjugation, which only complex numbers have.
+    /// Returns a type with the flags of a tensor but for the conjugation, which only complex numbers have.
     private static ElementType withoutConj(ElementType type, Tensor base) {
         if (base.flags().isEmpty()) {
             return type;
@@ -348,7 +348,7 @@ final class Views {
 
     // ---- parts of the rules ----
 
-    /// The tensor with the dimensions whose bits are set.
+    /// Returns the tensor with the dimensions whose bits are set.
     private static Tensor keeping(Tensor base, long keep) {
         int rank = base.dim();
         int kept = rank == 0 ? 0 : Long.bitCount(keep & (-1L >>> (Long.SIZE - rank)));
@@ -364,7 +364,7 @@ final class Views {
         return base.viewAt(base.offset, geometry);
     }
 
-    /// A set of dimensions with one more, which must be new.
+    /// Returns a set of dimensions with one more, which must be new.
     private static long addOnce(long seen, int dim, int[] dims) {
         if ((seen >> dim & 1) != 0) {
             throw new IllegalArgumentException("dimension " + dim + " twice in " + Arrays.toString(dims));
@@ -372,12 +372,12 @@ final class Views {
         return seen | 1L << dim;
     }
 
-    /// An index of Python's slices: from the end if negative, then limited.
+    /// Returns an index of Python's slices: from the end if negative, then limited.
     private static long clamp(long index, long from, long size) {
         return Math.max(from, Math.min(index < 0 ? index + size : index, size));
     }
 
-    /// The stride that PyTorch gives to a new dimension of size 1: one step goes past the dimension inside it.
+    /// Returns the stride that PyTorch gives to a new dimension of size 1: one step spans the dimension inside it.
     private static long strideAround(long[] geometry, int d, int oldRank) {
         return oldRank == 0 ? 0 : stretched(geometry[d + 1], geometry[Geometry.rank(geometry) + d + 1]);
     }

@@ -16,7 +16,7 @@ public final class WeakStorage {
         this.reference = new WeakReference<>(storage);
     }
 
-    /// {@return the number of the storage, which stays when the storage is gone}
+    /// {@return the number of the storage, also after the storage was collected}
     public long id() {
         return id;
     }
@@ -27,7 +27,7 @@ public final class WeakStorage {
         return storage == null || storage.referenceCount() == 0;
     }
 
-    /// Takes a reference to the storage if it still lives. In one step, so that nobody can free it in between.
+    /// Takes a reference to the storage if it is not freed. Atomic, so that it cannot be freed in between.
     ///
     /// @return the storage, which the caller has to [Storage#release]; nothing if it was freed or collected
     public Optional<Storage> retain() {

@@ -14,10 +14,10 @@
 /// `TypedStorage` of PyTorch and to `DoubleStorage` and the like of Torch7; new code should use tensors.
 ///
 /// A [io.undercroft.storage.Tensor] is a window on a storage: an element type, the [io.undercroft.storage.DType], and a
-/// [io.undercroft.storage.Shape], strides and a storage offset, which count elements. Many tensors may use one
-/// storage; what is written through one is read through the others. An element is at
-/// `offset + index[0] * stride[0] + index[1] * stride[1] + …`, in elements from the start of the storage. Views are new
-/// windows and copy nothing; only methods that say so (`copy`, and `contiguous` where it must) make a new storage.
+/// [io.undercroft.storage.Shape], strides and a storage offset, which count elements. Many tensors may use one storage;
+/// what is written through one is read through the others. An element is at `offset + index[0] * stride[0] + index[1] *
+/// stride[1] + …`, in elements from the start of the storage. Views are new windows and copy nothing; only methods
+/// documented to do so (`copy`, and `contiguous` where it must) make a new storage.
 ///
 /// A tensor that consists of several tensors is a record of them: a [io.undercroft.storage.QuantizedTensor] has stored
 /// integers and the parameters to convert them, a [io.undercroft.storage.SparseTensor] indices and values. Its kind is
@@ -27,7 +27,7 @@
 /// `a.contentEquals(b)` that the bytes are equal now.
 ///
 /// Elements are little-endian and need no alignment. The names and the behaviour are PyTorch's (`TensorImpl`,
-/// `StorageImpl`, `DataPtr`) unless a method says otherwise.
+/// `StorageImpl`, `DataPtr`) unless documented otherwise.
 ///
 /// ## Lifetime
 ///

@@ -6,8 +6,8 @@ import org.jspecify.annotations.Nullable;
 ///
 /// They are heap arrays on purpose: loops over arrays are what the JIT turns into vector instructions whatever kinds of
 /// memory segments the program uses besides, and a block stays in the first-level cache. The loops here and in
-/// [BlockCodec] are each the plainest form that JDK 25 vectorises, which is why some take a detour: between `int` and
-/// the narrower types it goes by way of `float` (exact, for what fits 24 bits) or `long` only.
+/// [BlockCodec] are each the plainest form that JDK 25 vectorises, which is why some convert in two steps: between
+/// `int` and the narrower types through `float` (exact, for what fits 24 bits) or `long` only.
 final class Block {
     /// The most elements in a block. Complex ones have two values.
     static final int ELEMENTS = 2048;

@@ -97,7 +97,7 @@ sealed interface BlockCodec extends BlockReader, BlockWriter {
         }
     }
 
-    /// float16 as Torch7 has it, with one NaN for all.
+    /// The float16 of Torch7, with a single NaN.
     record Torch7Halves() implements BlockCodec {
         private static final short NAN = 0x7FFF;
 

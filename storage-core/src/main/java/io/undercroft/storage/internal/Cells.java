@@ -11,7 +11,7 @@ import java.util.function.ToDoubleFunction;
 /// @param texts one text for each printed element
 /// @param width the width of a column, in characters; infinities may be wider
 record Cells(List<String> texts, int width) {
-    /// The cells for some elements of one tensor.
+    /// Returns the cells for some elements of one tensor.
     ///
     /// @param elements each as a tensor without dimensions; at least one
     static Cells of(List<Tensor> elements) {

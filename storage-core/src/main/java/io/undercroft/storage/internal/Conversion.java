@@ -11,13 +11,14 @@ import java.util.Map;
 /// get the Java type that the other dtype uses, and are written as its elements. So there is code for each dtype, not
 /// for each pair. Several threads share long runs ([ParallelRanges]).
 ///
-/// Answers are those of PyTorch 2.13 or Torch7 on x86-64. Floating-point types round to nearest, ties to even; what
-/// is not float64 goes through float32 to the narrower ones. How they become integers, [Truncation] says. Integers keep
-/// their lower bits. Complex numbers lose their imaginary part on the way to others, and are true if either part is not
+/// Results are those of PyTorch 2.13 or Torch7 on x86-64. Floating-point types round to nearest, ties to even; types
+/// other than float64 are converted to narrower ones through float32. [Truncation] defines how they become integers.
+/// Integers keep their lower bits. Complex numbers lose their imaginary part on the way to others, and are true if
+/// either part is not
 /// 0. Quantized types count as the integers that are stored.
 ///
-/// Where PyTorch itself gives one answer for a few elements and another for many, because its vectorised loops differ,
-/// ours is always the same: that for many elements for NaNs from float16 to float32 and from float64 to bfloat16, and
+/// Where PyTorch has different results for few and for many elements, because its vectorised loops differ, ours is
+/// always the same: that for many elements for NaNs from float16 to float32 and from float64 to bfloat16, and
 /// that for one element from floating-point types to uint32 out of range. Otherwise ours are PyTorch's, bit for bit,
 /// but for two oddities: PyTorch makes 0 of a NaN of the float8 formats that have only one, on the way to int32, int64
 /// and uint64, and leaves signalling NaNs as they are from complex32 to float16.
@@ -42,7 +43,7 @@ public final class Conversion {
     /// @param to the dtype of the target
     /// @param target where the converted elements go, the first at byte 0; not overlapping the source
     /// @param numel number of elements
-    /// @param convention whose answers to give
+    /// @param convention whose results to compute
     /// @throws IndexOutOfBoundsException if the source or the target is too small
     /// @throws UnsupportedOperationException if the dtypes differ and one of them has no numbers
     public static void convert(DType from, MemorySegment source, DType to, MemorySegment target, long numel,

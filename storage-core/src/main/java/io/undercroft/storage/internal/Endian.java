@@ -6,7 +6,7 @@ import java.lang.foreign.MemorySegment;
 public final class Endian {
     private Endian() {}
 
-    /// Reverses the order of the bytes in each unit, in place. The parts of a complex number are units of their own.
+    /// Reverses the order of the bytes in each unit, in place. Each part of a complex number is a unit.
     ///
     /// @param bytes what to change; a whole number of units
     /// @param unit bytes in a unit: 1, 2, 4 or 8

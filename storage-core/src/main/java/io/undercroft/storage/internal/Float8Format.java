@@ -6,7 +6,7 @@ package io.undercroft.storage.internal;
 enum Float8Format {
     /// 4 exponent and 3 mantissa bits; all ones are NaN.
     E4M3FN(3, 7, 0x7E, 0x7E),
-    /// 5 exponent and 2 mantissa bits, with infinities, as IEEE formats have them.
+    /// 5 exponent and 2 mantissa bits, with infinities, as in IEEE formats.
     E5M2(2, 15, 0x7B, 0x7C),
     /// 4 exponent and 3 mantissa bits; the pattern of negative zero is the only NaN.
     E4M3FNUZ(3, 8, 0x7F, 0x80),
@@ -19,8 +19,8 @@ enum Float8Format {
             return code == 0xFF ? ONLY_NAN : Math.scalb(1f, code - 127);
         }
 
-        /// Drops the sign and the mantissa, after rounding the mantissa. A tie goes up, but for the subnormal 2^-127,
-        /// which the code 0 stands for exactly.
+        /// Drops the sign and the mantissa, after rounding the mantissa. A tie rounds up, except for the subnormal
+        /// 2^-127, which the code 0 stands for exactly.
         @Override
         byte encode(float value) {
             int bits = Float.floatToRawIntBits(value) & 0x7FFF_FFFF;
@@ -50,7 +50,7 @@ enum Float8Format {
         this.overflow = overflow;
     }
 
-    /// The code of a value.
+    /// Returns the code of a value.
     ///
     /// Counts in units of the last mantissa bit of the value's binade. The count holds the implicit leading one, so
     /// adding it to the exponent field of the binade below gives the code, and a carry moves to the next binade by
@@ -64,7 +64,7 @@ enum Float8Format {
         return (byte) (sign | magnitude);
     }
 
-    /// The value of a code from 0 to 255.
+    /// Returns the value of a code from 0 to 255.
     float value(int code) {
         int magnitude = code & ~SIGN;
         if (hasOnlyOneNaN() && code == SIGN) {
@@ -78,7 +78,7 @@ enum Float8Format {
         return signOf(code) * Math.scalb((float) count, exponent - bias - mantissaBits);
     }
 
-    /// A NaN with the sign and the mantissa of its code.
+    /// Returns a NaN with the sign and the mantissa of its code.
     private float nan(int code) {
         int payload = (code << (FLOAT_MANTISSA_BITS - mantissaBits)) & ((1 << FLOAT_MANTISSA_BITS) - 1);
         int sign = (code & SIGN) << (Integer.SIZE - Byte.SIZE);

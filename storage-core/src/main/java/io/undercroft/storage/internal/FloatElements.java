@@ -2,8 +2,8 @@ package io.undercroft.storage.internal;
 
 import java.lang.foreign.MemorySegment;
 
-/// Floating-point types whose values all fit a `float`. As in PyTorch, a value goes through `float` on its way to the
-/// narrower ones.
+/// Floating-point types whose values all fit a `float`. As in PyTorch, a value is converted to the narrower ones
+/// through `float`.
 abstract sealed class FloatElements implements Elements {
     abstract float get(MemorySegment bytes, long position);
 
@@ -75,8 +75,8 @@ abstract sealed class FloatElements implements Elements {
                     (short) round(Float.floatToRawIntBits(value), NAN));
         }
 
-        /// The upper half of a float32, rounded to nearest, ties to even: just under half a unit is added, and one more
-        /// if the kept part is odd. A mask, not a branch, picks the NaNs, so that the JIT can vectorise it.
+        /// Returns the upper half of a float32, rounded to nearest, ties to even: just under half a unit is added, and
+        /// one more if the kept part is odd. A mask, not a branch, picks the NaNs, so that the JIT can vectorise it.
         static int round(int bits, int nan) {
             int rounded = (bits + 0x7FFF + ((bits >>> 16) & 1)) >>> 16;
             int isNaN = (INFINITY - (bits & Integer.MAX_VALUE)) >> 31;

@@ -27,7 +27,7 @@ record FloatFormat(Style style, int width) {
     private static final double MAX_PLAIN = 1e8;
     private static final double MIN_PLAIN = 1e-4;
 
-    /// The format for some numbers; only those that are finite and not 0 count.
+    /// Returns the format for some numbers; only those that are finite and not 0 count.
     static FloatFormat of(double[] values) {
         double[] counted = Arrays.stream(values).filter(value -> Double.isFinite(value) && value != 0).toArray();
         if (counted.length == 0) {
@@ -38,7 +38,7 @@ record FloatFormat(Style style, int width) {
         return new FloatFormat(style, width);
     }
 
-    /// The text of a number, padded to the width.
+    /// Returns the text of a number, padded to the width.
     String text(double value) {
         String text = Double.isNaN(value) ? "nan"
                 : Double.isInfinite(value) ? value < 0 ? "-inf" : "inf"

@@ -66,7 +66,7 @@ final class Grid {
     /// @param end number of the one after the last
     /// @param from position of the first element of tile 0 in the source, in elements
     /// @param to position of the first element of tile 0 in the target, in elements
-    /// @param visitor who sees them
+    /// @param visitor called for each
     void forEach(long first, long end, long from, long to, Visitor visitor) {
         long[] index = new long[counts.length];
         long tileFrom = from;

@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment;
 
 /// Integers of whole bytes.
 ///
-/// A double that is written is truncated as [Truncation] says.
+/// A double that is written is truncated by [Truncation].
 ///
 /// @param bits width of an element: 8, 16, 32 or 64
 /// @param signed whether the highest bit is a sign
@@ -58,7 +58,7 @@ record IntegerElements(int bits, boolean signed, boolean isNegated) implements E
         return new IntegerElements(bits, signed, !isNegated);
     }
 
-    /// The value that the lower bits stand for.
+    /// Returns the value that the lower bits stand for.
     private long wrap(long value) {
         int spare = Long.SIZE - bits;
         return signed ? value << spare >> spare : value << spare >>> spare;

@@ -26,7 +26,7 @@ public final class Layouts {
 
     private Layouts() {}
 
-    /// The first byte of the element at a position, for elements of whole bytes.
+    /// Returns the first byte of the element at a position, for elements of whole bytes.
     static long at(long position, int itemsize) {
         return Math.multiplyExact(position, itemsize);
     }

@@ -47,12 +47,12 @@ final class LazyFlags {
         }
     }
 
-    /// Whether another highest bit makes the negative of every number.
+    /// Returns whether another highest bit makes the negative of every number.
     private static boolean hasSignBit(DType dtype) {
         return dtype.bits() > 8 || dtype.equals(DType.FLOAT8_E4M3FN) || dtype.equals(DType.FLOAT8_E5M2);
     }
 
-    /// The sign bits to turn round in one of two adjacent words of 8 bytes.
+    /// Returns the sign bits to turn round in one of two adjacent words of 8 bytes.
     private static long signs(DType dtype, Set<Flag> flags, int word) {
         boolean complex = dtype.kind() == Kind.COMPLEX;
         int partBits = complex ? dtype.bits() / 2 : dtype.bits();

@@ -11,12 +11,12 @@ import org.jspecify.annotations.Nullable;
 ///
 /// Only work that is large enough is shared, and only on memory that other threads may touch. The caller works too and
 /// waits for the others, so that it never depends on a free thread, is safe inside the pool as well, and all is done
-/// when it returns. How many threads help, the system property `java.util.concurrent.ForkJoinPool.common.parallelism`
-/// says; with 0 none does.
+/// when it returns. The system property `java.util.concurrent.ForkJoinPool.common.parallelism` sets the number of
+/// helping threads; with 0 there are none.
 final class ParallelRanges {
     /// The fewest bytes of a share. They take some 100 microseconds, ten times what it takes to wake a thread.
     static final long LEAST_BYTES = 1 << 20;
-    /// More shares than threads, so that one who comes late or is held up gets fewer of them.
+    /// More shares than threads, so that a thread that starts late or is delayed takes fewer of them.
     private static final int FOR_EACH_THREAD = 4;
     /// Owns no memory: what it may touch, every thread may.
     private static final Thread ANY_THREAD = Thread.ofVirtual().unstarted(() -> {});
@@ -71,7 +71,7 @@ final class ParallelRanges {
         }
     }
 
-    /// The first unit of a share: sizes differ by one at most, whatever the number of units.
+    /// Returns the first unit of a share: sizes differ by one at most, whatever the number of units.
     private static long start(int share, int shares, long units) {
         return units / shares * share + Math.min(share, units % shares);
     }

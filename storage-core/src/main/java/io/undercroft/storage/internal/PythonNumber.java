@@ -6,8 +6,8 @@ import java.math.MathContext;
 import java.math.RoundingMode;
 import java.util.Locale;
 
-/// Numbers as Python's `repr` writes them: with as few digits as tell them from all other doubles, and an exponent if
-/// that is below -4 or above 15.
+/// Numbers as Python's `repr` writes them: with the fewest digits that distinguish them from all other doubles, and an
+/// exponent if that is below -4 or above 15.
 public final class PythonNumber {
     private static final int MIN_PLAIN_EXPONENT = -4;
     private static final int MAX_PLAIN_EXPONENT = 15;
@@ -54,8 +54,8 @@ public final class PythonNumber {
         return digits.movePointLeft(exponent).toPlainString() + String.format(Locale.ROOT, "e%+03d", exponent);
     }
 
-    /// The decimal with the fewest digits that is read as the value. Java gives at least two digits, of which the
-    /// second is too much for some of the smallest numbers: 4.9e-324 is 5e-324.
+    /// Returns the decimal with the fewest digits that is read as the value. Java gives at least two digits, of which
+    /// the second is too much for some of the smallest numbers: 4.9e-324 is 5e-324.
     private static BigDecimal shortest(double value) {
         BigDecimal oneDigit = new BigDecimal(value).round(ONE_DIGIT);
         BigDecimal digits = oneDigit.doubleValue() == value ? oneDigit : new BigDecimal(Double.toString(value));

@@ -10,8 +10,8 @@ import java.lang.invoke.VarHandle;
 ///
 /// The arrays are of bytes whatever the elements are: a copy between a segment and an array of bytes is the fastest one
 /// of a short run in JDK 25. There is a loop for each width of an element, which differs from the others in nothing but
-/// a type that Java has no parameter for. The loops add up the step, because the JIT makes slow code of a product by a
-/// factor that it does not know.
+/// a type that Java has no parameter for. The loops add up the step, because the JIT compiles multiplication by a
+/// variable factor to slow code.
 ///
 /// @param itemsize bytes of an element
 record Stepping(int itemsize) {

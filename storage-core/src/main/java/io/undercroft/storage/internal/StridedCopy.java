@@ -60,7 +60,7 @@ public final class StridedCopy {
             return new Side(dtype, bytes, first, stride, flags);
         }
 
-        /// The bytes from the first element to the last.
+        /// Returns the bytes from the first element to the last.
         MemorySegment extent(long[] sizes) {
             long last = 0;
             for (int d = 0; d < sizes.length; d++) {
@@ -71,12 +71,12 @@ public final class StridedCopy {
         }
     }
 
-    /// Copies all elements in row-major order and carries out negation and conjugation. Bits of the last byte that no
-    /// element fills stay as they are.
+    /// Copies all elements in row-major order and carries out negation and conjugation. Unused bits of the last byte
+    /// are not changed.
     ///
     /// @param tensor what to copy
     /// @param bytes the bytes of its storage, as many as it needs
-    /// @param target where to, not overlapping the tensor's storage; the first element goes to byte 0
+    /// @param target where to, not overlapping the tensor's storage; the first element is written to byte 0
     /// @throws IndexOutOfBoundsException if the target is too small
     public static void copy(Tensor tensor, MemorySegment bytes, MemorySegment target) {
         if (tensor.numel() == 0) {
@@ -155,7 +155,7 @@ public final class StridedCopy {
         }
     }
 
-    /// Whether elements can be converted where they are.
+    /// Returns whether elements can be converted where they are.
     private boolean areLongRuns() {
         boolean asStored = !LazyFlags.areSet(source.flags) && !LazyFlags.areSet(target.flags);
         boolean byteSized = source.dtype.isByteSized() && target.dtype.isByteSized();
@@ -176,7 +176,7 @@ public final class StridedCopy {
                 target.bytes.asSlice(to * target.dtype.itemsize()), width, Convention.PYTORCH);
     }
 
-    /// What converts tiles by way of buffers of its own.
+    /// Returns the converter of tiles through its own buffers.
     private Grid.Visitor buffered() {
         MemorySegment read = MemorySegment.ofArray(new byte[TILE * source.dtype.itemsize()]);
         MemorySegment converted = MemorySegment.ofArray(new byte[TILE * target.dtype.itemsize()]);

@@ -14,9 +14,9 @@ import org.jspecify.annotations.Nullable;
 /// Prints tensors as PyTorch does with its default options: lines of 80 characters, 4 digits, and of more than 1000
 /// elements only the first and last 3 of each dimension.
 ///
-/// Where PyTorch prints more than a tensor of ours knows, or nothing at all: quantized elements are printed as the
-/// integers that are stored, and elements without a numeric value as hexadecimal digits. A NaN among float8_e8m0fnu
-/// does not change how the numbers next to it are printed; PyTorch takes it for a finite number there. A tensor whose
+/// Differences from PyTorch, where it prints more than our tensors have, or nothing: quantized elements are printed as
+/// the integers that are stored, and elements without a numeric value as hexadecimal digits. A NaN among float8_e8m0fnu
+/// does not change how the numbers next to it are printed; PyTorch treats it as a finite number there. A tensor whose
 /// storage was freed or has become too small is printed without elements.
 public final class TensorPrinter {
     private static final String PREFIX = "tensor(";
@@ -100,7 +100,7 @@ public final class TensorPrinter {
         return missing != null || tensor.device().isMeta() || showsTooMuch();
     }
 
-    /// Whether the shape has so many dimensions that even the ends of all of them are too much.
+    /// Returns whether the shape has so many dimensions that even the ends of all of them are too much.
     private boolean showsTooMuch() {
         long shown = tensor.numel() == 0 ? 0 : 1;
         for (int d = 0; d < tensor.dim() && shown <= MAX_SHOWN; d++) {

@@ -22,7 +22,7 @@ final class Tiles {
         this.targetStrides = targetStrides;
     }
 
-    /// The tiles of two layouts.
+    /// Returns the tiles of two layouts.
     ///
     /// @param sizes size in each dimension, none of them 0
     /// @param source strides of the source, in elements
@@ -116,8 +116,8 @@ final class Tiles {
         return areCrossed() && sourceStrides[1] == 1 && targetStrides[0] == 1;
     }
 
-    /// {@return whether every element of the target has a place of its own, so that their order does not matter} False
-    /// may also mean that it was not found out.
+    /// {@return whether no two elements of the target share a place, so that their order does not matter} False may
+    /// also mean that this is unknown.
     boolean areApartInTarget() {
         long extent = 1;
         for (int d : byTargetStride()) {

@@ -6,7 +6,7 @@ import java.lang.foreign.MemorySegment;
 ///
 /// Rows are copied to an array that stays close to the processor, turned there, and copied on. So memory is touched by
 /// runs only, also where the strides are powers of two, whose elements compete for a few places in the cache. Rows that
-/// begin in the same cache line or the next come in one copy, with what is between them.
+/// begin in the same cache line or the next are copied at once, with the bytes between them.
 final class Transposer {
     /// Bytes of each of the two arrays.
     private static final int CAPACITY = 16 * 1024;
@@ -43,7 +43,7 @@ final class Transposer {
     /// @param source where it is
     /// @param from offset of its first row there
     /// @param fromStep from one row to the next
-    /// @param target where it goes
+    /// @param target the target
     /// @param to offset of its first column there, which is a run
     /// @param toStep from one column to the next
     /// @param width number of its rows

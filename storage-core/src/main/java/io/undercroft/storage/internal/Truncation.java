@@ -3,9 +3,9 @@ package io.undercroft.storage.internal;
 import io.undercroft.storage.DType;
 import java.lang.foreign.MemorySegment;
 
-/// How a floating-point number becomes an integer. C leaves the answer open where the number does not fit; these are
-/// the answers of the instructions that C compilers choose on x86-64, and so those of PyTorch and Torch7. The integer
-/// is then cut to the width of its dtype: 300.7 is 44 as uint8, where a Java cast would give 255.
+/// Conversions of floating-point numbers to integers. In C the result is undefined where the number does not fit; these
+/// are the results of the instructions that C compilers choose on x86-64, and so those of PyTorch and Torch7. The
+/// integer is then cut to the width of its dtype: 300.7 is 44 as uint8, where a Java cast would give 255.
 enum Truncation {
     /// By way of a 32-bit integer: what does not fit, and NaN, is -2^31.
     TO_INT(0x1p31) {
@@ -49,7 +49,7 @@ enum Truncation {
     /// {@return how numbers are truncated for a dtype}
     ///
     /// @param dtype a type of integers or truth values
-    /// @param convention whose answers to give
+    /// @param convention whose results to compute
     static Truncation of(DType dtype, Convention convention) {
         if (dtype.equals(DType.BOOL)) {
             return TO_TRUTH;
@@ -112,8 +112,8 @@ enum Truncation {
         }
     }
 
-    /// Whether all are nearer to 0 than 2^31, so that every way of truncation is the one of Java. Looks at bits as
-    /// below.
+    /// Returns whether all are nearer to 0 than 2^31, so that every way of truncation is the one of Java. Looks at bits
+    /// as below.
     private static boolean fitInts(float[] values, int count) {
         MemorySegment bits = MemorySegment.ofArray(values);
         int signs = 0;
@@ -123,7 +123,8 @@ enum Truncation {
         return signs >= 0;
     }
 
-    /// Whether all are below the limit. Looks at bits because the JIT vectorises that, and not a comparison of doubles.
+    /// Returns whether all are below the limit. Looks at bits because the JIT vectorises that, and not a comparison of
+    /// doubles.
     private boolean arePlain(double[] values, int count) {
         MemorySegment bits = MemorySegment.ofArray(values);
         long signs = 0;

@@ -1,13 +1,13 @@
 package io.undercroft.storage.spi;
 
-/// The file behind the bytes of an allocation, asked by those that read many of them. Found as the
+/// The file behind the bytes of an allocation, queried by bulk reads. Found as the
 /// [backing][io.undercroft.storage.Storage#backing] of a storage; of a slice, it is that of its base. Instances are
 /// safe for use by several threads, and work for as long as the allocation is not freed.
 public interface Backing {
     /// Throws if the file is shorter now than what is mapped of it. Called after bytes were read: those between the end
     /// of a file that was cut and the end of its last page read as zeros, without a fault.
     ///
-    /// @throws RuntimeException that says which file was cut, and where
+    /// @throws RuntimeException that names the file that was cut, and where
     void checkNotCut();
 
     /// {@return whether the file has checksums that [#check] compares} Without, there is nothing to check.
@@ -16,16 +16,16 @@ public interface Backing {
     }
 
     /// Compares bytes with the checksums of the file, unless they were compared before. Bytes in memory that do not
-    /// match are read from the file again: if the file has what its checksum says, the program wrote to the memory, and
-    /// all is well.
+    /// match are read from the file again: if the file matches its checksum, the program wrote to the memory, which is
+    /// no damage.
     ///
     /// @param start the first byte, counted from the start of the allocation
     /// @param end the first byte behind the last
-    /// @throws RuntimeException that says what is damaged
+    /// @throws RuntimeException if bytes are damaged
     default void check(long start, long end) {}
 
     /// {@return whether the file has a checksum of exactly these bytes, and a copy of them matches it} That is cheaper
-    /// than [#check], which is to be called if the answer is no.
+    /// than [#check], which callers use otherwise.
     ///
     /// @param start the first byte, counted from the start of the allocation
     /// @param end the first byte behind the last

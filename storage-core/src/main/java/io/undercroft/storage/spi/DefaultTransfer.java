@@ -4,7 +4,7 @@ import io.undercroft.storage.spi.DeviceMemory.Upload;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 
-/// The parts in which a device without host buffers of its own copies through one buffer.
+/// The parts in which a device without its own host buffers copies through one buffer.
 final class DefaultTransfer {
     /// Alignment of the buffer in bytes: a page, which direct reads from a disk need.
     static final long ALIGNMENT = 4096;

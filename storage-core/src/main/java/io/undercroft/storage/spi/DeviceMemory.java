@@ -37,8 +37,8 @@ public interface DeviceMemory extends Allocator {
         return failure instanceof OutOfMemoryError;
     }
 
-    /// {@return an allocator of memory on this device that other processes can open, or nothing if there is none} Its
-    /// allocations are [shared][Allocation.Sharing#SHARED], and have an [Allocation.Origin] that says where they are.
+    /// {@return an allocator of memory on this device that other processes can open, or empty if there is none} Its
+    /// allocations are [shared][Allocation.Sharing#SHARED], and have an [Allocation.Origin] with their location.
     default Optional<Allocator> shared() {
         return Optional.empty();
     }

@@ -4,16 +4,16 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /// How the JVM reports that mapped bytes could not be read (their file was cut, or its disk failed): by an
-/// [InternalError] that has no type of its own, and not always where it happened.
+/// [InternalError] without a specific type, and not always where it happened.
 public final class Faults {
     private static final Object LOCK = new Object();
-    /// What is compared before the answer so far counts. A loop without a way out is one that the compiler makes wide.
+    /// The bytes compared between checks. A loop without a way out is one that the compiler makes wide.
     private static final int PIECE = 1 << 14;
 
     private Faults() {}
 
-    /// Throws the error now if there is one to come. Compiled code runs on after a fault, until the thread next asks
-    /// the JVM; which it does in this call, since that is not compiled. It takes some 30 ns.
+    /// Throws a pending error now. Compiled code runs on after a fault, until the next safepoint check of the thread,
+    /// which this call makes, since it is not compiled. It takes some 30 ns.
     public static void throwPending() {
         Thread.holdsLock(LOCK);
     }

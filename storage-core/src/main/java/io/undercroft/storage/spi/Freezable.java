@@ -4,12 +4,12 @@ import io.undercroft.storage.Allocation;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 
-/// Memory whose bytes of now can be kept for a reader without copying them, while its storage goes on being written to.
+/// Memory whose current bytes can be kept for a reader without a copy, while its storage is still written.
 /// Found as the [origin][io.undercroft.storage.Storage#origin] of a storage; of a slice, it is all of its base.
 /// Instances are safe for use by several threads.
 public interface Freezable extends Allocation.Origin {
-    /// Keeps the bytes as they are now. Nobody may write to them until this returns: what is written meanwhile may be
-    /// lost, or be in the image. Afterwards the storage is used as before; its first write to each page takes longer,
+    /// Keeps the bytes as they are now. They must not be written until this returns: such writes may be lost, or be in
+    /// the image. Afterwards the storage is used as before; its first write to each page takes longer,
     /// as the page is copied.
     ///
     /// @return the bytes of the whole allocation; nothing if an earlier image is still open, or the system refuses, and

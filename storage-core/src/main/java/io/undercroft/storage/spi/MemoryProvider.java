@@ -6,8 +6,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Optional;
 
-/// Brings the memory of another module. Found by [java.util.ServiceLoader]; of several providers the first that has
-/// what is wanted is taken. Instances are safe for any thread and do nothing before they are asked.
+/// A provider of memory of another module. Found by [java.util.ServiceLoader]; of several providers the first that
+/// supports a request is used. Instances are safe for any thread and do nothing before the first call.
 public interface MemoryProvider {
     /// {@return an allocator of memory that other processes can attach by the file name of the allocation, or nothing
     /// if there is none here}
@@ -30,7 +30,7 @@ public interface MemoryProvider {
         return Optional.empty();
     }
 
-    /// {@return what to say of mapped bytes if they cannot be read any more, or nothing if they can} Asked after a
+    /// {@return the exception for mapped bytes that cannot be read any more, or empty if they can} Called after a
     /// fault, and before mapped bytes are given to a device, whose native code does not bear one.
     ///
     /// @param segment the bytes, off the heap
@@ -43,7 +43,7 @@ public interface MemoryProvider {
         return List.of();
     }
 
-    /// {@return the memory of a device, or nothing if this provider does not know it or it is not there}
+    /// {@return the memory of a device, or empty if this provider does not support it or it is missing}
     ///
     /// @param device which device; never the CPU or meta
     default Optional<DeviceMemory> device(Device device) {
