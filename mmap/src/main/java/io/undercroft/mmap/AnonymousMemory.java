@@ -24,21 +24,21 @@ public final class AnonymousMemory {
 
     private AnonymousMemory() {}
 
-    /// The allocator of mapped memory. It is zeroed, starts on a page, uses huge pages where the system has them, is
-    /// not bounded by `-XX:MaxDirectMemorySize`, and goes back to the system the moment the allocation is freed.
-    /// Whoever still has the segment then gets [IllegalStateException]. An allocation that nobody frees is given back
-    /// by the garbage collector. Memory is taken when it is first touched: what is never touched costs nothing.
+    /// Returns the allocator of mapped memory. It is zeroed, starts on a page, uses huge pages where the system has
+    /// them, is not bounded by `-XX:MaxDirectMemorySize`, and returns to the system when the allocation is freed.
+    /// Access to its segment then throws [IllegalStateException]. The garbage collector frees an allocation that is no
+    /// longer reachable. Memory is taken when it is first touched: what is never touched costs nothing.
     ///
-    /// What is smaller than 1 MiB comes from [Allocator#offHeap], as does everything where the system cannot be called.
+    /// Allocations below 1 MiB use [Allocator#offHeap], as do all where the system cannot be called.
     ///
     /// @return the allocator, safe for any thread
     public static Allocator allocator() {
         return mapping((_, _) -> {});
     }
 
-    /// The same, but all of the memory is taken at once, in the thread that allocates. Touching it first is as fast as
-    /// touching it again, which is for those who fill it against a clock; and that there is not enough of it is found
-    /// here. Where the system cannot populate memory (Linux before 5.14, macOS), zeros are written over it.
+    /// The same, but the allocating thread populates all of the memory at once. The first access is then as fast as
+    /// later ones, for callers that must fill it in bounded time, and a lack of memory is reported here. Where the
+    /// system cannot populate memory (Linux before 5.14, macOS), zeros are written over it.
     ///
     /// @return the allocator, safe for any thread
     public static Allocator populatedAllocator() {
@@ -46,7 +46,7 @@ public final class AnonymousMemory {
     }
 
     /// {@return how many bytes may be taken before the system ends processes to have enough, on this host and in the
-    /// container that this process is in; nothing if it does not say} Others may take them first.
+    /// container that this process is in; empty if unknown} Other processes may take them first.
     public static OptionalLong available() {
         return FreeMemory.bytes();
     }
@@ -78,7 +78,7 @@ public final class AnonymousMemory {
         }
     }
 
-    /// What is to be said if there is no memory.
+    /// Returns the message if there is no memory.
     static OutOfMemoryError none(long nbytes, @Nullable String why, @Nullable Throwable cause) {
         OutOfMemoryError error = new OutOfMemoryError("there are no " + nbytes + " bytes of memory available (" + why
                 + "); free others, or raise the limits (ulimit -v, sysctl vm.overcommit_memory, vm.max_map_count)");

@@ -66,7 +66,7 @@ public record ByteRange(long offset, long nbytes) implements Serializable {
         return new ByteRange(start, nbytes);
     }
 
-    /// Whether the size is given.
+    /// Returns whether the size is given.
     boolean isBounded() {
         return nbytes != TO_THE_END;
     }

@@ -10,7 +10,7 @@ import java.util.Optional;
 /// A file that is mapped and not open any more. It is looked at by its path, for as long as that still leads to it.
 ///
 /// @param path its path
-/// @param identity which file it is, if the system says
+/// @param identity the identity of the file, if the system reports it
 /// @param end how long it has to be, in bytes
 record ClosedFile(Path path, Optional<FileIdentity> identity, long end) implements Backing {
     static ClosedFile of(Path path, long end) {
@@ -31,7 +31,7 @@ record ClosedFile(Path path, Optional<FileIdentity> identity, long end) implemen
         try {
             size = identity.isPresent() && identity.equals(FileIdentity.of(path)) ? Files.size(path) : end;
         } catch (IOException _) {
-            // Another name, or none: how long it is now cannot be asked.
+            // The path names another file or none: its current size cannot be queried.
             return;
         }
         if (size < end) {

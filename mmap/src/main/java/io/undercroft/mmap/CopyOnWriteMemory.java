@@ -9,8 +9,8 @@ import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Allocator;
 import java.util.OptionalLong;
 
-/// Memory of this process that can be frozen: a reader gets its bytes of now, nobody copies them, and its storage goes
-/// on being written to. It is for states that are saved while they change: a save in the background then keeps its
+/// Memory of this process that can be frozen: a reader sees the bytes of that moment without a copy, and the storage
+/// can still be written. It is for states that are saved while they change: a save in the background then keeps its
 /// caller for milliseconds, whatever the size ([io.undercroft.storage.spi.Freezable]).
 ///
 /// The bytes lie in a file in memory that has no name, and a storage maps a part of it. Until it is first frozen that
@@ -26,11 +26,11 @@ import java.util.OptionalLong;
 public final class CopyOnWriteMemory {
     private CopyOnWriteMemory() {}
 
-    /// The allocator of memory that can be frozen. It is zeroed, starts on a page, and goes back to the system the
-    /// moment the allocation is freed; where a frozen image is still read, when that is closed. All of it is taken at
+    /// Returns the allocator of memory that can be frozen. It is zeroed, starts on a page, and returns to the system
+    /// when the allocation is freed; where a frozen image is still read, when that is closed. All of it is taken at
     /// once, so that there is not enough of it is found here.
     ///
-    /// What is smaller than 1 MiB comes from [Allocator#offHeap], and is copied when it is saved.
+    /// Allocations below 1 MiB use [Allocator#offHeap], and is copied when it is saved.
     ///
     /// @return the allocator, safe for any thread
     public static Allocator allocator() {

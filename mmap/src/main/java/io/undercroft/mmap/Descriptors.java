@@ -37,7 +37,7 @@ final class Descriptors {
         OptionalLong free = FreeMemory.bytes();
         if (free.isPresent() && nbytes > free.getAsLong()) {
             // The system would try, and end processes to have enough.
-            throw new SharedMemoryException(Reason.FULL, what + " wants " + nbytes + " bytes, but "
+            throw new SharedMemoryException(Reason.FULL, what + " requires " + nbytes + " bytes, but "
                     + free.getAsLong() + " are free: end what uses memory, or ask for less", null);
         }
         try {
@@ -122,7 +122,7 @@ final class Descriptors {
         }
         if (Files.notExists(PROC.resolve(Long.toString(pid)))) {
             throw new SharedMemoryException(Reason.NOT_FOUND, path + " is not there: there is no process " + pid
-                    + "; the one who made the memory has to live until it is attached", null);
+                    + "; the process that created the memory must run until it is attached", null);
         }
         if (Files.exists(Path.of(path))) {
             checkMemory(path);
@@ -132,13 +132,14 @@ final class Descriptors {
     private static void checkMemory(String path) throws SharedMemoryException {
         if (Files.notExists(Path.of(path))) {
             throw new SharedMemoryException(Reason.NOT_FOUND, path
-                    + " is not there: no such descriptor is open; ask the one who made it for the number", null);
+                    + " is not there: no such descriptor is open; ask the process that created it for the number",
+                    null);
         }
-        // Elsewhere the type of what is no file cannot be asked so.
+        // On other systems fstat does not report the type of such a descriptor.
         if (Files.isDirectory(SELF) && !Files.isRegularFile(Path.of(path))) {
             throw new SharedMemoryException(Reason.NOT_MEMORY, path
-                    + " is open on something else than memory or a regular file; ask the one who made it for the "
-                    + "number",
+                    + " is open on something else than memory or a regular file; ask the process that created it for "
+                    + "the number",
                     null);
         }
     }

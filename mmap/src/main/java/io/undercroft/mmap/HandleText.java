@@ -10,8 +10,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/// The text of a handle while it is read: `undercroft:HOME/NAME?key=value&key=value`. What is asked for is taken out,
-/// so that what nobody knows is left at the end.
+/// A parser of the text of a handle: `undercroft:HOME/NAME?key=value&key=value`. Each key that is read is removed, so
+/// that unknown keys remain at the end.
 ///
 /// Texts come from strangers. They are short, numbers have digits only, and nothing is made of them but strings.
 final class HandleText {
@@ -102,7 +102,7 @@ final class HandleText {
     /// Looks that everything was taken.
     void end() {
         if (!values.isEmpty()) {
-            throw wrong("nobody here knows what " + values.keySet().iterator().next() + " means");
+            throw wrong("the key " + values.keySet().iterator().next() + " is unknown");
         }
     }
 

@@ -5,8 +5,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 /// How many mappings may still be made. A process has a limited number of them (Linux: `vm.max_map_count`, 65 530
 /// unless raised), and its libraries, threads and heap need some too.
 ///
-/// Whoever opens several files gives them one budget to share. Stitched ranges take from it what they need and give it
-/// back when they are unmapped. What finds too little left is copied into memory instead, so that a budget never makes
+/// Several files can share one budget. Stitched ranges take mappings from it and return them when they are unmapped. A
+/// range for which too few are left is copied into memory instead, so that a budget never makes
 /// anything fail.
 ///
 /// Safe for any thread.
@@ -21,7 +21,7 @@ public final class MapBudget {
         this(DEFAULT_MAPPINGS);
     }
 
-    /// A budget of one's own choice.
+    /// Creates a budget of a given size.
     ///
     /// @param mappings how many mappings there may be at once; with 0 all is copied
     /// @throws IllegalArgumentException if it is negative

@@ -1,6 +1,6 @@
 package io.undercroft.mmap;
 
-/// What a mapping allows, and who sees what is written to it.
+/// The access that a mapping allows, and the visibility of writes to it.
 public enum MapMode {
     /// Reading only: writing to a segment throws [IllegalArgumentException].
     READ_ONLY,

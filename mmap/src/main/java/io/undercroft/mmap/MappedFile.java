@@ -73,7 +73,7 @@ public final class MappedFile implements AutoCloseable {
         this.lifetime = new Lifetime("the file " + path, file::close);
     }
 
-    /// Opens a regular file; for reading only, unless the mode is [MapMode#SHARED]. It has a budget of its own. Pipes
+    /// Opens a regular file; for reading only, unless the mode is [MapMode#SHARED]. It has a separate budget. Pipes
     /// and devices are refused without waiting, also if one replaces the file meanwhile.
     ///
     /// @param path which file
@@ -102,7 +102,7 @@ public final class MappedFile implements AutoCloseable {
     /// @param budget what its stitched mappings are taken from, together with those of all files that share it
     /// @param owner whose it may be
     /// @return the file, with one holder; its path is `/dev/shm/NAME`
-    /// @throws SharedMemoryException if the name is not valid, there is no such segment, or it belongs to somebody else
+    /// @throws SharedMemoryException if the name is not valid, there is no such segment, or it belongs to another user
     /// @throws IOException if it cannot be read
     public static MappedFile attach(String name, MapMode mode, MapBudget budget, TrustedOwner owner)
             throws IOException {
@@ -232,14 +232,14 @@ public final class MappedFile implements AutoCloseable {
     }
 
     /// {@return the number that the file has in its file system, as long as it is open: that of another file by the
-    /// same path is another one; 0 if the system does not say}
+    /// same path is another one; 0 if the system call fails}
     public long identity() {
         return identity;
     }
 
     /// {@return whether its path, or its name, still refers to this file, and it was neither replaced nor removed}
     ///
-    /// @throws IOException if the system does not say
+    /// @throws IOException if the system call fails
     /// @throws IllegalStateException if the file is closed
     public boolean isCurrent() throws IOException {
         return held(() -> file.isAt(path));
@@ -419,7 +419,7 @@ public final class MappedFile implements AutoCloseable {
                 : holding(ends, here);
     }
 
-    /// An allocation that holds other files too, to check whether they were truncated.
+    /// Returns an allocation that holds other files too, to check whether they were truncated.
     private static Allocation holding(Map<MappedFile, Long> ends, Allocation here) {
         List<MappedFile> held = new ArrayList<>();
         try {
@@ -463,9 +463,9 @@ public final class MappedFile implements AutoCloseable {
         return new Allocation(segment, Allocation.Sharing.SHARED, path.toString(), origin, lifetime::release);
     }
 
-    /// A part of the one mapping of the whole file that all windows share, as an allocation that holds the file until
-    /// it is freed. For files with many storages: a mapping each would be slow, and the system allows a process only
-    /// some tens of thousands.
+    /// Returns a part of the one mapping of the whole file that all windows share, as an allocation that holds the file
+    /// until it is freed. For files with many storages: a mapping each would be slow, and the system allows a process
+    /// only some tens of thousands.
     ///
     /// Where windows overlap, what is written through one shows in the others, also in a private file; [#allocation]
     /// gives each its own copy. (Without native access a private file cannot be mapped lazily: windows are separate
@@ -528,7 +528,7 @@ public final class MappedFile implements AutoCloseable {
         return path + " (" + mode + ", " + size + " bytes)";
     }
 
-    /// The mapping that all windows share, made with the first of them.
+    /// Returns the mapping that all windows share, made with the first of them.
     private MemorySegment whole() {
         MemorySegment there = whole;
         if (there != null) {
@@ -542,7 +542,7 @@ public final class MappedFile implements AutoCloseable {
         }
     }
 
-    /// {@return the file as the system has it, for [Pieces]}
+    /// {@return the open file, for [Pieces]}
     HostFile host() {
         return file;
     }
@@ -582,7 +582,7 @@ public final class MappedFile implements AutoCloseable {
     ///
     /// @param end how many bytes the file has to have
     /// @throws TruncatedMappingException if it is shorter now
-    /// @throws MappingException if the system does not say
+    /// @throws MappingException if the system call fails
     /// @throws IllegalStateException if the file is closed
     public void requireAtLeast(long end) {
         boolean _ = heldOrUnknown(() -> {
@@ -593,7 +593,7 @@ public final class MappedFile implements AutoCloseable {
 
     /// {@return how long the file is now, in bytes, if it is shorter than when it was opened}
     ///
-    /// @throws IOException if the system does not say
+    /// @throws IOException if the system call fails
     /// @throws IllegalStateException if the file is closed
     public OptionalLong cutTo() throws IOException {
         long now = held(file::size);
@@ -619,7 +619,7 @@ public final class MappedFile implements AutoCloseable {
         try {
             return held(task);
         } catch (IOException e) {
-            throw new MappingException(path.toString(), "its size cannot be asked", 0, size, "Open it again", e);
+            throw new MappingException(path.toString(), "its size cannot be queried", 0, size, "Open it again", e);
         }
     }
 

@@ -7,7 +7,7 @@ import java.util.Locale;
 /// Bytes of a file could not be mapped, or not be reached through a mapping. The message is one line: what, which
 /// file, where, and what to do.
 ///
-/// Unchecked, since storages map at first touch, deep inside code that knows nothing of files.
+/// Unchecked, since storages map at first touch, in code that does not handle `IOException`.
 public sealed class MappingException extends UncheckedIOException permits TruncatedMappingException {
     private static final long serialVersionUID = 1L;
 
@@ -19,11 +19,11 @@ public sealed class MappingException extends UncheckedIOException permits Trunca
     /// Describes a failure.
     ///
     /// @param file the file
-    /// @param what what went wrong, without a full stop
+    /// @param what the failure, without a full stop
     /// @param offset where in the file the bytes start, in bytes
     /// @param length how many bytes were meant
     /// @param remedy what to do about it, without a full stop
-    /// @param cause what the system said
+    /// @param cause the error of the system call
     MappingException(String file, String what, long offset, long length, String remedy, IOException cause) {
         super(String.format(Locale.ROOT, "%s: %s (%d bytes at byte 0x%X). %s.", file, what, length, offset, remedy),
                 cause);

@@ -21,7 +21,7 @@ public final class MemoryLockException extends IOException {
                 cause);
     }
 
-    /// What Linux says: `Max locked memory  8388608  8388608  bytes`.
+    /// Returns the limit, from the line `Max locked memory  8388608  8388608  bytes` of Linux.
     private static String limit() {
         try (Stream<String> limits = Files.lines(Path.of("/proc/self/limits"))) {
             return limits.filter(line -> line.startsWith("Max locked memory")).findFirst()

@@ -20,9 +20,10 @@ import org.jspecify.annotations.Nullable;
 final class OpenStorages {
     private static final int FIRST_SWEEP = 64;
 
-    /// Without a lock: opening waits for disks and for other processes, and whoever wants another storage need not.
+    /// Without a lock: opening may wait for disks and for other processes, which must not delay threads that open
+    /// another storage.
     private static final ConcurrentMap<Key, WeakStorage> KNOWN = new ConcurrentHashMap<>();
-    /// At how many entries those of storages that are gone are looked for next.
+    /// The number of entries at which entries of collected storages are removed next.
     private static volatile int sweepAt = FIRST_SWEEP;
 
     /// What is the same memory. It may have several names, and a descriptor has another number in each process that has
@@ -56,9 +57,9 @@ final class OpenStorages {
         return handle.home() == Home.DEVICE ? DeviceSharing.open(handle) : Storage.over(mapped(handle));
     }
 
-    /// Puts a storage into the table, unless somebody was faster.
+    /// Adds a storage to the table unless another thread has added one.
     ///
-    /// @param mine the storage, with a reference that is given back if it is not wanted
+    /// @param mine the storage, with a reference that is released if another storage is in the table
     /// @return the one that is in the table now, with a reference
     private static Storage known(SharedStorageHandle handle, Storage mine) {
         Key key = Key.of(handle);
@@ -86,7 +87,7 @@ final class OpenStorages {
         }
     }
 
-    /// A storage that lives, and was not moved to other memory.
+    /// Returns a storage that lives, and was not moved to other memory.
     private static Optional<Storage> usable(@Nullable WeakStorage there, SharedStorageHandle handle) {
         Optional<Storage> found = Optional.ofNullable(there).flatMap(WeakStorage::retain);
         if (found.isPresent() && !standsOn(found.get(), handle)) {
@@ -101,7 +102,7 @@ final class OpenStorages {
                 && Key.of(there.whole()).equals(Key.of(handle.whole())) && haveOnePlace(there, handle);
     }
 
-    /// Whether two paths of a number mean one file: those of two file systems may have the same number.
+    /// Returns whether two paths of a number mean one file: those of two file systems may have the same number.
     private static boolean haveOnePlace(SharedStorageHandle one, SharedStorageHandle other) {
         try {
             return one.home() != Home.FILE || one.name().equals(other.name())
@@ -163,7 +164,7 @@ final class OpenStorages {
             long[] descriptor = handle.descriptor();
             return SharedMemory.attachDescriptor(descriptor[0], Math.toIntExact(descriptor[1]), handle.mode());
         }
-        // The number says which memory is meant, whoever has made it.
+        // The number identifies the memory, whichever user owns it.
         return SharedMemory.attach(handle.name(), handle.mode(),
                 handle.identity() == 0 ? TrustedOwner.SELF_OR_ROOT : TrustedOwner.ANYBODY);
     }

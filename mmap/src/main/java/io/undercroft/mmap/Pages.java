@@ -16,10 +16,10 @@ import java.util.OptionalLong;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/// What can be asked of the pages under a native segment: of a mapped file, of shared memory, of a storage
+/// Operations on the pages under a native segment: of a mapped file, of shared memory, of a storage
 /// (`storage.segment()`), of anything else off the heap.
 ///
-/// The system knows whole pages only: what is asked of a segment is asked of all pages that it touches.
+/// The system handles whole pages only: an operation on a segment applies to all pages that it overlaps.
 ///
 /// | | where the system cannot be called |
 /// |---|---|
@@ -29,11 +29,11 @@ import org.jspecify.annotations.Nullable;
 /// | [#force] | works for what the JDK mapped |
 /// | [#probe], [#guard] | work, more slowly |
 ///
-/// On which NUMA node memory lies is left to the system (which takes the one of the thread that touches a page first),
-/// and to `numactl` for those who know better.
+/// On which NUMA node memory lies is decided by the system (which takes the node of the thread that first touches a
+/// page) or by `numactl`.
 ///
-/// **Lifetime.** A closed segment throws [IllegalStateException], one of the heap [IllegalArgumentException]. Whoever
-/// calls sees to it that the segment is not closed meanwhile: nothing is harmed by that, but the answer is of no use.
+/// **Lifetime.** A closed segment throws [IllegalStateException], one of the heap [IllegalArgumentException]. The
+/// caller keeps the segment open during the call: closing it meanwhile does no harm, but makes the result meaningless.
 /// Safe for any thread.
 public final class Pages {
     /// The smallest page there is: a careful read misses none.
@@ -41,15 +41,15 @@ public final class Pages {
 
     private Pages() {}
 
-    /// {@return the size of a page in bytes, or nothing if the system cannot be asked}
+    /// {@return the size of a page in bytes, empty if the system cannot be called}
     public static OptionalLong size() {
         return Libc.find().stream().mapToLong(Libc::pageSize).findFirst();
     }
 
-    /// Says how a segment is going to be used. A hint: what cannot be had is ignored.
+    /// Declares how a segment will be used. A hint: unsupported advice is ignored.
     ///
     /// @param segment which bytes
-    /// @param advice how they are going to be used
+    /// @param advice how they will be used
     public static void advise(MemorySegment segment, ReadAdvice advice) {
         checkNative(segment);
         Libc.find().ifPresent(libc -> Mapping.advise(libc, segment, advice));
@@ -59,7 +59,7 @@ public final class Pages {
     /// up: one unlock undoes all.)
     ///
     /// @param segment which bytes
-    /// @throws MemoryLockException if the process may not lock so much; the message says how to raise the limit
+    /// @throws MemoryLockException if the process may not lock so much; its message describes how to raise the limit
     /// @throws MappingException if a page cannot be read in
     /// @throws UnsupportedOperationException if the system cannot be called
     public static void lock(MemorySegment segment) throws MemoryLockException {
@@ -93,12 +93,12 @@ public final class Pages {
         }
     }
 
-    /// Tells how much of a segment is in memory: of a mapped file, in the system's cache, whether this process has
-    /// touched it or not. Shared memory that was set aside and never written is not there yet. (Linux tells everybody
-    /// who may not write a file that all of it is.)
+    /// Returns how much of a segment is in memory: for a mapped file, in the system's cache, whether this process has
+    /// touched it or not. Shared memory that was reserved and never written is not in memory. (For a file that the
+    /// process may not write, Linux reports all of it.)
     ///
     /// @param segment which bytes
-    /// @return the size in bytes of the pages that are in memory now, or nothing if the system cannot be asked
+    /// @return the size in bytes of the pages that are in memory now, empty if the system cannot be called
     public static OptionalLong residentBytes(MemorySegment segment) {
         checkNative(segment);
         Optional<Libc> libc = Libc.find();
@@ -109,8 +109,8 @@ public final class Pages {
         }
     }
 
-    /// Writes what was changed in shared mapped bytes to the disk, and waits until it is there. What is mapped
-    /// privately is left alone.
+    /// Writes what was changed in shared mapped bytes to the disk, and waits until it is there. Private mappings are
+    /// not changed.
     ///
     /// @param segment which bytes, for instance those of a storage that [FileStorage#open] opened
     /// @throws IOException if writing failed
@@ -133,7 +133,7 @@ public final class Pages {
     /// Finds out whether all bytes of a segment can be read, before something does that cannot bear it if they cannot:
     /// a native function, a copy to a device. All pages are read in; what is in memory already takes some 30 ns a page.
     ///
-    /// What goes away after the probe (a file that is cut while it is copied) still kills the JVM. Files that are
+    /// A page that is lost after the probe (a file that is cut while it is copied) still kills the JVM. Files that are
     /// replaced by renaming never do.
     ///
     /// @param segment which bytes
@@ -157,9 +157,9 @@ public final class Pages {
         }
     }
 
-    /// Runs something that reads mapped bytes, and says clearly when they were not there: touching a page that is gone
-    /// throws [InternalError], and in compiled code a little later than where it happened. So this belongs around a
-    /// loop over elements, not into it. It costs nothing.
+    /// Runs an action that reads mapped bytes, and throws a specific exception if they are missing: touching a page
+    /// that is gone throws [InternalError], and in compiled code a little later than where it happened. So this belongs
+    /// around a loop over elements, not into it. It costs nothing.
     ///
     /// (A file that was cut within a page shows zeros there, which [MappedFile#guard] notices, and so does what
     /// storages and tensors do with many bytes.)
@@ -198,9 +198,9 @@ public final class Pages {
         return lost(segment, error);
     }
 
-    /// Which file it was, as far as the system tells.
+    /// Returns the file, as far as the system reports it.
     ///
-    /// @throws IllegalStateException if the bytes are gone because somebody closed them meanwhile
+    /// @throws IllegalStateException if the bytes are gone because the segment was closed meanwhile
     private static MappingException lost(MemorySegment segment, Throwable cause) {
         checkAlive(segment);
         List<MappedRegion> regions = MappedRegion.under(segment);

@@ -1,8 +1,7 @@
 package io.undercroft.mmap;
 
-/// How a range of a mapping is going to be used, for [Pages#advise]. Only ever a hint: it
-/// changes speed, never bytes, and is ignored where the system does not know it: macOS knows neither huge pages nor
-/// populating.
+/// How a range of a mapping will be used, for [Pages#advise]. Only ever a hint: it changes speed, never bytes, and is
+/// ignored where the system does not support it: macOS supports neither huge pages nor populating.
 public enum ReadAdvice {
     /// No pattern to speak of: the system's default read-ahead.
     NORMAL,
@@ -12,11 +11,11 @@ public enum ReadAdvice {
     RANDOM,
     /// Soon: start reading now, in the background.
     WILL_NEED,
-    /// Not any time soon: its memory may go first. (On Linux `MADV_PAGEOUT`; the better known `MADV_DONTNEED` would
+    /// Not soon: its memory may be reclaimed first. (On Linux `MADV_PAGEOUT`; the better known `MADV_DONTNEED` would
     /// throw copy-on-write changes away.)
     DONT_NEED,
     /// Back it by huge pages: fewer page faults and TLB misses in large anonymous memory. (Shared memory has them only
-    /// where `/sys/kernel/mm/transparent_hugepage/shmem_enabled` says `advise`.)
+    /// where `/sys/kernel/mm/transparent_hugepage/shmem_enabled` is `advise`.)
     HUGE_PAGES,
     /// Fault all pages in for reading, now.
     POPULATE_READ,

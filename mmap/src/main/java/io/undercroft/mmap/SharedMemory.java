@@ -62,7 +62,7 @@ public final class SharedMemory implements AutoCloseable {
     private final Lifetime lifetime;
     private final MemorySegment segment;
 
-    /// Where shared memory comes from.
+    /// The source of shared memory.
     ///
     /// @param name its name, without a slash; empty if it has none
     /// @param filename by what others find it, or null
@@ -178,7 +178,7 @@ public final class SharedMemory implements AutoCloseable {
     /// @param pid the number of that process
     /// @param fd the number of its descriptor
     /// @return all of the memory, readable and writable
-    /// @throws SharedMemoryException if the process is gone, does not have the descriptor, belongs to somebody else, or
+    /// @throws SharedMemoryException if the process is gone, does not have the descriptor, belongs to another user, or
     ///     the descriptor is of something else than memory or a regular file; where there is no `/proc` (macOS)
     public static SharedMemory attachDescriptor(long pid, int fd) throws SharedMemoryException {
         return attachDescriptor(pid, fd, MapMode.SHARED);
@@ -199,7 +199,7 @@ public final class SharedMemory implements AutoCloseable {
         return Descriptors.attach(libc("a descriptor"), fd);
     }
 
-    /// The allocator of fresh segments, each with a name of its own (`/undercroft_PID_RANDOM`), which
+    /// Returns the allocator of fresh segments, each with a unique name (`/undercroft_PID_RANDOM`), which
     /// [Allocation#filename] returns and which other processes may [#attach] or pass to [FileStorage#openSharedMemory].
     /// The name lasts as long as the segment has a holder ([NameLifetime#WITH_LAST_HOLDER]): this storage, or another
     /// process.
@@ -212,7 +212,7 @@ public final class SharedMemory implements AutoCloseable {
         return nbytes -> allocate(nbytes, SharedMemory::fresh);
     }
 
-    /// The allocator of memory without a name, as of [#anonymous]. Its [Allocation#filename] is the path of its
+    /// Returns the allocator of memory without a name, as of [#anonymous]. Its [Allocation#filename] is the path of its
     /// descriptor (`/proc/PID/fd/FD`), which processes of this user may open as long as the allocation is there.
     ///
     /// It fails as that of [#allocator].
@@ -253,7 +253,7 @@ public final class SharedMemory implements AutoCloseable {
     ///
     /// @param name the name, with or without a slash in front
     /// @return whether there was such a name
-    /// @throws SharedMemoryException if the name is not valid or belongs to somebody else
+    /// @throws SharedMemoryException if the name is not valid or belongs to another user
     public static boolean unlink(String name) throws SharedMemoryException {
         String plain = SharedMemoryNames.plain(name);
         libc("/" + plain);
@@ -270,8 +270,8 @@ public final class SharedMemory implements AutoCloseable {
     /// one step, so a process that attaches or publishes meanwhile keeps its segment.
     ///
     /// @param name the name, with or without a slash in front
-    /// @return the segment, as it was; nothing if there is none of that name that this library made, it goes by itself,
-    ///     or somebody holds it
+    /// @return the segment, as it was; empty if this library made none of that name, it is removed automatically, or a
+    ///     process holds it
     /// @throws SharedMemoryException if the name is not valid, or the registry cannot be read or written
     public static Optional<SharedSegment> unlinkIfUnheld(String name) throws SharedMemoryException {
         String plain = SharedMemoryNames.plain(name);
@@ -283,8 +283,8 @@ public final class SharedMemory implements AutoCloseable {
         }
     }
 
-    /// The named segments that this library made for this user and that are still there, with their holders. None where
-    /// there is no shared memory.
+    /// Returns the named segments that this library made for this user and that are still there, with their holders.
+    /// None where there is no shared memory.
     ///
     /// @return the segments, by name
     /// @throws SharedMemoryException if the registry cannot be read
@@ -346,7 +346,7 @@ public final class SharedMemory implements AutoCloseable {
         }
     }
 
-    /// The bytes as an allocation that holds the mapping until it is freed.
+    /// Returns the bytes as an allocation that holds the mapping until it is freed.
     ///
     /// @return the allocation; shared, its file name the name with a slash in front (as PyTorch's `filename`), or the
     ///     path of the descriptor it was created with or attached by
@@ -404,7 +404,7 @@ public final class SharedMemory implements AutoCloseable {
     /// Maps memory.
     ///
     /// @param libc the library
-    /// @param source where it comes from
+    /// @param source its origin
     /// @param fd a descriptor of it
     /// @param nbytes how many bytes of it
     /// @param mode what is allowed
@@ -421,7 +421,7 @@ public final class SharedMemory implements AutoCloseable {
         return new SharedMemory(source, lifetime, limited(segment, mode));
     }
 
-    /// The flag that opens a descriptor for a mode.
+    /// Returns the flag that opens a descriptor for a mode.
     static int flag(MapMode mode) {
         return (mode == MapMode.SHARED ? O_RDWR : O_RDONLY).value();
     }
@@ -446,7 +446,7 @@ public final class SharedMemory implements AutoCloseable {
         Hold hold() throws IOException;
     }
 
-    /// What is asked of the registry.
+    /// An operation of the registry.
     @FunctionalInterface
     private interface Question {
         List<SharedSegment> ask(SegmentNames names) throws IOException;
@@ -527,7 +527,7 @@ public final class SharedMemory implements AutoCloseable {
 
     /// {@return the library}
     ///
-    /// @param what what it is wanted for, for the message
+    /// @param what the operation, for the message
     /// @throws SharedMemoryException if it cannot be called
     static Libc libc(String what) throws SharedMemoryException {
         return Libc.find().orElseThrow(() -> new SharedMemoryException(Reason.UNSUPPORTED, what

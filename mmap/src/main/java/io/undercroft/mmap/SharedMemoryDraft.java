@@ -10,8 +10,8 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
-/// A segment of shared memory that is being filled, and that nobody can see yet. [#publish] gives it its name in one
-/// step: who attaches that name sees all of the bytes or, before, what had the name until then.
+/// A segment of shared memory that is being filled and is not visible to other processes. [#publish] names it in one
+/// step: a process that attaches the name sees all of the bytes or the segment that had the name before.
 ///
 /// It grows as it is written, and what is never written between is zeros. All of its memory is there at any time. For
 /// one thread at a time.
@@ -75,7 +75,7 @@ public final class SharedMemoryDraft implements AutoCloseable {
         Objects.checkFromIndexSize(offset, into.byteSize(), size);
         try {
             if (DescriptorBytes.read(libc, draft.descriptor(), offset, into) < into.byteSize()) {
-                throw new SharedMemoryException(Reason.SYSTEM, "the draft was cut by somebody else; start a new one",
+                throw new SharedMemoryException(Reason.SYSTEM, "the draft was cut by another process; start a new one",
                         null);
             }
         } catch (ErrnoException e) {
@@ -88,13 +88,13 @@ public final class SharedMemoryDraft implements AutoCloseable {
         return size;
     }
 
-    /// Gives the segment its name, in one step. A segment that has the name keeps its bytes for those who are attached,
+    /// Gives the segment its name, in one step. A segment that has the name keeps its bytes for attached processes,
     /// and has no name from then on. Afterwards the draft is closed; should it fail, the draft is as before.
     ///
     /// @param name the name, with or without a slash in front
     /// @param lifetime how long the name lasts; the segment that is returned is its creator's
     /// @return the segment, attached
-    /// @throws SharedMemoryException if the name is not valid or belongs to somebody else
+    /// @throws SharedMemoryException if the name is not valid or belongs to another user
     /// @throws IllegalStateException if it is published or closed
     public SharedMemory publish(String name, NameLifetime lifetime) throws SharedMemoryException {
         checkOpen();
@@ -118,7 +118,7 @@ public final class SharedMemoryDraft implements AutoCloseable {
         }
     }
 
-    /// Gives back what it took if it fails, also because the bytes are gone.
+    /// Releases what it allocated if it fails, also when the bytes are gone.
     private void fillOrCutBack(long offset, MemorySegment bytes) throws ErrnoException {
         boolean done = false;
         try {

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/// Shared memory could not be made, attached or removed. The message is one line and says what to do.
+/// Shared memory could not be made, attached or removed. The message is one line and names a remedy.
 public final class SharedMemoryException extends IOException {
     private static final long serialVersionUID = 1L;
 
@@ -18,17 +18,17 @@ public final class SharedMemoryException extends IOException {
         EXISTS,
         /// There is no segment of that name.
         NOT_FOUND,
-        /// The segment belongs to somebody else.
+        /// The segment belongs to another user.
         NOT_PERMITTED,
         /// There is not that much shared memory left.
         FULL,
         /// A name or a descriptor stands for neither memory nor a regular file.
         NOT_MEMORY,
-        /// What is written down next to the segments, who holds them, cannot be used; the message names the directory.
+        /// The registry of holders next to the segments cannot be used; the message names the directory.
         REGISTRY,
         /// This system has no POSIX shared memory, or it is not to be reached from this JVM.
         UNSUPPORTED,
-        /// The system refused for another reason; the cause says which.
+        /// The system refused for another reason, which is the cause.
         SYSTEM
     }
 
@@ -36,7 +36,7 @@ public final class SharedMemoryException extends IOException {
     ///
     /// @param reason why, for programs
     /// @param message why, for people: what, and what to do
-    /// @param cause what the system said, or null
+    /// @param cause the error of the system call, or null
     public SharedMemoryException(Reason reason, String message, @Nullable Throwable cause) {
         super(message, cause);
         this.reason = Objects.requireNonNull(reason, "reason");

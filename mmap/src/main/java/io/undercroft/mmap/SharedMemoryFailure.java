@@ -9,22 +9,22 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
 
-/// What a failed call means to those who wanted shared memory, and what they can do about it.
+/// Translates failed system calls to exceptions that name what failed and a remedy.
 final class SharedMemoryFailure {
     private static final Path HOME = Path.of("/dev/shm");
     private static final boolean LINUX = System.getProperty("os.name").toLowerCase(Locale.ROOT).startsWith("linux");
 
     private SharedMemoryFailure() {}
 
-    /// {@return a failure that has to do with how many bytes were wanted}
+    /// {@return a failure of a call that allocates bytes}
     ///
     /// @param what what was to be made or made larger
-    /// @param nbytes how many bytes it was to have
-    /// @param e what the system said
+    /// @param nbytes its requested size
+    /// @param e the error of the system call
     static SharedMemoryException of(String what, long nbytes, IOException e) {
         return switch (errno(e)) {
             case ErrnoException.ENOSPC, ErrnoException.EFBIG -> full(what, nbytes, e);
-            case ErrnoException.ENOMEM -> new SharedMemoryException(Reason.FULL, what + " wants " + nbytes
+            case ErrnoException.ENOMEM -> new SharedMemoryException(Reason.FULL, what + " requires " + nbytes
                     + " bytes, but there is no memory, or no mapping, available: unmap others, or raise the limits "
                     + "(sysctl"
                     + " vm.max_map_count, ulimit -v)", e);
@@ -35,7 +35,7 @@ final class SharedMemoryFailure {
     /// {@return any other failure}
     ///
     /// @param what what was to be made, attached or removed
-    /// @param e what the system said
+    /// @param e the error of the system call
     static SharedMemoryException of(String what, IOException e) {
         if (e instanceof RegistryException) {
             return new SharedMemoryException(Reason.REGISTRY, what + " cannot be used: " + e.getMessage(), e);
@@ -70,7 +70,7 @@ final class SharedMemoryFailure {
     }
 
     private static SharedMemoryException full(String what, long nbytes, IOException e) {
-        return new SharedMemoryException(Reason.FULL, what + " wants " + nbytes + " bytes, but " + free()
+        return new SharedMemoryException(Reason.FULL, what + " requires " + nbytes + " bytes, but " + free()
                 + ": unlink what is no longer used, or enlarge it (docker run --shm-size=SIZE; in Kubernetes an "
                 + "emptyDir of medium Memory at /dev/shm; on a host mount -o remount,size=SIZE /dev/shm)", e);
     }
@@ -93,7 +93,7 @@ final class SharedMemoryFailure {
         }
     }
 
-    /// The error number, or 0 if it is something else.
+    /// Returns the error number, or 0 if it is something else.
     private static int errno(IOException e) {
         return e instanceof ErrnoException errno ? errno.errno() : 0;
     }

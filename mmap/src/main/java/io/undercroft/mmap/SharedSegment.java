@@ -4,14 +4,14 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
 
-/// A named segment of shared memory that was made by this library, and who holds it, as [SharedMemory#list] finds them.
+/// A named segment of shared memory that was made by this library, and its holders, as [SharedMemory#list] finds them.
 ///
 /// Processes that map `/dev/shm/NAME` by other means hold its bytes, but are not known.
 ///
 /// @param name the name, without a slash
 /// @param nbytes its size in bytes
 /// @param lifetime how long the name lasts
-/// @param holders who holds it, one entry a hold: a process that attached twice is there twice
+/// @param holders its holders, one entry for each hold: a process that attached twice has two
 public record SharedSegment(String name, long nbytes, NameLifetime lifetime, List<Holder> holders) {
     /// A segment.
     public SharedSegment {
@@ -27,7 +27,7 @@ public record SharedSegment(String name, long nbytes, NameLifetime lifetime, Lis
 
     /// One hold on a segment.
     ///
-    /// @param pid the number of the process; in a container that has numbers of its own, the number there
+    /// @param pid the number of the process; in a container with its own namespace, the number there
     /// @param start when the process started
     /// @param state whether it lives
     public record Holder(long pid, Instant start, State state) {

@@ -24,26 +24,26 @@ import org.jspecify.annotations.Nullable;
 ///     undercroft:shm/weights?nbytes=4096&id=123&slice=16,8           bytes 16 to 23 of a storage of 4096
 ///     undercroft:shm/weights?nbytes=4096&id=123&access=read          to be read only
 ///
-/// **One storage stays one.** Handles to one storage open to the same [Storage] object on one mapping, as long as
-/// somebody has it: each [#open] gives one reference more. In the process that made the handle that is the storage
+/// **One storage stays one.** Handles to one storage open to the same [Storage] object on one mapping, as long as a
+/// reference exists: each [#open] gives one reference more. In the process that made the handle that is the storage
 /// it was made of. A slice opens to a slice of the opened base.
 ///
-/// **Identity.** `id` tells which memory it is, by two numbers that `stat` has of a file, of `/dev/shm/NAME` and of
+/// **Identity.** `id` identifies the memory by two numbers that `stat` has of a file, of `/dev/shm/NAME` and of
 /// `/proc/PID/fd/FD`: `st_ino XOR (st_dev << 40)`, cut to 64 bits and written as an unsigned decimal number. A name
 /// that was unlinked and created anew is other memory, and is refused. A file system on a disk may use a number again
-/// for the next file of a name: only memory, and files that somebody still holds, are surely told apart.
+/// for the next file of a name: only memory, and files that are still open, are certain to be distinguished.
 ///
-/// **Lifetime.** Whoever hands a handle over keeps the storage until it was opened: the memory goes as its name or
-/// descriptor does (see [SharedMemory]).
+/// **Lifetime.** The process that passes a handle on keeps the storage until the handle was opened: the memory is freed
+/// with its name or descriptor (see [SharedMemory]).
 ///
-/// **Devices.** A handle to memory of a device names a record in shared memory that says which device it is and how the
-/// memory is opened. Its provider keeps the memory until no other process has it open, however that ends; only the
+/// **Devices.** A handle to memory of a device names a record in shared memory with the device and how the memory is
+/// opened. Its provider keeps the memory until no other process has it open, however that ends; only the
 /// process that allocated it must not end before. What was submitted to the device before the handle was made is done
 /// when the handle is opened.
 ///
 /// **Trust.** A handle gives no rights: it is opened with those of the process that opens it, which can be made to map
-/// any file that it may write. Open handles only of those you would take a path from. Since `id` says which memory is
-/// meant, a segment is opened whoever owns it; by a handle without one only a segment of the own user or of root.
+/// any file that it may write. Open handles only of those you would take a path from. Since `id` identifies the memory,
+/// a segment of any owner is opened; with a handle without one, only a segment of the same user or of root.
 ///
 /// @param home what kind of memory it is
 /// @param name where it is: the name without a slash; `PID/FD`; the path as in a URI
@@ -104,8 +104,8 @@ public record SharedStorageHandle(Home home, String name, long identity, MapMode
     /// Makes a handle of a storage.
     ///
     /// @param storage one that is shared: by [Storage#shareMemory], or opened on shared memory or a shared file
-    /// @return the handle; that of a slice knows its base
-    /// @throws IllegalStateException if it is not shared, was freed, or nobody knows where its memory is
+    /// @return the handle; that of a slice contains its base
+    /// @throws IllegalStateException if it is not shared, was freed, or the location of its memory is unknown
     public static SharedStorageHandle of(Storage storage) {
         if (!storage.isShared()) {
             throw new IllegalStateException(
@@ -113,7 +113,8 @@ public record SharedStorageHandle(Home home, String name, long identity, MapMode
         }
         if (!(storage.origin().orElse(null) instanceof SharedStorageHandle whole)) {
             throw new IllegalStateException(storage.describe()
-                    + " is shared, but its allocator does not say where; copy it, and call shareMemory() on the copy");
+                    + " is shared, but its allocator does not report where; copy it, and call shareMemory() on the"
+                    + " copy");
         }
         MapMode mode = storage.isReadOnly() ? MapMode.READ_ONLY : MapMode.SHARED;
         ByteRange slice = new ByteRange(storage.sliceOffset(), storage.nbytes());
@@ -141,8 +142,8 @@ public record SharedStorageHandle(Home home, String name, long identity, MapMode
         return handle;
     }
 
-    /// Finds the storage, and maps it unless this process has it mapped already. A file that was removed and made anew
-    /// since, and got the number of the old one, is opened as if it were that.
+    /// Finds the storage, and maps it unless this process has it mapped already. A file that was removed and created
+    /// again with the same inode number is taken for the old one.
     ///
     /// @return the storage, with one reference for the caller to [Storage#release]
     /// @throws SharedMemoryException if the shared memory or memory of a device is gone, is other memory by now, or is
@@ -178,7 +179,8 @@ public record SharedStorageHandle(Home home, String name, long identity, MapMode
 
     // ---- for this package ----
 
-    /// The handle to all of some memory, or null if it has neither a name nor a descriptor that others can reach.
+    /// Returns the handle to all of some memory, or null if it has neither a name nor a descriptor that others can
+    /// reach.
     static @Nullable SharedStorageHandle ofMemory(Source source, MemorySegment segment) {
         MapMode mode = segment.isReadOnly() ? MapMode.READ_ONLY : MapMode.SHARED;
         ByteRange all = ByteRange.bytes(segment.byteSize());
@@ -192,7 +194,7 @@ public record SharedStorageHandle(Home home, String name, long identity, MapMode
                 : null;
     }
 
-    /// The number of the process and the number of its descriptor.
+    /// Returns the number of the process and the number of its descriptor.
     long[] descriptor() {
         return Pattern.compile("/").splitAsStream(name).mapToLong(Long::parseLong).toArray();
     }
@@ -228,7 +230,7 @@ public record SharedStorageHandle(Home home, String name, long identity, MapMode
         return slice.offset() != 0 || slice.nbytes() != base.nbytes();
     }
 
-    /// The handle to the storage that a slice is of.
+    /// Returns the handle to the storage that a slice is of.
     SharedStorageHandle whole() {
         return new SharedStorageHandle(home, name, identity, mode, base, ByteRange.bytes(base.nbytes()));
     }

@@ -22,7 +22,7 @@ import java.util.stream.Collectors;
 /// Tensors that share a storage share it in the process that opens their handles too. A gradient is not handed over.
 ///
 /// @param storage where the storage is
-/// @param dtype PyTorch's name of the type; of one that this library does not know, `NAME:BITS`
+/// @param dtype PyTorch's name of the type; of a type unknown to this library, `NAME:BITS`
 /// @param offset storage offset of the first element, in elements
 /// @param shape size in each dimension
 /// @param stride elements from one index to the next in each dimension
@@ -47,7 +47,7 @@ public record SharedTensorHandle(SharedStorageHandle storage, String dtype, long
     ///
     /// @param tensor one whose storage is shared, for instance by [Tensor#shareMemory]
     /// @return the handle
-    /// @throws IllegalStateException if the storage is not shared, was freed, or nobody knows where its memory is
+    /// @throws IllegalStateException if the storage is not shared, was freed, or the location of its memory is unknown
     public static SharedTensorHandle of(Tensor tensor) {
         return new SharedTensorHandle(SharedStorageHandle.of(tensor.storage()), name(tensor.dtype()),
                 tensor.storageOffset(), list(tensor.shape().toArray()), list(tensor.stride()), tensor.flags());
@@ -74,7 +74,7 @@ public record SharedTensorHandle(SharedStorageHandle storage, String dtype, long
         }
     }
 
-    /// Finds the storage, maps it unless this process has it mapped already, and makes the tensor on it.
+    /// Finds the storage, maps it unless this process has it mapped already, and creates a tensor on it.
     ///
     /// @return the tensor; the caller has one reference to its storage, and gives it back by [Storage#release]
     /// @throws IOException as [SharedStorageHandle#open]

@@ -1,7 +1,7 @@
 package io.undercroft.mmap;
 
-/// Whose shared memory is attached by its name. Names are open to all users of a host, and whoever takes one first
-/// decides what is found under it.
+/// The owners whose shared memory may be attached by name. All users of a host share the names, and the first to use
+/// one decides what it refers to.
 public enum TrustedOwner {
     /// That of the user of this process, and that of root.
     SELF_OR_ROOT,

@@ -33,7 +33,7 @@
 /// |---|---|---|
 /// | [MappedFile#map(long, long)] | any thread, until the file's last holder releases it | [MappedFile#close] |
 /// | [MappedFile#allocation(long, long)] | any thread, until the allocation is freed | the storage that owns the allocation, which holds the file so long |
-/// | [SharedMemory#segment] | any thread and process, until the last holder in this process releases it | [SharedMemory#close] the mapping; the name as its [NameLifetime] says, or [SharedMemory#unlink]; the bytes go when no process maps them and they have no name |
+/// | [SharedMemory#segment] | any thread and process, until the last holder in this process releases it | [SharedMemory#close] the mapping; the name as its [NameLifetime] defines, or [SharedMemory#unlink]; the bytes go when no process maps them and they have no name |
 /// | [SharedMemory#allocator] | any thread and process, until the allocation is freed | the storage that owns the allocation; the name goes with the last holder in any process |
 /// | [SharedMemory#anonymous], [SharedMemory#anonymousAllocator] | any thread, and processes that got the descriptor, until the last holder releases it | [SharedMemory#close], or the storage; the descriptor goes with the mapping |
 /// | [SharedMemory#attachDescriptor(int)] | any thread, until the last holder releases it | [SharedMemory#close] the mapping; the descriptor stays the caller's |
@@ -53,7 +53,7 @@
 /// ignores hints, and shared memory is not supported. On macOS the names of shared memory are no files: holders are
 /// known within their process only, and drafts are not supported.
 ///
-/// Nothing here takes or returns null unless it says so.
+/// Nothing here takes or returns null unless documented otherwise.
 @NullMarked
 package io.undercroft.mmap;
 

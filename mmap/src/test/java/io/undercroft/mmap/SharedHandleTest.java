@@ -413,7 +413,7 @@ class SharedHandleTest {
         Storage unknown = Storage.over(new Allocation(Arena.ofAuto().allocate(3), Allocation.Sharing.SHARED, "x",
                 () -> {}));
         assertThatIllegalStateException().isThrownBy(() -> SharedStorageHandle.of(unknown))
-                .withMessageContaining("does not say where");
+                .withMessageContaining("does not report where");
     }
 
     @Test

@@ -144,7 +144,7 @@ class SharedMemoryDescriptorTest {
     @Test
     void moreThanThereIsIsRefusedBeforeTheSystemTries() throws IOException {
         long before = Proc.descriptors();
-        failsWith(Reason.FULL, () -> SharedMemory.anonymous(1L << 50), "wants " + (1L << 50) + " bytes", "are free");
+        failsWith(Reason.FULL, () -> SharedMemory.anonymous(1L << 50), "requires " + (1L << 50) + " bytes", "are free");
         assertThatExceptionOfType(OutOfMemoryError.class)
                 .isThrownBy(() -> SharedMemory.anonymousAllocator().allocate(Long.MAX_VALUE));
         assertThatIllegalArgumentException().isThrownBy(() -> SharedMemory.anonymous(-1));

@@ -38,7 +38,7 @@ class SharedMemoryLimitsTest {
     void moreThanThereIsIsRefusedAtCreation() throws Exception {
         try (PeerJvm peer = in("mount -t tmpfs -o size=2m tmpfs /dev/shm")) {
             assertThat(peer.ask("create big 3000000 WITH_CREATOR"))
-                    .startsWith("FULL shared memory /big wants 3000000 bytes")
+                    .startsWith("FULL shared memory /big requires 3000000 bytes")
                     .contains("2097152 are free in /dev/shm").contains("--shm-size");
             assertThat(contents(peer)).isEmpty();
             assertThat(peer.ask("create all 2097152 WITH_CREATOR")).isEqualTo("done");
@@ -62,7 +62,7 @@ class SharedMemoryLimitsTest {
     @Test
     void aSegmentThatCannotGrowStaysAsItIs() throws Exception {
         try (PeerJvm peer = in("mount -t tmpfs -o size=2m tmpfs /dev/shm && printf abc > /dev/shm/small")) {
-            assertThat(peer.ask("storage small 3000000")).startsWith("FULL").contains("wants 3000000 bytes");
+            assertThat(peer.ask("storage small 3000000")).startsWith("FULL").contains("requires 3000000 bytes");
             assertThat(shm(peer).resolve("small")).hasContent("abc");
             assertThat(contents(peer)).containsExactly("small");
         }
@@ -79,7 +79,8 @@ class SharedMemoryLimitsTest {
             assertThat(contents(peer)).isEmpty();
             assertThat(peer.ask("publish late 3000000")).as("what is skipped is there too")
                     .startsWith(
-                            "FULL a draft of shared memory (0 bytes so far) wants 3000001 bytes, but 2097152 are free");
+                            "FULL a draft of shared memory (0 bytes so far) requires 3000001 bytes, but 2097152 are"
+                                    + " free");
             assertThat(contents(peer)).isEmpty();
         }
     }

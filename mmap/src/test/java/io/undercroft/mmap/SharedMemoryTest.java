@@ -118,7 +118,7 @@ class SharedMemoryTest extends NamedSegment {
     void moreThanThereIsFailsAtCreationAndLeavesNothing() throws IOException {
         long tooMuch = Files.getFileStore(HOME).getTotalSpace() + (1L << 30);
 
-        failsWith(Reason.FULL, () -> SharedMemory.create(name, tooMuch), "wants " + tooMuch + " bytes", "are free",
+        failsWith(Reason.FULL, () -> SharedMemory.create(name, tooMuch), "requires " + tooMuch + " bytes", "are free",
                 "--shm-size");
         failsWith(Reason.FULL, () -> SharedMemory.create(name, Long.MAX_VALUE), "--shm-size");
         assertThat(HOME.resolve(name)).doesNotExist();

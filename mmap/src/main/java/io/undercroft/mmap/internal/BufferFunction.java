@@ -23,7 +23,7 @@ final class BufferFunction {
     /// A function.
     ///
     /// @param name its name
-    /// @throws UnsatisfiedLinkError if the library does not have it
+    /// @throws UnsatisfiedLinkError if the library does not define it
     BufferFunction(String name) {
         this.address = NativeFunction.required(name);
     }

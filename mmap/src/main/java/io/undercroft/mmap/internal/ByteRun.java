@@ -5,7 +5,7 @@ public sealed interface ByteRun {
     /// {@return how many bytes, more than 0}
     long length();
 
-    /// {@return whether this is where another one would go on}
+    /// {@return whether another run would continue here}
     ///
     /// @param before the other one
     boolean continues(ByteRun before);

@@ -64,7 +64,7 @@ public final class ChannelFile implements HostFile {
         return uninterrupted(channel::size);
     }
 
-    /// The JDK tells the number of a path, which may be another file by now.
+    /// The JDK returns the number of a path, which may be another file by now.
     @Override
     public OptionalLong identity() {
         return OptionalLong.empty();
@@ -93,7 +93,7 @@ public final class ChannelFile implements HostFile {
         return done;
     }
 
-    /// A private map of a channel asks for one that may write; a copy replaces it.
+    /// A private map of a channel requires a writable channel; a copy replaces it.
     @Override
     public boolean mapsLazily() {
         return mode != MapMode.PRIVATE;
@@ -116,7 +116,7 @@ public final class ChannelFile implements HostFile {
         return mode == MapMode.READ_ONLY ? range.asReadOnly() : range;
     }
 
-    /// Where files have no keys, whatever is at the path is taken for this file.
+    /// Where files have no keys, the file at the path is assumed to be this one.
     @Override
     public boolean isAt(Path path) throws IOException {
         return Files.exists(path) && Objects.equals(key(path), key);
@@ -140,7 +140,8 @@ public final class ChannelFile implements HostFile {
         T run() throws IOException;
     }
 
-    /// A channel that is used by an interrupted thread closes itself for all others too, so the interrupt has to wait.
+    /// A channel that is used by an interrupted thread closes itself for all others too, so the interrupt has
+    /// to wait.
     private static <T> T uninterrupted(IoCall<T> call) throws IOException {
         boolean interrupted = Thread.interrupted();
         try {

@@ -2,7 +2,7 @@ package io.undercroft.mmap.internal;
 
 import java.util.Locale;
 
-/// The numbers behind the names in the C headers of the systems that are supported: the only place that knows them.
+/// The numbers behind the names in the C headers of the systems that are supported. No other class has them.
 public enum Constant {
     // @formatter:off
     //                        Linux     macOS
@@ -16,7 +16,7 @@ public enum Constant {
     O_EXCL(                   0x80,     0x800),
     /// Not handed on to child processes.
     O_CLOEXEC(                0x80000,  0x1000000),
-    /// Does not wait until somebody opens the other end of a pipe; means nothing to files.
+    /// Does not wait until the other end of a pipe is opened; has no effect on files.
     O_NONBLOCK(               0x800,    0x4),
 
     /// Addresses that are only set aside.
@@ -77,7 +77,7 @@ public enum Constant {
 
     /// Fails if something has the name; unknown to macOS.
     RENAME_NOREPLACE(         1,        -1),
-    /// Locks for all who want to look.
+    /// A shared lock.
     LOCK_SH(                  1,        1),
     /// Locks for one.
     LOCK_EX(                  2,        2),
@@ -92,7 +92,7 @@ public enum Constant {
     /// Not handed on to child processes, for `memfd_create`; unknown to macOS.
     MFD_CLOEXEC(              1,        -1),
 
-    /// An error number: somebody else has it locked.
+    /// An error number: another descriptor has it locked.
     EWOULDBLOCK(              11,       35),
     /// An error number: the directory has something in it.
     ENOTEMPTY(                39,       66),

@@ -4,15 +4,15 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 
-/// Until when somebody waits, whatever for.
+/// The end of a wait.
 ///
 /// @param patience how long in all
-/// @param end when that is over, as [System#nanoTime] tells the time
+/// @param end when that is over, in the time of [System#nanoTime]
 record Deadline(Duration patience, long end) {
     private static final long FIRST_PAUSE = Duration.ofNanos(20_000).toNanos();
     private static final long LONGEST_PAUSE = Duration.ofMillis(1).toNanos();
 
-    /// {@return that of somebody who starts to wait now}
+    /// {@return the deadline of a wait that starts now}
     ///
     /// @param patience how long
     static Deadline in(Duration patience) {
@@ -34,7 +34,7 @@ record Deadline(Duration patience, long end) {
     /// each pause at once, and has to wait.
     ///
     /// @param attempt what is tried
-    /// @param what who is in the way of what, for the message of a failure
+    /// @param what what is waited for, for the message of a failure
     /// @param folder whose lock it is about, for the same
     /// @throws RegistryException if it did not succeed in time
     void await(Attempt attempt, String what, String folder) throws IOException {
@@ -44,7 +44,7 @@ record Deadline(Duration patience, long end) {
             while (!attempt.succeeds()) {
                 if (nanosLeft() <= 0) {
                     throw new RegistryException(
-                            what + " for " + patience.toSeconds() + " seconds; see who has it (fuser "
+                            what + " for " + patience.toSeconds() + " seconds; find its processes (fuser "
                                     + folder + "), and end it if it hangs");
                 }
                 LockSupport.parkNanos(pause);

@@ -16,7 +16,7 @@ public final class DescriptorBytes {
     /// @param fd from where
     /// @param offset from which byte of the file
     /// @param into where to
-    /// @return how many bytes were read; less than asked at the end of the file only
+    /// @return how many bytes were read; less than requested at the end of the file only
     /// @throws ErrnoException if it failed
     public static long read(Libc libc, int fd, long offset, MemorySegment into) throws ErrnoException {
         return into.isNative() ? readNative(libc, fd, offset, into) : readHeap(libc, fd, offset, into);

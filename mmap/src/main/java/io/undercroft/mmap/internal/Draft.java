@@ -16,7 +16,7 @@ public interface Draft extends AutoCloseable {
     /// @throws IOException if it cannot be done; [ErrnoException#EEXIST] if the name is in use
     Hold create(String name, NameLifetime lifetime) throws IOException;
 
-    /// Gives it a name, whatever has it. The draft is closed if this succeeds.
+    /// Names it, and replaces a segment of that name. The draft is closed if this succeeds.
     ///
     /// @param name the name, without a slash
     /// @param lifetime how long the name lasts

@@ -3,7 +3,7 @@ package io.undercroft.mmap.internal;
 import java.io.IOException;
 import java.util.Map;
 
-/// A call of libc that failed. Callers turn it into a message that says what to do.
+/// A call of libc that failed. Callers turn it into a message with a remedy.
 public final class ErrnoException extends IOException {
     private static final long serialVersionUID = 1L;
 

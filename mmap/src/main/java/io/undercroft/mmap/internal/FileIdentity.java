@@ -18,7 +18,7 @@ public record FileIdentity(int device, long inode) {
     /// {@return which file a path means now, or nothing if there is none}
     ///
     /// @param path the path; symbolic links are followed
-    /// @throws IOException if the system does not say
+    /// @throws IOException if the system call fails
     public static Optional<FileIdentity> of(Path path) throws IOException {
         try {
             Map<String, Object> stat = Files.readAttributes(path, "unix:dev,ino");

@@ -1,6 +1,6 @@
 package io.undercroft.mmap.internal;
 
-/// What the system says about a file: which one it is, of what kind, and whose.
+/// The status of a file: its identity, type and owner.
 ///
 /// @param identity which file it is
 /// @param mode its kind and its permissions, as `st_mode`
@@ -28,7 +28,7 @@ record FileStatus(FileIdentity identity, int mode, long user, long size) {
         return (mode & WRITABLE_BY_OTHERS) != 0;
     }
 
-    /// {@return whether it belongs to a user, or to root, who could do anything anyway}
+    /// {@return whether its owner is a given user or root, which has access anyway}
     ///
     /// @param self the number of the user
     boolean isTrustedBy(long self) {

@@ -2,7 +2,7 @@ package io.undercroft.mmap.internal;
 
 import java.io.IOException;
 
-/// A segment belongs to somebody whose bytes are not to be used without being asked for.
+/// Thrown for a segment of another user that the caller did not agree to trust.
 public final class ForeignSegmentException extends IOException {
     private static final long serialVersionUID = 1L;
 

@@ -9,11 +9,11 @@ import java.util.regex.Pattern;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
-/// How much memory is available, as Linux tells it: on the host, and in the groups of processes (containers) that
-/// this one is in.
+/// The available memory as Linux reports it: on the host, and in the groups of processes (containers) that this one is
+/// in.
 public final class FreeMemory {
     private static final Pattern AVAILABLE = Pattern.compile("MemAvailable:\\s+(\\d{1,15}) kB");
-    /// What has no limit says `max`, or a number of 19 digits.
+    /// A missing limit is `max` or a number of 19 digits.
     private static final Pattern NUMBER = Pattern.compile("^(\\d{1,18})$", Pattern.MULTILINE);
     private static final Pattern CACHED = Pattern.compile("^(?:in)?active_file (\\d{1,18})$", Pattern.MULTILINE);
     private static final Pattern TOTAL_CACHED = Pattern.compile("^total_(?:in)?active_file (\\d{1,18})$",
@@ -27,7 +27,7 @@ public final class FreeMemory {
         this.root = root;
     }
 
-    /// {@return how many bytes may be taken before the system runs out of memory; nothing if it does not say}
+    /// {@return how many bytes may be taken before the system runs out of memory; empty if unknown}
     public static OptionalLong bytes() {
         return new FreeMemory(Path.of("/")).least();
     }
@@ -54,13 +54,13 @@ public final class FreeMemory {
         return LongStream.empty();
     }
 
-    /// A group and those that it is in. In a container the path may be that on the host, of which only the top is
-    /// there.
+    /// Returns a group and those that it is in. In a container the path may be that on the host, of which only the top
+    /// is there.
     private static Stream<Path> folders(Path top, String path) {
         return Stream.iterate(top.resolve("." + path).normalize(), folder -> folder.startsWith(top), Path::getParent);
     }
 
-    /// The files that a group has read count as used until somebody needs the memory.
+    /// Cached files count as used until the memory is needed.
     private static LongStream free(Path group, String limit, String usage, Pattern files) {
         long cached = numbers(files, group.resolve("memory.stat")).sum();
         return numbers(NUMBER, group.resolve(limit)).flatMap(most -> numbers(NUMBER, group.resolve(usage))

@@ -18,7 +18,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 /// A range of a file in memory, mapped for a storage, that can be frozen.
 ///
 /// There are two mappings. The *live* one is the storage's. It is shared at first: writes go to the file. From the
-/// first freeze on it is private: the file keeps what it had, and written pages are copied. The *view* is only an
+/// first freeze on it is private: the file does not change, and written pages are copied. The *view* is only an
 /// address before the first freeze, and shows the file from then on; images are read there, and what was written since
 /// is brought back there at the next freeze.
 ///

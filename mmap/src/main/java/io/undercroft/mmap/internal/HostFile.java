@@ -25,7 +25,7 @@ public sealed interface HostFile permits PosixFile, ChannelFile {
     ///
     /// @param libc the library, if there is one
     /// @param path which file
-    /// @param mode how it is going to be mapped
+    /// @param mode how it will be mapped
     /// @return the file
     /// @throws IOException if it cannot be opened
     static HostFile open(Optional<Libc> libc, Path path, MapMode mode) throws IOException {
@@ -36,7 +36,7 @@ public sealed interface HostFile permits PosixFile, ChannelFile {
     ///
     /// @param libc the library
     /// @param fd the descriptor, open for writing only where the mode is [MapMode#SHARED]
-    /// @param mode how it is going to be mapped
+    /// @param mode how it will be mapped
     static HostFile of(Libc libc, int fd, MapMode mode) {
         return PosixFile.of(libc, fd, mode);
     }
@@ -54,19 +54,19 @@ public sealed interface HostFile permits PosixFile, ChannelFile {
 
     /// {@return its size now, in bytes}
     ///
-    /// @throws IOException if the system does not say
+    /// @throws IOException if the system call fails
     long size() throws IOException;
 
-    /// {@return the number of the file in its file system, as far as the system tells that of an open one}
+    /// {@return the number of the file in its file system, as far as the system reports that of an open one}
     ///
-    /// @throws IOException if the system does not say
+    /// @throws IOException if the system call fails
     OptionalLong identity() throws IOException;
 
     /// Fails if the file is shorter now than it should be.
     ///
     /// @param end how long it should be at least, in bytes
-    /// @throws EOFException if it is shorter; the message says where it ends
-    /// @throws IOException if the system does not say
+    /// @throws EOFException if it is shorter; the message gives its length
+    /// @throws IOException if the system call fails
     default void checkInside(long end) throws IOException {
         long now = size();
         if (now < end) {
@@ -84,7 +84,7 @@ public sealed interface HostFile permits PosixFile, ChannelFile {
     ///
     /// @param offset from which byte of the file
     /// @param into where to, on or off the heap
-    /// @return how many bytes were read; less than asked at the end of the file only
+    /// @return how many bytes were read; less than requested at the end of the file only
     /// @throws IOException if reading failed
     long read(long offset, MemorySegment into) throws IOException;
 
@@ -114,7 +114,7 @@ public sealed interface HostFile permits PosixFile, ChannelFile {
     /// {@return whether a path still means this file: not when another one was renamed over it, or when it was removed}
     ///
     /// @param path which path
-    /// @throws IOException if the system does not say
+    /// @throws IOException if the system call fails
     boolean isAt(Path path) throws IOException;
 
     /// Closes the file; mappings stay. Does nothing the second time.

@@ -11,7 +11,7 @@ import java.util.HexFormat;
 public final class HostPath {
     private HostPath() {}
 
-    /// {@return the path whose bytes are a text in UTF-8, whatever the locale says}
+    /// {@return the path whose bytes are a text in UTF-8, in any locale}
     ///
     /// @param text an absolute path
     public static Path of(String text) {

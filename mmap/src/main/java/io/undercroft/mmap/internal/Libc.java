@@ -32,12 +32,12 @@ import org.jspecify.annotations.Nullable;
 
 /// The calls of the C library that this module makes.
 ///
-/// Every call captures `errno` in an arena of its own, is made again when a signal interrupted it, and throws
+/// Every call captures `errno` in a separate arena, is made again when a signal interrupted it, and throws
 /// [ErrnoException] when it failed. Addresses are plain numbers, since they are rounded to pages, and so are those of
 /// texts, which live in an arena of the call. Buffers of others are segments, so that they stay alive during the call.
 ///
-/// Where the library cannot be bound (Windows, or a JVM that denies native access) [#find] is empty and [#failure] says
-/// why.
+/// Where the library cannot be bound (Windows, or a JVM that denies native access) [#find] is empty and [#failure]
+/// returns the reason.
 public final class Libc {
     private static final MemoryLayout STATE = Linker.Option.captureStateLayout();
     private static final VarHandle ERRNO = STATE.varHandle(PathElement.groupElement("errno"));
@@ -132,7 +132,7 @@ public final class Libc {
     ///
     /// @param path the path in the system's encoding, ending in a zero byte
     /// @param flags how
-    /// @param mode who may use it, when created
+    /// @param mode permissions of a created file
     /// @return the descriptor
     /// @throws ErrnoException if it failed
     public int open(byte[] path, int flags, int mode) throws ErrnoException {
@@ -144,9 +144,9 @@ public final class Libc {
 
     /// Opens a file (`open`).
     ///
-    /// @param path the path, which is given to the system in UTF-8 whatever the locale says
+    /// @param path the path, passed to the system in UTF-8 in any locale
     /// @param flags how
-    /// @param mode who may use it, when created
+    /// @param mode permissions of a created file
     /// @return the descriptor
     /// @throws ErrnoException if it failed
     public int open(String path, int flags, int mode) throws ErrnoException {
@@ -159,10 +159,11 @@ public final class Libc {
     ///
     /// @param path the path in the system's encoding, ending in a zero byte
     /// @param flags how
-    /// @param mode who may use it, when created
+    /// @param mode permissions of a created file
     /// @return the descriptor
     /// @throws ErrnoException if it failed: with [ErrnoException#ENODEV] if it is no regular file, but a directory, a
-    ///     pipe or a device, or as [ErrnoException#isBusy] says if somebody has it leased and does not give it back
+    ///     pipe or a device, or one that [ErrnoException#isBusy] matches if another program has a lease on it and does
+    ///     not release it
     int openRegular(byte[] path, int flags, int mode) throws ErrnoException {
         int fd = withoutWaiting(path, flags | O_NONBLOCK.value() | O_CLOEXEC.value(), mode);
         try {
@@ -176,8 +177,8 @@ public final class Libc {
         }
     }
 
-    /// A file that another program (a file server) has leased is refused until that gave it back, which opening asks it
-    /// for.
+    /// A file that another program (a file server) has leased is refused until the program releases the lease,
+    /// which opening requests.
     private int withoutWaiting(byte[] path, int flags, int mode) throws ErrnoException {
         Deadline patience = Deadline.in(LEASE_PATIENCE);
         while (true) {
@@ -226,7 +227,7 @@ public final class Libc {
         callWithTexts("link", path, name, (state, from, to) -> link.call(state, from, to));
     }
 
-    /// Gives a file another name, which is taken from what had it (`rename`).
+    /// Renames a file, replacing one of the new name (`rename`).
     ///
     /// @param path its path
     /// @param name the other path
@@ -259,8 +260,8 @@ public final class Libc {
         }
     }
 
-    /// Locks a file against those who open it on their own, or says that somebody has it locked (`flock`). The kernel
-    /// takes the lock back when the descriptor is closed, and when the process is killed.
+    /// Locks a file against its other open descriptions, or reports that one has it locked (`flock`). The kernel
+    /// releases the lock when the descriptor is closed, and when the process is killed.
     ///
     /// @param fd the descriptor
     /// @param how with [Constant#LOCK_NB], as this does not wait
@@ -318,11 +319,11 @@ public final class Libc {
         try {
             once("close", state -> close.call(state, fd));
         } catch (ErrnoException ignored) {
-            // The descriptor is gone whatever close says; it was opened for reading or its data was forced before.
+            // The descriptor is closed whatever close returns; it was opened for reading or its data was forced before.
         }
     }
 
-    /// {@return what the system says about an open file (`fstat`)}
+    /// {@return the status of an open file (`fstat`)}
     ///
     /// @param fd the descriptor
     /// @throws ErrnoException if it failed
@@ -334,7 +335,7 @@ public final class Libc {
         }
     }
 
-    /// {@return what the system says about the file that has a path, or nothing if there is none (`lstat`)}
+    /// {@return the status of the file at a path, or empty if there is none (`lstat`)}
     ///
     /// @param path the path; a symbolic link stands for itself
     /// @throws ErrnoException if it failed
@@ -362,7 +363,7 @@ public final class Libc {
                 stat.get(JAVA_LONG, STAT_SIZE_OFFSET.value()));
     }
 
-    /// Fails if an open segment has no bytes to be mapped, or belongs to somebody whom its reader does not trust.
+    /// Fails if an open segment has no bytes to be mapped, or its owner is not trusted.
     ///
     /// @param fd the descriptor
     /// @param ofAnybody whether it may belong to whom it likes
@@ -452,8 +453,8 @@ public final class Libc {
                 state -> mmap.call(state, address, length, protection, flags, fd, offset));
     }
 
-    /// The same for those who map many thousand times in a row: the place for `errno` is theirs, and a signal is no
-    /// matter, as it cannot interrupt this call.
+    /// The same for callers that map many thousand times in a row: they pass the place for `errno`. A signal cannot
+    /// interrupt this call.
     ///
     /// @param state a [#state], used by one thread at a time
     /// @param address where to, or 0
@@ -490,7 +491,7 @@ public final class Libc {
     /// microseconds where both addresses are multiples of 2 MiB, since whole tables of pages move.
     ///
     /// @param from where it starts, on a page boundary
-    /// @param to where it goes, over what is mapped there
+    /// @param to the target, whose mapping is replaced
     /// @param length how many bytes
     /// @return whether it was done; not where the system has no such call, or one that is older
     /// @throws ErrnoException if it failed
@@ -553,7 +554,7 @@ public final class Libc {
     ///
     /// @param address where, on a page boundary
     /// @param length how many bytes
-    /// @param pages a byte for each page, whose lowest bit says so; of the caller alone, who keeps it meanwhile
+    /// @param pages a byte for each page, whose lowest bit is set if it is in memory; owned by the caller
     /// @throws ErrnoException if it failed
     public void mincore(long address, long length, MemorySegment pages) throws ErrnoException {
         call("mincore", state -> mincore.call(state, address, length, pages.address()));
@@ -563,7 +564,7 @@ public final class Libc {
     ///
     /// @param name with its slash
     /// @param flags how
-    /// @param mode who may use it, when created
+    /// @param mode permissions of a created file
     /// @return the descriptor
     /// @throws ErrnoException if it failed
     public int shmOpen(String name, int flags, int mode) throws ErrnoException {
@@ -624,12 +625,12 @@ public final class Libc {
         call("fallocate", state -> function.call(state, fd, how, offset, length, 0, 0));
     }
 
-    /// The one call that returns the error number instead of setting it.
+    /// The only call that returns the error number instead of setting it.
     private static int fallocate(NativeFunction function, int fd, long offset, long length) throws ErrnoException {
         return (int) once("posix_fallocate", state -> function.call(state, fd, offset, length));
     }
 
-    /// Cuts a file that nobody else writes, or fills it up with zeros (`ftruncate`).
+    /// Cuts a file that no other process writes, or extends it by zeros (`ftruncate`).
     ///
     /// @param fd the descriptor
     /// @param nbytes how long it is afterwards
@@ -702,7 +703,7 @@ public final class Libc {
         } catch (ErrnoException | RuntimeException | Error e) {
             throw e;
         } catch (Throwable e) {
-            throw new AssertionError("a downcall throws nothing of its own", e);
+            throw new AssertionError("a downcall throws nothing itself", e);
         }
     }
 

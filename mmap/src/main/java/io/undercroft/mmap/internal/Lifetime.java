@@ -45,8 +45,8 @@ public final class Lifetime {
         return arena;
     }
 
-    /// Has something done when the mappings are gone: closed, or collected because nobody can reach them any more. What
-    /// was asked for last is done first, so that what is asked for before a mapping is made is done after it is gone.
+    /// Registers an action for the time when the mappings are gone: closed, or collected when they are unreachable. The
+    /// last registered action runs first, so that an action registered before a mapping is made runs after it is gone.
     ///
     /// @param action run once, by any thread; must not throw, nor reach the arena
     public void whenGone(Runnable action) {
@@ -55,13 +55,13 @@ public final class Lifetime {
 
     @SuppressWarnings("restricted")
     private void whenGone(Cleaner cleaner, Runnable action) {
-        // Known to nobody but the arena, so that it becomes unreachable together with it.
+        // Referenced only by the arena, so that both become unreachable together.
         Token token = new Token(cleaner, action);
         MemorySegment.NULL.reinterpret(arena, _ -> token.done.clean());
     }
 
-    /// Releases a hold when the mappings are gone, as [#whenGone] does something. Others may have to be waited for
-    /// then: the garbage collector leaves that to a thread of its own, so that no mapping has to wait for it.
+    /// Releases a hold when the mappings are gone, as [#whenGone] does something. That may wait for other processes:
+    /// the garbage collector runs it in a separate thread, so that no mapping waits for it.
     ///
     /// @param hold the hold
     public void whenGoneLetGo(Hold hold) {
@@ -87,8 +87,8 @@ public final class Lifetime {
         }
     }
 
-    /// A native call that was handed a segment of the arena keeps it from closing, for as long as the call takes. Its
-    /// caller has a reason to wait; the one who closes has not.
+    /// A native call that was handed a segment of the arena keeps it from closing, for as long as the call takes. The
+    /// caller of that function has to wait for it, the thread that closes does not.
     private void closeWhenIdle() {
         while (!tryClose()) {
             LockSupport.parkNanos(RETRY_NANOS);

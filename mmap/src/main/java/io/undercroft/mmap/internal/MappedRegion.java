@@ -11,8 +11,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/// A part of a segment that a file backs, as Linux tells in `/proc/self/maps`. For messages: reading that is
-/// slow, and other systems tell nothing.
+/// A part of a segment that a file backs, as Linux lists it in `/proc/self/maps`. Used in messages only: reading that
+/// file is slow, and other systems have none.
 ///
 /// @param file its path; that of one that has none any more ends in ` (deleted)`
 /// @param fileStart where in the file the part starts, in bytes

@@ -14,12 +14,12 @@ import java.lang.ref.Cleaner;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
-/// A range of addresses that `mmap` gave, and that `munmap` takes back once: when the arena of its segment is closed,
-/// or, should nobody close that, when neither the arena nor any segment of it can be reached any more.
+/// A range of addresses that `mmap` returned and that `munmap` releases once: when the arena of its segment is closed,
+/// or, if it is not, when neither the arena nor any segment of it can be reached any more.
 public final class Mapping {
     static final int READ_WRITE = Constant.flags(PROT_READ, PROT_WRITE);
 
-    /// How many pages the system is asked about at once.
+    /// The number of pages in one query.
     private static final long RESIDENCE_PAGES = 1 << 16;
 
     /// The thread that unmaps what was collected, and closes its descriptors.
@@ -27,14 +27,13 @@ public final class Mapping {
 
     private static final System.Logger LOG = System.getLogger(Mapping.class.getName());
 
-    /// What could not be unmapped when nobody needed it any more, since the process had as many mappings as it may
-    /// have.
+    /// Unused mappings that could not be unmapped because the process had as many mappings as allowed.
     private static final Queue<Range> LEFT = new ConcurrentLinkedQueue<>();
 
     /// Mapped addresses.
     private record Range(long address, long length) {}
 
-    /// Known to nobody but the arena, so that it becomes unreachable together with it.
+    /// Referenced only by the arena, so that both become unreachable together.
     private final Cleaner.Cleanable unmap;
 
     private Mapping(Libc libc, long address, long length, Runnable atEnd) {
@@ -44,7 +43,8 @@ public final class Mapping {
         });
     }
 
-    /// A segment over mapped addresses, which are unmapped when the arena is closed; at once if it is closed already.
+    /// Returns a segment over mapped addresses, which are unmapped when the arena is closed; at once if it is closed
+    /// already.
     ///
     /// @param libc the library
     /// @param address where the mapping starts, on a page boundary
@@ -164,7 +164,7 @@ public final class Mapping {
     /// @param libc the library
     /// @param segment which bytes, of a mapping that stays alive during the call
     /// @return their size in bytes
-    /// @throws ErrnoException if the system does not say
+    /// @throws ErrnoException if the system call fails
     public static long residentBytes(Libc libc, MemorySegment segment) throws ErrnoException {
         if (segment.byteSize() == 0) {
             return 0;

@@ -9,8 +9,8 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /// A file in memory without a name, of which ranges are handed out. One serves the process, as descriptors are few.
 ///
-/// It is as long as it can be from the start, and takes memory only where something was written. So a range is never
-/// handed out twice, and nobody has to look for a free one.
+/// It is as long as it can be from the start, and takes memory only where something was written. So no range is
+/// allocated twice, and no search for a free one is needed.
 public final class MemoryFile {
     /// Ranges start at multiples of what a table of pages covers. A gap after each keeps the system from making one
     /// mapping of two, of which a part could not be taken away any more where mappings are scarce.

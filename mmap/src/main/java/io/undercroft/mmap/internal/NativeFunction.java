@@ -42,7 +42,7 @@ final class NativeFunction {
     /// {@return a function that returns an `int`}
     ///
     /// @param name its name
-    /// @throws UnsatisfiedLinkError if the library does not have it
+    /// @throws UnsatisfiedLinkError if the library does not define it
     static NativeFunction of(String name) {
         return new NativeFunction(required(name), Result.INT, CAPTURE);
     }
@@ -50,7 +50,7 @@ final class NativeFunction {
     /// {@return a function that returns 64 bits}
     ///
     /// @param name its name
-    /// @throws UnsatisfiedLinkError if the library does not have it
+    /// @throws UnsatisfiedLinkError if the library does not define it
     static NativeFunction ofLong(String name) {
         return new NativeFunction(required(name), Result.LONG, CAPTURE);
     }
@@ -59,21 +59,21 @@ final class NativeFunction {
     ///
     /// @param name its name
     /// @param fixed how many arguments it always has
-    /// @throws UnsatisfiedLinkError if the library does not have it
+    /// @throws UnsatisfiedLinkError if the library does not define it
     static NativeFunction variadic(String name, int fixed) {
         return Constant.IS_MAC
                 ? new NativeFunction(required(name), Result.INT, CAPTURE, Linker.Option.firstVariadicArg(fixed))
                 : of(name);
     }
 
-    /// {@return a function that returns an `int`, or nothing if the library does not have it}
+    /// {@return a function that returns an `int`, or nothing if the library does not define it}
     ///
     /// @param name its name
     static Optional<NativeFunction> find(String name) {
         return lookup(name).map(found -> new NativeFunction(found, Result.INT, CAPTURE));
     }
 
-    /// {@return a function that returns 64 bits, or nothing if the library does not have it}
+    /// {@return a function that returns 64 bits, or nothing if the library does not define it}
     ///
     /// @param name its name
     static Optional<NativeFunction> findLong(String name) {
@@ -142,7 +142,7 @@ final class NativeFunction {
     /// {@return where a function of the C library is}
     ///
     /// @param name its name
-    /// @throws UnsatisfiedLinkError if the library does not have it
+    /// @throws UnsatisfiedLinkError if the library does not define it
     static MemorySegment required(String name) {
         return lookup(name).orElseThrow(() -> new UnsatisfiedLinkError("the C library has no " + name));
     }

@@ -6,14 +6,14 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.BitSet;
 
-/// Which pages of a private mapping of a file were written to, so that the process has copies of its own.
+/// Which pages of a private mapping of a file were written to, so that the process has its own copies.
 ///
-/// Linux tells it in `/proc/self/pagemap`, 64 bits a page: whether it is there, whether it is swapped out, and whether
-/// it is the file's. Where that cannot be read, all pages are said to be copies.
+/// Read from `/proc/self/pagemap`, 64 bits a page: whether it is present, swapped out, or the file's. Where that cannot
+/// be read, all pages are reported as copies.
 final class PageMap {
     private static final long PRESENT_OR_SWAPPED = 3L << 62;
     private static final long OF_THE_FILE = 1L << 61;
-    /// How many pages are asked about at once.
+    /// The number of pages in one query.
     private static final long CHUNK = 1 << 15;
     private static final String PATH = "/proc/self/pagemap";
 
@@ -27,10 +27,10 @@ final class PageMap {
         this.copies = copies;
     }
 
-    /// Is told of runs of pages.
+    /// A visitor of runs of pages.
     @FunctionalInterface
     interface Visitor {
-        /// Is told of one.
+        /// Visits one run.
         ///
         /// @param from the first byte of a run of pages, from the start of the segment
         /// @param length how many bytes of the segment
@@ -86,7 +86,7 @@ final class PageMap {
 
     /// Visits the runs of copies in order.
     ///
-    /// @param visitor told of each
+    /// @param visitor called for each
     void forEachRun(Visitor visitor) {
         for (int from = copies.nextSetBit(0); from >= 0;) {
             int to = copies.nextClearBit(from);

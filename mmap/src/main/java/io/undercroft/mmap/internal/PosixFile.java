@@ -24,7 +24,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/// A file behind a descriptor of our own, mapped by `mmap`. Unlike the JDK's channels it does not care for interrupts.
+/// A file with its own descriptor, mapped by `mmap`. Unlike the JDK's channels it is not closed by interrupts.
 public final class PosixFile implements HostFile {
     /// Read and write for the owner, nothing for others.
     private static final int OWNER_ONLY = 0600;
@@ -45,7 +45,7 @@ public final class PosixFile implements HostFile {
     ///
     /// @param libc the library
     /// @param fd the descriptor
-    /// @param mode how it is going to be mapped
+    /// @param mode how it will be mapped
     static PosixFile of(Libc libc, int fd, MapMode mode) {
         return new PosixFile(libc, fd, mode);
     }
@@ -137,8 +137,8 @@ public final class PosixFile implements HostFile {
         return mode == MapMode.READ_ONLY ? PROT_READ.value() : Mapping.READ_WRITE;
     }
 
-    /// A private map of a file larger than the memory must not be refused for the pages that may be written: hence no
-    /// reservation.
+    /// A private map of a file larger than the memory must not be refused for the pages that may be written:
+    /// hence no reservation.
     private int flags() {
         return mode == MapMode.PRIVATE ? Constant.flags(MAP_PRIVATE, MAP_NORESERVE) : MAP_SHARED.value();
     }

@@ -8,8 +8,8 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/// Which process, for all time: its number, when it started, and the namespace in which it has that number. Processes
-/// of two containers may have one number, and so may two processes one after the other.
+/// The permanent identity of a process: its number, when it started, and the namespace in which it has that number.
+/// Processes of two containers may have one number, and so may two processes one after the other.
 ///
 /// @param pid its number, as it sees itself
 /// @param startMillis when it started, in milliseconds since 1970
@@ -21,7 +21,7 @@ record ProcessKey(long pid, long startMillis, long namespace) {
     private static final Pattern TEXT = Pattern.compile(PATTERN);
     private static final Path NAMESPACE = Path.of("/proc/self/ns/pid");
 
-    /// {@return that of this process, the same whenever it is asked, and whichever copy of this library asks}
+    /// {@return that of this process, the same for every call and every copy of this library}
     static ProcessKey ofThisProcess() {
         return OfThisProcess.KEY;
     }
@@ -68,7 +68,7 @@ record ProcessKey(long pid, long startMillis, long namespace) {
             return new ProcessKey(self.pid(), start.toEpochMilli(), namespace());
         }
 
-        /// The link says `pid:[4026531836]`.
+        /// The link reads `pid:[4026531836]`.
         private static long namespace() {
             try {
                 String digits = Files.readSymbolicLink(NAMESPACE).toString().replaceAll("\\D", "");

@@ -14,9 +14,9 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/// The names of shared memory where they are no files (macOS), so that nothing can be filled under one name and found
-/// under another: a name is there before its segment is full, and nothing takes the place of a segment in one step. Who
-/// holds what is known for this process only: a name that is not to last until it is unlinked goes with its creator.
+/// The names of shared memory where they are no files (macOS), and therefore cannot be renamed: a name exists before
+/// its segment is filled, and no segment is replaced in one step. Holders are known for this process only: a name that
+/// does not last until it is unlinked is removed by its creator.
 final class ProcessLocalNames implements SegmentNames {
     private static final System.Logger LOG = System.getLogger(ProcessLocalNames.class.getName());
     private static final int OWNER_ONLY = 0600;

@@ -5,13 +5,13 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /// The processes that hold something: an empty file each, which its process keeps locked. A process lives exactly as
-/// long as its file is locked, since the kernel unlocks it when the process ends, however it ends. That holds across
-/// containers, and whoever has its number afterwards.
+/// long as its file is locked, since the kernel unlocks it when the process ends, however it ends. That works across
+/// containers, and also when its number is used again.
 ///
 /// What is called a process here is one copy of this library: a JVM has several when several class loaders load it.
-/// They know nothing of each other, and lock a file each.
+/// They lock a file each, independently.
 ///
-/// Used under the lock of the registry only, so that nobody sees a file between making and locking it.
+/// Used only under the lock of the registry, so that no process sees a file that is created but not locked yet.
 final class Processes implements RegistryEntry.Liveness {
     private final RegistryFiles files;
     private final String folder;
@@ -38,11 +38,10 @@ final class Processes implements RegistryEntry.Liveness {
         if (isStillIn()) {
             return;
         }
-        // The first time; or somebody cleared the directory away, and the file with it.
+        // The first time, or the directory was removed with the file.
         closeOwn();
         files.makeFolder(folder);
-        // Also past one that is dead: a process that got its number, and started in the same moment, would take over
-        // what it held.
+        // Past one of an ended process too: a process with the same number and start time would take over its holds.
         while (files.inode(path(self)).isPresent()) {
             self = self.next();
         }
@@ -94,7 +93,7 @@ final class Processes implements RegistryEntry.Liveness {
         return own.isPresent();
     }
 
-    /// Whether the file under its name is that which this process keeps locked.
+    /// Returns whether the file under its name is that which this process keeps locked.
     private boolean isStillIn() throws ErrnoException {
         return own.isPresent() && files.inode(path(self)).equals(Optional.of(files.inode(own.getAsInt())));
     }

@@ -20,46 +20,46 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/// Who holds which segments of shared memory, written down next to them, so that a name goes when it should however its
-/// holders end. There is no daemon: whoever comes by tidies up.
+/// A registry of the holders of segments of shared memory, kept next to them, so that a name is removed in time however
+/// its holders end. There is no daemon: each process that uses the registry cleans up.
 ///
 /// ## What is there
 ///
-///     /dev/shm/undercroft-UID/                       locked (flock) by whoever changes something
+///     /dev/shm/undercroft-UID/                       locked (flock) during each change
 ///         processes/PID-START-NS                     a process that holds something; it keeps the file locked
 ///         drafts/PID-START-NS.N                      a segment that is being filled
 ///         segments/NAME/INODE.LIFETIME               how long NAME lasts, as long as it means that inode
 ///         segments/NAME/INODE.ROLE.PID-START-NS.N    one hold on it
 ///
-/// All files but the drafts are empty: what they say is in their names. So a step is one call of the system, done or
+/// All files but the drafts are empty: their contents are their names. So a step is one system call, which is done or
 /// not done; there is no half-written entry to be read. And a file system that is full, as it is when a segment took
 /// the last page, takes an empty file all the same: attaching works then, and so does releasing.
 ///
 /// The directory is there only while there is something in it. The last one out removes it.
 ///
-/// ## Somebody else has the name
+/// ## The name is taken
 ///
-/// Anybody may make `undercroft-UID` before this user does. Then the directory is `undercroft-UID-RANDOM`: another
-/// process of this user finds it by its owner, as nobody can make a file of this user, and a directory cannot be
-/// linked. ([RegistryHome] chooses.)
+/// Another user may create `undercroft-UID` first. Then the directory is `undercroft-UID-RANDOM`: another process of
+/// this user finds it by its owner, as no other user can create a file of this user, and a directory cannot be linked.
+/// ([RegistryHome] chooses.)
 ///
 /// ## Two rules
 ///
 /// **A record counts only for the inode that the name means now.** So the records of a segment may be there before its
 /// name and after it, and those of a segment whose name was removed by others, or taken by a new segment, mean nothing.
 ///
-/// **A process lives as long as its file is locked.** ([Processes] says why that is better than its number.)
+/// **A process runs as long as its file is locked.** (Why not its number: see [Processes].)
 ///
 /// ## Killed between two steps
 ///
-/// All but filling a draft is done under the lock, which the kernel takes back from the dead. What they leave is tidied
-/// up by *collecting*: asked for ([#gc]), by every process when it holds something for the first time, and by whoever
-/// meets a name that the dead left. Records of an inode that the name does not mean go sooner: who wants the name
-/// removes them.
+/// All but filling a draft is done under the lock, which the kernel releases when a process ends. What an ended process
+/// leaves is removed by *collecting*: explicitly ([#gc]), by every process at its first hold, and by a process that
+/// finds a name left by an ended one. Records of another inode than that of the name are removed sooner: by the process
+/// that next uses the name.
 ///
 /// | killed | leaves |
 /// |---|---|
-/// | after making a directory | it, empty: goes with the next one out, too |
+/// | after making a directory | it, empty: removed by the next process that leaves |
 /// | after making its process file, before locking it | a file that is not locked: a dead process |
 /// | while filling a draft | the draft of a dead process |
 /// | *creating*, after a record, before the name | records of an inode that the name does not mean; the draft |
@@ -72,27 +72,27 @@ import java.util.regex.Pattern;
 /// | *leaving*, after its process file, before the directories are gone | directories, empty |
 /// | *collecting*, anywhere | less than before |
 ///
-/// In each of these states everybody who lives keeps all that is theirs, since nothing of theirs was touched: a name is
-/// removed only if no process is left for whom it lasts.
+/// In each of these states running processes keep all they hold: a name is removed only if no process is left for which
+/// it lasts.
 ///
-/// That an inode is the one of a record says little where numbers of removed files are used again, at once as on disks:
-/// there (a `/dev/shm` that is a plain directory) a name is removed by those who hold its segment, whose number nobody
-/// else has as long as they do, and never on behalf of the dead.
+/// The inode number of a record does not identify a segment where numbers of removed files are reused at once, as on
+/// disks. There (a `/dev/shm` that is a plain directory) a name is removed only by a holder of its segment, whose
+/// number cannot be reused as long as it is held, and never on behalf of an ended process.
 ///
-/// What is in the directory and makes no sense is left alone, and is never a reason to remove a segment.
+/// Files in the directory with other names are ignored, and are never a reason to remove a segment.
 ///
 /// ## Threads, and what cannot be done now
 ///
 /// The threads of this process wait for each other first, and the one whose turn it is waits for other processes: all
 /// of that for half a minute at most, and at the end of this process for two seconds.
 ///
-/// Who releases it must not fail, and may be unable to: others keep the lock, or there is no descriptor left. So what
-/// is released is noted first, and whoever has the lock next does it, before anything else.
+/// A release must not fail, but may be impossible: another process has the lock, or there is no descriptor left. So a
+/// release is queued first, and the thread that next has the lock performs it before its own operation.
 final class Registry implements SegmentNames {
     private static final System.Logger LOG = System.getLogger(Registry.class.getName());
     private static final Pattern DRAFT = Pattern.compile(ProcessKey.PATTERN + "\\.\\d{1,18}");
     private static final long NONE = -1;
-    /// Each attempt but the last met somebody who made a directory of the name in that moment.
+    /// An attempt fails if another process creates a directory of the name at that moment.
     private static final int ATTEMPTS = 10;
 
     private final RegistryFiles files;
@@ -153,7 +153,7 @@ final class Registry implements SegmentNames {
         void run() throws IOException;
     }
 
-    /// How a draft gets a name.
+    /// How a draft is named.
     @FunctionalInterface
     private interface Naming {
         void name(String draft, String path) throws IOException;
@@ -228,7 +228,7 @@ final class Registry implements SegmentNames {
     public Attached attach(String name, int flags, boolean ofAnybody) throws IOException {
         if (!isThere()) {
             int fd = opened(name, flags, ofAnybody);
-            // What the registry knows it knew before the segment had its name.
+            // The record was written before the segment had its name.
             if (!isThere()) {
                 return new Attached(fd, Optional.empty());
             }
@@ -269,12 +269,12 @@ final class Registry implements SegmentNames {
         return isUsed() ? locked(this::collect) : List.of();
     }
 
-    /// Whether there is a registry of this user.
+    /// Returns whether there is a registry of this user.
     private boolean isThere() throws IOException {
         return files.isOurs(root());
     }
 
-    /// Whether there is one, or something of this user that has its name, and is refused when it is locked.
+    /// Returns whether there is one, or something of this user that has its name, and is refused when it is locked.
     private boolean isUsed() throws IOException {
         return files.inode(root()).isPresent();
     }
@@ -317,7 +317,7 @@ final class Registry implements SegmentNames {
         }
     }
 
-    /// Chooses the directory anew as long as this process is in none: somebody else may have made one of that name.
+    /// Chooses the directory again while this process is in none: another user may have created one of that name.
     private RegistryLock takeLock(Deadline deadline) throws IOException {
         for (int attempt = 1; isIdle(); attempt++) {
             String root = home.choose();
@@ -335,7 +335,7 @@ final class Registry implements SegmentNames {
         return RegistryLock.take(files, place.root, deadline);
     }
 
-    /// Has something done now if that is possible, else by whoever has the lock next.
+    /// Runs an action now if possible, otherwise in the thread that next has the lock.
     private void settle(String otherwise, Step step) {
         owed.add(step);
         tidily(otherwise, () -> locked(() -> true));
@@ -351,7 +351,7 @@ final class Registry implements SegmentNames {
         }
     }
 
-    /// Does what matters less than what it follows, or is done by those who must not throw.
+    /// Runs an action whose failure is logged instead of thrown.
     private static void tidily(String otherwise, Step step) {
         try {
             step.run();
@@ -360,13 +360,12 @@ final class Registry implements SegmentNames {
         }
     }
 
-    /// Writes a warning in a thread of its own: to write it may fail as well, where there is no descriptor left.
+    /// Writes a warning in a separate thread: logging may fail too if there is no descriptor left.
     private static void warn(String message) {
         Thread.startVirtualThread(() -> LOG.log(Level.WARNING, message));
     }
 
-    /// Puts this process among those that live. The first time it also collects what the dead left, which is nobody's
-    /// duty else.
+    /// Registers this process. The first time it also collects what ended processes left.
     private void enter() throws IOException {
         place.processes.enter();
         if (hasCollected) {
@@ -406,7 +405,7 @@ final class Registry implements SegmentNames {
     }
 
     /// Leaves the descriptor open, for a thread that still writes when this process ends: after a close the number may
-    /// mean a file of somebody else.
+    /// belong to another file.
     private void removeDraft(OwnDraft draft) throws IOException {
         files.remove(draft.path);
         drafts.remove(draft);
@@ -438,7 +437,7 @@ final class Registry implements SegmentNames {
         files.checkMemory(path(name));
         int fd = files.openSegment(name, flags);
         try {
-            // Again, as something else may have got the name meanwhile.
+            // Again, as the name may have been taken meanwhile.
             files.checkSegment(fd, ofAnybody);
             return fd;
         } catch (IOException e) {
@@ -456,7 +455,8 @@ final class Registry implements SegmentNames {
         }
     }
 
-    /// A hold on a segment that was opened, if it is registered; fails if it is there only because nobody came by yet.
+    /// Returns a hold on a segment that was opened, if it is registered; fails if its name should have been removed and
+    /// was not yet.
     private Optional<Hold> held(String name, long inode) throws IOException {
         RegistryEntry entry = place.records.entry(name, inode);
         if (entry.lifetime().isEmpty()) {
@@ -494,7 +494,7 @@ final class Registry implements SegmentNames {
         holds.remove(hold);
     }
 
-    /// Makes sure that a name is free. Who finds one that the dead left collects all they left.
+    /// Ensures that a name is free. If an ended process left it, collects everything that ended processes left.
     private void vacate(String name) throws IOException {
         Optional<Long> inode = files.inode(path(name));
         if (inode.isPresent() && place.records.entry(name, inode.get()).isOver(place.processes)) {
@@ -514,8 +514,8 @@ final class Registry implements SegmentNames {
         place.records.forget(name, inode);
     }
 
-    /// The same for a segment that nobody holds: the name may mean another file of that number, where numbers are used
-    /// again. Then it stays, as one that is not registered.
+    /// The same for a segment without holders: where inode numbers are reused, the name may belong to another file of
+    /// that number. Then it remains, as one that is not registered.
     private boolean endOfTheDead(String name, long inode) throws IOException {
         if (files.reusesInodes(home.path())) {
             warn(path(name) + " stays, as it may be a file of others: " + home.path()
@@ -528,7 +528,7 @@ final class Registry implements SegmentNames {
         return true;
     }
 
-    /// Removes a name that was to last until somebody removes it, unless a living process holds its segment.
+    /// Removes a name of the lifetime [NameLifetime#UNTIL_UNLINKED] unless a running process holds its segment.
     private Optional<SharedSegment> endIfUnheld(String name) throws IOException {
         long inode = files.inode(path(name)).orElse(NONE);
         RegistryEntry entry = place.records.entry(name, inode);

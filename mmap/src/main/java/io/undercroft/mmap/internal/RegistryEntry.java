@@ -43,7 +43,7 @@ record RegistryEntry(Optional<NameLifetime> lifetime, List<HoldRecord> holds, Li
     ///
     /// @param inode of the segment that has the name now; -1 if there is none
     /// @param files the names, whatever they are
-    /// @return what they say
+    /// @return the entries
     static RegistryEntry of(long inode, Collection<String> files) {
         List<NameLifetime> lifetimes = new ArrayList<>();
         List<HoldRecord> holds = new ArrayList<>();
@@ -81,23 +81,24 @@ record RegistryEntry(Optional<NameLifetime> lifetime, List<HoldRecord> holds, Li
         return new RegistryEntry(lifetime, holds.stream().filter(each -> !each.equals(hold)).toList(), stale, isClear);
     }
 
-    /// {@return whether the name lasts until somebody removes it, and no living process holds its segment}
+    /// {@return whether the name lasts until it is unlinked, and no running process holds its segment}
     ///
-    /// @param processes tells who lives
+    /// @param processes the running processes
     /// @throws IOException if that cannot be found out
     boolean isUnheld(Liveness processes) throws IOException {
         return isClear && lifetime.equals(Optional.of(NameLifetime.UNTIL_UNLINKED)) && areDead(processes);
     }
 
-    /// {@return whether nobody is left for whom the name lasts}
+    /// {@return whether no process is left for which the name lasts}
     ///
-    /// @param processes tells who lives
+    /// @param processes the running processes
     /// @throws IOException if that cannot be found out
     boolean isOver(Liveness processes) throws IOException {
         return isClear && lifetime.isPresent() && lifetime.get() != NameLifetime.UNTIL_UNLINKED && areDead(processes);
     }
 
-    /// Whether no process lives whose hold counts: the creator's only, if the name lasts as long as its creator.
+    /// Returns whether no process lives whose hold counts: the creator's only, if the name lasts as long as its
+    /// creator.
     private boolean areDead(Liveness processes) throws IOException {
         boolean all = lifetime.orElseThrow() != NameLifetime.WITH_CREATOR;
         for (HoldRecord hold : holds) {

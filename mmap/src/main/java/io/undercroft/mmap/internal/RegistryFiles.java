@@ -77,7 +77,7 @@ class RegistryFiles {
         return type != TMPFS_MAGIC.value() && type != RAMFS_MAGIC.value();
     }
 
-    /// {@return a segment, open as the flags say}
+    /// {@return a segment opened with the flags}
     int openSegment(String name, int flags) throws ErrnoException {
         return libc.shmOpen("/" + name, flags | O_NONBLOCK.value(), 0);
     }
@@ -85,7 +85,7 @@ class RegistryFiles {
     /// Fails with [ErrnoException#ENODEV] if something has the name of a segment that has no bytes to be mapped: a
     /// pipe, a directory, a link, a device.
     void checkMemory(String path) throws IOException {
-        // To open what is not there says so, too.
+        // Opening a missing file fails with ENOENT too.
         Optional<FileStatus> status = libc.status(path);
         if (status.isPresent() && !status.get().isRegular()) {
             throw new ErrnoException("shm_open", ErrnoException.ENODEV);
@@ -105,7 +105,7 @@ class RegistryFiles {
         libc.unlock(fd);
     }
 
-    /// {@return whether somebody has locked the file}
+    /// {@return whether the file is locked}
     boolean isLocked(int fd) throws ErrnoException {
         return !libc.tryLock(fd, Constant.flags(LOCK_SH, LOCK_NB));
     }
@@ -135,7 +135,7 @@ class RegistryFiles {
         }
     }
 
-    /// Removes a directory, unless there is something in it, or it is gone, or no directory.
+    /// Removes a directory, unless it is not empty, missing or no directory.
     void removeFolder(String path) throws ErrnoException {
         try {
             libc.rmdir(path);
@@ -193,7 +193,7 @@ class RegistryFiles {
         return libc.status(path).filter(status -> status.isDirectory() && status.user() == libc.userId()).isPresent();
     }
 
-    /// {@return whether something has the path that belongs to somebody else}
+    /// {@return whether the path exists and belongs to another user}
     boolean isForeign(String path) throws IOException {
         return libc.status(path).filter(status -> status.user() != libc.userId()).isPresent();
     }
@@ -207,7 +207,7 @@ class RegistryFiles {
         libc.checkSegment(fd, ofAnybody);
     }
 
-    /// Fails if the directory could have been made, or be changed, by somebody else.
+    /// Fails if another user could have created the directory or can change it.
     void checkOwned(String path) throws IOException {
         FileStatus status = libc.status(path).orElse(null);
         if (status == null) {
@@ -215,15 +215,15 @@ class RegistryFiles {
         }
         if (!status.isDirectory()) {
             throw new RegistryException(
-                    path + " is no directory, but has the name of the one that keeps who holds shared"
-                            + " memory; move it away");
+                    path + " is no directory, but has the name of the registry of shared memory; move it"
+                            + " away");
         }
         if (status.user() != libc.userId()) {
-            throw new RegistryException(path + ", which keeps who holds shared memory, belongs to user " + status.user()
+            throw new RegistryException(path + ", the registry of shared memory, belongs to user " + status.user()
                     + ", and this is user " + libc.userId() + "; have it removed");
         }
         if (status.isWritableByOthers()) {
-            throw new RegistryException(path + ", which keeps who holds shared memory, may be written by others; say"
+            throw new RegistryException(path + ", the registry of shared memory, may be written by others; run"
                     + " chmod 700 " + path);
         }
     }

@@ -5,13 +5,13 @@ import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.regex.Pattern;
 
-/// Chooses the directory of a user's registry: `undercroft-UID`, or `undercroft-UID-RANDOM` where somebody else has
-/// that name.
+/// Chooses the directory of a user's registry: `undercroft-UID`, or `undercroft-UID-RANDOM` where another user has that
+/// name.
 ///
 /// All processes of the user have to choose the same one. So one of this user that is there is taken before a new one
 /// is made, and of several the one that is in use, or else the first by name. Two processes that are the very first at
-/// the same moment, while somebody else has the name, may each make one: then each sees only what is in its own, which
-/// matters to [SegmentNames#list] and to names that go with their last holder, and ends with them.
+/// the same moment, while another user has the name, may create one each: then each sees only its own, which affects
+/// [SegmentNames#list] and names that are removed with their last holder, and ends with these processes.
 final class RegistryHome {
     private static final int RADIX = 36;
     private static final Pattern SUFFIX = Pattern.compile("-[0-9a-z]{1,13}");
@@ -36,7 +36,7 @@ final class RegistryHome {
         return path;
     }
 
-    /// {@return the path of the directory unless somebody else has it}
+    /// {@return the path of the directory unless another user has it}
     String preferred() {
         return path + "/" + name;
     }

@@ -7,8 +7,8 @@ import java.util.OptionalInt;
 /// The lock of the registry, which one process has at a time: `flock` on the directory itself, which the kernel takes
 /// back from a process that is killed.
 ///
-/// The last one out removes the directory, so that one who waited may get the lock of a directory that is no longer
-/// there: it looks again, and then waits for the one that is.
+/// The last process removes the directory, so that a waiting one may get the lock of a removed directory: it then opens
+/// the path again and waits for the lock of the new one.
 final class RegistryLock implements AutoCloseable {
     private final RegistryFiles files;
     private final int fd;
@@ -24,7 +24,7 @@ final class RegistryLock implements AutoCloseable {
     /// @param folder the directory
     /// @param deadline until when
     /// @return the lock
-    /// @throws RegistryException if the directory belongs to somebody else, or its lock cannot be taken
+    /// @throws RegistryException if the directory belongs to another user, or its lock cannot be taken
     /// @throws ErrnoException if the directory cannot be made or opened
     static RegistryLock take(RegistryFiles files, String folder, Deadline deadline) throws IOException {
         while (true) {
@@ -61,8 +61,8 @@ final class RegistryLock implements AutoCloseable {
         boolean taken = false;
         try {
             deadline.await(() -> files.tryLock(fd), folder + " is locked by another process", folder);
-            // Again, as something else may have had the name before it was opened. Nobody else can put something in the
-            // place of a directory that is ours.
+            // Again, as another file may have had the name before it was opened. Other users cannot replace a directory
+            // of ours.
             files.checkOwned(folder);
             taken = files.inode(folder).equals(Optional.of(files.inode(fd)));
         } finally {

@@ -16,7 +16,7 @@ import java.util.List;
 /// Laying a file over a part of them (`MAP_FIXED`) makes the kernel split the zeros, for 3.4 µs each time. Where many
 /// parts follow each other it is 2.3 µs to take the zeros away first, and to map into the gap. But a gap is anyone's:
 /// another thread may get some of it from the kernel meanwhile. So gaps are short, are filled by calls that never
-/// replace anything (`MAP_FIXED_NOREPLACE`), and whoever finds one taken has to begin again, without gaps.
+/// replace anything (`MAP_FIXED_NOREPLACE`), and if one is taken, the reservation is made again without gaps.
 ///
 /// For one thread.
 final class Reservation {
@@ -43,7 +43,7 @@ final class Reservation {
     /// @param libc the library
     /// @param size how many bytes
     /// @param state a place for `errno`, valid as long as this object is used
-    /// @return the reservation, to be unmapped by whoever has it
+    /// @return the reservation, to be unmapped by the caller
     /// @throws ErrnoException if there are no such addresses
     static Reservation of(Libc libc, long size, MemorySegment state) throws ErrnoException {
         int flags = Constant.flags(MAP_PRIVATE, MAP_ANONYMOUS, MAP_NORESERVE);
@@ -77,7 +77,7 @@ final class Reservation {
     /// @param parts what is laid where, in order
     /// @param protection how it may be used
     /// @param flags how it is mapped
-    /// @throws ErrnoException if that failed; `EEXIST` if somebody else got in between
+    /// @throws ErrnoException if that failed; `EEXIST` if another thread mapped there in between
     void mapIntoGaps(List<Mapped> parts, int protection, int flags) throws ErrnoException {
         int from = 0;
         while (from < parts.size()) {
@@ -117,7 +117,7 @@ final class Reservation {
         }
     }
 
-    /// A kernel that does not know `MAP_FIXED_NOREPLACE` (before 4.17) maps elsewhere what does not fit.
+    /// A kernel without support for `MAP_FIXED_NOREPLACE` (before 4.17) maps elsewhere what does not fit.
     private void map(Mapped part, int protection, int flags) throws ErrnoException {
         long wanted = address + part.at();
         long got = libc.mmap(state, wanted, part.length(), protection, flags, part.fd(), part.offset());

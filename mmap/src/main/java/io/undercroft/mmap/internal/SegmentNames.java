@@ -15,7 +15,7 @@ public sealed interface SegmentNames permits Registry, ProcessLocalNames {
     /// A segment that was opened.
     ///
     /// @param fd its descriptor
-    /// @param hold the hold on it; nothing if there is nothing to release
+    /// @param hold the hold on it; empty if there is nothing to release
     record Attached(int fd, Optional<Hold> hold) {}
 
     /// Starts a segment without a name in mind.
@@ -38,7 +38,7 @@ public sealed interface SegmentNames permits Registry, ProcessLocalNames {
     /// @param ofAnybody whether it may belong to another user than this one and root
     /// @return the segment
     /// @throws IOException if it cannot be done; [ErrnoException#ENOENT] if there is none
-    /// @throws ForeignSegmentException if it belongs to somebody else
+    /// @throws ForeignSegmentException if it belongs to another user
     Attached attach(String name, int flags, boolean ofAnybody) throws IOException;
 
     /// Removes a name.
@@ -48,14 +48,15 @@ public sealed interface SegmentNames permits Registry, ProcessLocalNames {
     /// @throws IOException if it cannot be done
     boolean unlink(String name) throws IOException;
 
-    /// Removes a name that was to last until somebody removes it, if no living process holds its segment.
+    /// Removes a name of the lifetime [NameLifetime#UNTIL_UNLINKED] if no running process holds its segment.
     ///
     /// @param name the name, without a slash
-    /// @return the segment, as it was; nothing if there is no such name, it goes by itself, or somebody holds it
+    /// @return the segment, as it was; empty if there is no such name, it is removed automatically, or a process holds
+    ///     it
     /// @throws IOException if it cannot be done
     Optional<SharedSegment> unlinkIfUnheld(String name) throws IOException;
 
-    /// {@return a segment with those who hold it; nothing if it is not registered, or does not have the name any more}
+    /// {@return a segment with its holders; empty if it is not registered, or does not have the name any more}
     ///
     /// @param name the name, without a slash
     /// @param inode of the segment
@@ -77,7 +78,7 @@ public sealed interface SegmentNames permits Registry, ProcessLocalNames {
     void releaseAll();
 }
 
-/// Made when they are first asked for.
+/// Made on first use.
 final class OfThisProcess {
     static final SegmentNames NAMES = make(Libc.find().orElseThrow());
 

@@ -46,7 +46,7 @@ final class SegmentRecords {
     /// Writes down how long a name lasts.
     ///
     /// @param name the name, whose place is [open][#open]
-    /// @param inode which segment is going to have it
+    /// @param inode which segment will have it
     /// @param lifetime how long it lasts
     /// @throws ErrnoException if that cannot be done
     void add(String name, long inode, NameLifetime lifetime) throws ErrnoException {

@@ -21,7 +21,7 @@ import java.util.Map;
 /// @param protection how its pages may be used
 /// @param flags how files are mapped
 record Stitch(Libc libc, List<ByteRun> runs, long length, int protection, int flags) {
-    /// Maps, as far as the budget goes. Otherwise, copies.
+    /// Maps within the budget, and copies what exceeds it.
     ///
     /// @param budget what the mappings are taken from until they are gone
     /// @param arena how long the range lives

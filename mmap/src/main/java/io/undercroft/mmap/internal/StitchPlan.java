@@ -17,7 +17,7 @@ import java.util.List;
 /// @param mapped what is mapped, in order
 /// @param copied what is copied, in order
 record StitchPlan(long lead, long size, List<Mapped> mapped, List<Copied> copied) {
-    /// Shorter runs are copied: a mapping of their own would cost more than the copy, and the system allows a process
+    /// Shorter runs are copied: a separate mapping would cost more than the copy, and the system allows a process
     /// only some tens of thousands.
     static final long MIN_MAPPED = 16 << 10;
 

@@ -11,11 +11,11 @@ import java.util.Optional;
 /// The process that shares memory writes a record of it into shared memory with a name, which it holds until it has
 /// freed the memory. The [origin][io.undercroft.storage.Allocation#origin] of the memory is a [SharedStorageHandle] of
 /// [SharedStorageHandle.Home#DEVICE] with that name and the identity of the record. Processes that have the memory open
-/// hold the record too, so that [SharedMemory#registered] tells the first one when it may free the memory.
+/// hold the record too, so that [SharedMemory#registered] shows the first one when it may free the memory.
 /// Implementations are safe for use by several threads.
 public interface SharedDeviceMemory {
-    /// Called when a handle is made: those who open it must find what was submitted to the device before. Does nothing
-    /// for other kinds of devices.
+    /// Called when a handle is made: a process that opens it must see what was submitted to the device before. Does
+    /// nothing for other kinds of devices.
     ///
     /// @param storage a shared storage on a device
     /// @throws IllegalStateException if the device fails
