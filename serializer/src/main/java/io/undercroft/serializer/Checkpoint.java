@@ -249,15 +249,15 @@ public final class Checkpoint implements AutoCloseable {
     /// @param path the file to make or replace; its suffix names the format
     /// @param state a tree as [io.undercroft.serializer.state] describes it
     /// @return the files that were written, what of the state they do not keep, and how many bytes they share
-    /// @throws LockedException if somebody else is writing to the file that would be replaced
+    /// @throws LockedException if another writer has the file that would be replaced
     /// @throws IOException if writing fails; nothing is left behind
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
     public static SaveReport save(Path path, @Nullable Object state) throws IOException {
         return save(path, state, SaveOptions.defaults());
     }
 
-    /// Saves a state, durably and atomically: the file appears whole under its name or not at all, and a file of that
-    /// name stays as it was until then.
+    /// Saves a state, durably and atomically: the file appears whole under its name or not at all, and an existing file
+    /// of that name is not changed before.
     ///
     /// The suffix names the format, for instance `.safetensors` or `.pt`. A name without the suffix of a known format
     /// makes a `.croft` file, and [SaveOptions#format] overrides the suffix. A `.croft` file keeps everything and
@@ -279,7 +279,7 @@ public final class Checkpoint implements AutoCloseable {
     ///     place for the rest
     /// @param options in which format, what else to save, and how
     /// @return the files that were written, what of the state they do not keep, and how many bytes they share
-    /// @throws LockedException if somebody else is writing to the file that would be replaced, or to the set
+    /// @throws LockedException if another writer has the file that would be replaced, or the set
     /// @throws java.nio.file.FileAlreadyExistsException if there is a set of that name, and a file that may belong to
     ///     it would be replaced
     /// @throws IOException if writing fails; nothing is left behind
@@ -304,8 +304,8 @@ public final class Checkpoint implements AutoCloseable {
     ///
     /// @param path the file to make or replace
     /// @param state a tree as [io.undercroft.serializer.state] describes it
-    /// @return the save, which goes on
-    /// @throws LockedException if somebody else is writing to the file
+    /// @return the running save
+    /// @throws LockedException if another writer has the file
     /// @throws SnapshotMemoryException if there is no memory for a copy
     /// @throws IOException if the file cannot be written to
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path.
@@ -317,15 +317,15 @@ public final class Checkpoint implements AutoCloseable {
     /// Saves a state in the background, as durably and atomically as [#save(Path, Object, SaveOptions)] and with the
     /// same bytes. When this returns a snapshot of the state has been taken, and the caller may change it at once.
     ///
-    /// While the snapshot is taken nobody may write to the tensors. Storages in [io.undercroft.mmap.CopyOnWriteMemory]
+    /// The tensors must not be written while the snapshot is taken. Storages in [io.undercroft.mmap.CopyOnWriteMemory]
     /// are frozen, which takes milliseconds; of others the bytes that tensors reach are copied. Callers that save often
     /// should give [SaveOptions#snapshotMemory], which keeps the memory for that.
     ///
     /// @param path the file to make or replace
     /// @param state a tree as [io.undercroft.serializer.state] describes it
     /// @param options what else to save, and how
-    /// @return the save, which goes on; what fails from now on shows there only
-    /// @throws LockedException if somebody else is writing to the file, for instance a save that has not ended
+    /// @return the running save, which reports later failures
+    /// @throws LockedException if another writer has the file, for instance a save that has not ended
     /// @throws SnapshotMemoryException if there is no memory for a copy
     /// @throws IOException if the file cannot be written to
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path.
@@ -351,9 +351,9 @@ public final class Checkpoint implements AutoCloseable {
     /// Nothing can be appended to it. Storages of equal bytes are all written, since written bytes cannot be read back
     /// for comparison.
     ///
-    /// @param channel where the file goes; it stays open
+    /// @param channel the target; it stays open
     /// @param state a tree as [io.undercroft.serializer.state] describes it
-    /// @param options what else to save, and how; the file gets a random id unless they give one
+    /// @param options what else to save, and how; the id of the file is random unless they set one
     /// @return how many bytes were written and shared
     /// @throws IOException if writing fails
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path.
@@ -467,8 +467,8 @@ public final class Checkpoint implements AutoCloseable {
         return named(() -> lookup.find(name).isPresent());
     }
 
-    /// {@return the tensor of that name; always the same object} If the [policy][ChecksumPolicy] says so, its storage
-    /// is checked now.
+    /// {@return the tensor of that name; always the same object} If the [policy][ChecksumPolicy] requires it, its
+    /// storage is checked now.
     ///
     /// A tensor is found by its name, one of [#names], or else by the keys that lead to it as they are, joined by `/`,
     /// if these lead to no other tensor: `params~1Dense_0~1kernel` and `params/Dense_0/kernel` are the same tensor of a
@@ -584,7 +584,7 @@ public final class Checkpoint implements AutoCloseable {
 
     // ---- loading ----
 
-    /// Copies some rows of a tensor, that is, elements of its first dimension, into memory of their own: as
+    /// Copies some rows of a tensor, that is, elements of its first dimension, into new memory: as
     /// `tensor(name).narrow(0, from, to - from).copy()`, but reads nothing else of the tensor. If the
     /// [policy][ChecksumPolicy] requires a check, the chunks that contain these rows are read and checked.
     ///
@@ -611,7 +611,7 @@ public final class Checkpoint implements AutoCloseable {
                 .orElseThrow(() -> missing(name)));
     }
 
-    /// Reads some rows of a tensor into memory of their own, for instance those of an embedding for the tokens of a
+    /// Reads some rows of a tensor into new memory, for instance those of an embedding for the tokens of a
     /// text. A row is an element of the first dimension. Only the bytes of these rows are read.
     ///
     /// @param name its name
@@ -651,8 +651,8 @@ public final class Checkpoint implements AutoCloseable {
     /// another dtype are converted, as [Tensor#copyFrom] does.
     ///
     /// Everything is checked before the first element changes: names, shapes, whether the tensors can be written to,
-    /// and checksums if the [policy][ChecksumPolicy] says so. Bytes that several tensors share are copied once. Tensors
-    /// that share bytes in the state, while the file has different bytes for them, are refused.
+    /// and checksums if the [policy][ChecksumPolicy] requires it. Bytes that several tensors share are copied once.
+    /// Tensors that share bytes in the state, while the file has different bytes for them, are refused.
     ///
     /// @param state a tree as [io.undercroft.serializer.state] describes it, and objects of the classes that this was
     ///     opened with

@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
 /// [#newest] after every commit should close the former one.
 ///
 /// **Threads and processes.** All methods may be called from several threads at once. Each commit holds the writer lock
-/// until it ends; a second writer in any process gets a [LockedException] meanwhile. Readers never wait, and continue
+/// until it ends; a second writer in any process throws [LockedException] meanwhile. Readers never wait, and continue
 /// to see the snapshot that they opened.
 public final class CheckpointFile implements AutoCloseable {
     private final Path path;
@@ -89,7 +89,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// @param state a tree as [io.undercroft.serializer.state] describes it
     /// @param message a text about it for the list of snapshots
     /// @return how many bytes were written and shared
-    /// @throws LockedException if somebody else is writing to the file
+    /// @throws LockedException if another writer has the file
     /// @throws IOException if writing fails; the file has the snapshots that it had
     /// @throws FormatException if there is a file, and it is damaged, or none that may be appended
     ///     to
@@ -134,8 +134,8 @@ public final class CheckpointFile implements AutoCloseable {
     ///
     /// @param state a tree as [io.undercroft.serializer.state] describes it
     /// @param message a text about it for the list of snapshots
-    /// @return the save, which goes on, also if this is closed; what fails from now on shows there only
-    /// @throws LockedException if somebody else is writing to the file, for instance a commit that has not ended
+    /// @return the running save, which continues if this is closed, and reports later failures
+    /// @throws LockedException if another writer has the file, for instance a commit that has not ended
     /// @throws SnapshotMemoryException if there is no memory for a copy
     /// @throws IOException if the file cannot be written to
     /// @throws FormatException if there is a file, and it is damaged, or none that may be appended
@@ -152,7 +152,7 @@ public final class CheckpointFile implements AutoCloseable {
     ///
     /// @param state a tree as [io.undercroft.serializer.state] describes it
     /// @param options what else to save, and how, instead of the options that this was opened with
-    /// @return the save, which goes on, also if this is closed; what fails from now on shows there only
+    /// @return the running save, which continues if this is closed, and reports later failures
     /// @throws LockedException as [#commitAsync(Object, String)], as are all others
     public synchronized PendingSave commitAsync(@Nullable Object state, SaveOptions options) throws IOException {
         checkOpen();
@@ -240,8 +240,8 @@ public final class CheckpointFile implements AutoCloseable {
     ///
     /// @param rule which snapshots stay
     /// @return how many bytes shorter the file is; 0 if nothing was done
-    /// @throws LockedException if somebody else is writing to the file
-    /// @throws IOException if reading or writing fails; the file is as it was
+    /// @throws LockedException if another writer has the file
+    /// @throws IOException if reading or writing fails; the file is not changed
     /// @throws FormatException if what is kept is damaged
     /// @throws IllegalStateException if this is closed
     public synchronized long retain(Retention rule) throws IOException {
@@ -259,8 +259,8 @@ public final class CheckpointFile implements AutoCloseable {
     ///
     /// @param rule which snapshots stay
     /// @return how many bytes shorter the file is; 0 if nothing was done
-    /// @throws LockedException if somebody else is writing to the file
-    /// @throws IOException if reading or writing fails; the file is as it was
+    /// @throws LockedException if another writer has the file
+    /// @throws IOException if reading or writing fails; the file is not changed
     /// @throws FormatException if what is kept is damaged
     /// @throws IllegalStateException if this is closed
     public synchronized long compact(Retention rule) throws IOException {
@@ -283,8 +283,8 @@ public final class CheckpointFile implements AutoCloseable {
     /// @return how many bytes shorter the file is
     /// @throws ReferencedFileException if bytes of another known file are stored in this one, unless
     ///     [that is allowed][SaveOptions#replacingReferenced]
-    /// @throws LockedException if somebody else is writing to the file
-    /// @throws IOException if reading or writing fails; the file is as it was
+    /// @throws LockedException if another writer has the file
+    /// @throws IOException if reading or writing fails; the file is not changed
     /// @throws FormatException if what is kept is damaged
     /// @throws IllegalArgumentException if no snapshot is kept
     /// @throws IllegalStateException if this is closed

@@ -2,10 +2,10 @@ package io.undercroft.serializer;
 
 /// When the bytes of storages are compared with their checksums. ([Checkpoint#verify] always looks at everything.)
 ///
-/// A chunk of a `.croft` file that fails is an error of the tensors whose elements lie around or in it, and of no
-/// others: asking for one of them by its name throws a [io.undercroft.format.FormatException] with the code
-/// `V14-CHECKSUM`, while [Checkpoint#tensor] goes on giving the others, also those on the same storage. A damaged
-/// storage itself, as [Checkpoint#storages] and [Checkpoint#state] give it, throws when a byte of it is asked for.
+/// A chunk of a `.croft` file that fails affects only the tensors whose elements overlap it: [Checkpoint#tensor] throws
+/// a [io.undercroft.format.FormatException] with the code `V14-CHECKSUM` for them, and returns the others, also those
+/// on the same storage. A damaged storage itself, as [Checkpoint#storages] and [Checkpoint#state] return it, throws
+/// when one of its bytes is accessed.
 ///
 /// The records of a zip archive (`.pt`, `.npz`) that have a CRC-32 are checked as a whole, with the code `ZIP-CRC`;
 /// with [#EAGER] when they are touched. Those that are compressed are checked whenever they are decoded. Other formats
@@ -17,7 +17,7 @@ package io.undercroft.serializer;
 /// be damaged; open the file with [#NONE] to save it all the same. What is
 /// [mapped shared][io.undercroft.mmap.MapMode#SHARED] changes in the file and is checked when it is touched at most.
 public enum ChecksumPolicy {
-    /// Never. What is damaged is loaded, and gets new checksums when it is saved.
+    /// Never. Damaged bytes are loaded, and saved with new checksums.
     NONE,
     /// The default. Loading [into memory][OpenOptions#inMemory()], [Checkpoint#loadInto], saving (also in the
     /// background, to a stream, into shared memory) and exporting to another format compare the bytes on the way, each
@@ -30,10 +30,10 @@ public enum ChecksumPolicy {
     /// arrays, comparisons and texts that are made of tensors, and memory that is handed to other libraries.
     ///
     /// Storages with bytes in an adopted file are checked as with [#ON_TOUCH]: a `.croft` file is never written to
-    /// again where it has been committed, but a file of another format has no id, and a program that replaces it does
-    /// not know that it was adopted.
+    /// again where it has been committed, but a file of another format has no id, and a program that replaces it cannot
+    /// see that it was adopted.
     WHEN_READ_WHOLE,
-    /// All chunks of a storage, when a tensor on it is asked for by name, or a byte of it is touched otherwise. It is
+    /// All chunks of a storage, when a tensor on it is read by name, or a byte of it is accessed otherwise. It is
     /// read once as a whole then, at some gigabytes a second and core if it is in memory.
     ON_TOUCH,
     /// All chunks of all storages, when the file is opened. Opening does not fail for that: [Checkpoint#damages] lists

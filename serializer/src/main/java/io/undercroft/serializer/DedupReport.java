@@ -7,7 +7,7 @@ package io.undercroft.serializer;
 /// not count.
 ///
 /// @param storages the sizes of all storages, each counted once
-/// @param identity what would be there more if every tensor had bytes of its own
+/// @param identity the additional bytes if no tensors shared bytes
 /// @param unreached chunks that no tensor reaches; they take no space
 /// @param zeros chunks of zeros of large storages; they take no space
 /// @param sharedStorages chunks of storages that are, as a whole, the same bytes as another storage of the file or of a

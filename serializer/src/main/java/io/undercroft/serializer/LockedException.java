@@ -3,8 +3,8 @@ package io.undercroft.serializer;
 import java.nio.file.FileSystemException;
 import java.nio.file.Path;
 
-/// Somebody else is writing to a file: another process, or another thread of this one. Nothing was changed. Whoever
-/// waits may simply try again; a lock ends with the process that holds it.
+/// Thrown if another process or thread is writing to a file. Nothing was changed. Callers may try again; a lock ends
+/// with the process that holds it.
 public final class LockedException extends FileSystemException {
     private static final long serialVersionUID = 1;
 
@@ -13,15 +13,15 @@ public final class LockedException extends FileSystemException {
     /// A lock that could not be had.
     ///
     /// @param file the file that was to be written
-    /// @param holder what its holder says about itself, for instance `pid 123 on host since 2026-01-01T00:00:00Z`; text
-    ///     from somebody else, escaped
+    /// @param holder the description that the holder wrote, for instance `pid 123 on host since 2026-01-01T00:00:00Z`,
+    ///     escaped
     public LockedException(Path file, String holder) {
         super(file.toString(), null,
                 "it is being written by " + holder + "; wait until that has ended, then try again");
         this.holder = holder;
     }
 
-    /// {@return what the holder of the lock says about itself}
+    /// {@return the description that the holder of the lock wrote}
     public String holder() {
         return holder;
     }

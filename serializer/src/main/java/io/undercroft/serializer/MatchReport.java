@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/// How the tensors of a checkpoint fit those that are expected (`missing_keys` and `unexpected_keys` of PyTorch's
-/// `load_state_dict`, and what it has to say of sizes).
+/// How the tensors of a checkpoint fit those that are expected (`missing_keys`, `unexpected_keys` and the size
+/// mismatches of PyTorch's `load_state_dict`).
 ///
 /// @param missing names that are expected and that the checkpoint does not have
 /// @param unexpected names that the checkpoint has and that are not expected

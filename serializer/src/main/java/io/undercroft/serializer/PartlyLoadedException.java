@@ -5,7 +5,7 @@ import java.io.Serial;
 import java.util.List;
 
 /// Thrown when [Checkpoint#loadInto] fails after it has begun to change tensors, as happens when the file is cut while
-/// it is read. The cause says why.
+/// it is read. The cause is the failure.
 public final class PartlyLoadedException extends RuntimeException {
     @Serial
     private static final long serialVersionUID = 1;

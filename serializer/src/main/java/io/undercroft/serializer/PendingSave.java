@@ -9,7 +9,7 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 
-/// A save that goes on in the background: of [Checkpoint#saveAsync] or [CheckpointFile#commitAsync(Object, String)].
+/// A save that runs in the background: of [Checkpoint#saveAsync] or [CheckpointFile#commitAsync(Object, String)].
 ///
 /// ```java
 /// try (PendingSave save = Checkpoint.saveAsync(path, state)) {
@@ -17,18 +17,18 @@ import java.util.concurrent.CompletionException;
 /// }   // here the file is durable, or its failure is thrown
 /// ```
 ///
-/// **What is saved** is the state as it was when the call returned. Whatever is done to the state, its tensors, their
-/// storages or the checkpoint that they came from afterwards does not show in the file.
+/// **What is saved** is the state as it was when the call returned. Later changes of the state, its tensors, their
+/// storages or their checkpoint have no effect on the file.
 ///
-/// **Failure** shows here, and only here: [#join] throws it, or [#close] does if nobody was told before. The file that
-/// was there stays whole.
+/// **Failure** shows here, and only here: [#join] throws it, or [#close] does if no call has thrown it before. An
+/// existing file stays whole.
 ///
 /// **Order.** Until it has ended, the save holds the file's lock: another one to the same file is refused with
 /// [LockedException], so that an older state never replaces a newer one.
 ///
 /// **The end of the JVM** waits for it, as the thread that saves is no daemon and a shutdown hook waits for it after
-/// `System.exit` or a signal that ends the process. Who would rather not wait cancels it. If the JVM is killed, the
-/// file that was there is whole, and a temporary file stays until the next save in its directory.
+/// `System.exit` or a signal that ends the process. To avoid the wait, cancel it. If the JVM is killed, the file that
+/// was there is whole, and a temporary file stays until the next save in its directory.
 ///
 /// **Threads.** All methods may be called from several threads at once.
 public final class PendingSave implements AutoCloseable {
@@ -64,7 +64,7 @@ public final class PendingSave implements AutoCloseable {
             result.complete(prepared.run());
         } catch (Throwable e) {
             control.end();
-            // Whoever waits is told, be it an error of the machine.
+            // Thrown to waiting callers, even an error of the JVM.
             result.completeExceptionally(control.isCancelled() ? cancellation(e) : e);
         }
         removeHook();
@@ -88,7 +88,7 @@ public final class PendingSave implements AutoCloseable {
         try {
             Runtime.getRuntime().removeShutdownHook(hook);
         } catch (IllegalStateException ending) {
-            // It is about to see that there is nothing to wait for.
+            // It is about to end.
         }
     }
 
@@ -134,14 +134,14 @@ public final class PendingSave implements AutoCloseable {
     /// Ends the save: nothing of it is left, and the file is as it was. It takes some milliseconds, for which [#close]
     /// waits.
     ///
-    /// @return whether it was in time; if not, the save has ended, or is at its last step and comes to its end
+    /// @return whether it was in time; if not, the save has ended, or is at its last step and completes
     public boolean cancel() {
         return control.cancel();
     }
 
     /// Waits until it has ended.
     ///
-    /// @throws IOException if saving failed, and [#join] has told nobody yet; not if it was cancelled
+    /// @throws IOException if saving failed, and [#join] has not thrown that yet; not if it was cancelled
     @Override
     public void close() throws IOException {
         awaitEnd();

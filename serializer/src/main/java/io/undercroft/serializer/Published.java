@@ -59,29 +59,29 @@ public final class Published implements AutoCloseable {
         this.report = report;
     }
 
-    /// Publishes an open checkpoint, with its metadata, until somebody calls [#unpublish].
+    /// Publishes an open checkpoint, with its metadata, until [#unpublish] is called.
     ///
-    /// @param name the name, with or without a slash in front; a state that has it already is replaced
+    /// @param name the name, with or without a slash in front; a state of that name is replaced
     /// @param checkpoint what to publish; may be closed afterwards
     /// @return the publisher's hold
     /// @throws SharedMemoryException if the name is not valid, or shared memory is full; nothing is left behind
     /// @throws FormatException if shared memory of that name is there that is no published state
-    /// @throws IOException if reading or writing fails; what had the name has it still
+    /// @throws IOException if reading or writing fails; an existing state is not replaced
     public static Published publish(String name, Checkpoint checkpoint) throws IOException {
         Objects.requireNonNull(name, "name");
         return publish(name, checkpoint.tree(), SaveOptions.defaults().metadata(checkpoint.metadata()));
     }
 
-    /// Publishes a state until somebody calls [#unpublish].
+    /// Publishes a state until [#unpublish] is called.
     ///
-    /// @param name the name, with or without a slash in front; a state that has it already is replaced
+    /// @param name the name, with or without a slash in front; a state of that name is replaced
     /// @param state a tree as [io.undercroft.serializer.state] describes it
     /// @param options what else to publish, and how; [SaveOptions#writableInPlace] for readers that are to see what
     ///     others write
     /// @return the publisher's hold
     /// @throws SharedMemoryException if the name is not valid, or shared memory is full; nothing is left behind
     /// @throws FormatException if shared memory of that name is there that is no published state
-    /// @throws IOException if reading or writing fails; what had the name has it still
+    /// @throws IOException if reading or writing fails; an existing state is not replaced
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
     public static Published publish(String name, @Nullable Object state, SaveOptions options) throws IOException {
         return publish(name, state, options, NameLifetime.UNTIL_UNLINKED);
@@ -89,14 +89,14 @@ public final class Published implements AutoCloseable {
 
     /// Publishes a state. All of its memory is allocated before readers can see it.
     ///
-    /// @param name the name, with or without a slash in front; a state that has it already is replaced
+    /// @param name the name, with or without a slash in front; a state of that name is replaced
     /// @param state a tree as [io.undercroft.serializer.state] describes it
     /// @param options what else to publish, and how
     /// @param lifetime when the name is removed
     /// @return the publisher's hold
     /// @throws SharedMemoryException if the name is not valid, or shared memory is full; nothing is left behind
     /// @throws FormatException if shared memory of that name is there that is no published state
-    /// @throws IOException if reading or writing fails; what had the name has it still
+    /// @throws IOException if reading or writing fails; an existing state is not replaced
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
     public static Published publish(String name, @Nullable Object state, SaveOptions options, NameLifetime lifetime)
             throws IOException {
@@ -110,7 +110,7 @@ public final class Published implements AutoCloseable {
         }
     }
 
-    /// Adds the total size to the message: the writer knows only the piece that did not fit.
+    /// Adds the total size to the message: the writer has only the size of the piece that did not fit.
     private static SharedMemoryException full(String name, @Nullable Object tree, SharedMemoryException cause) {
         long nbytes = StateIndex.of(tree).storages().stream().filter(storage -> !storage.isMeta())
                 .mapToLong(Storage::nbytes).sum();
@@ -120,7 +120,7 @@ public final class Published implements AutoCloseable {
                 cause);
     }
 
-    /// Fails, before anything is written, if the name is not valid or something else has it.
+    /// Fails, before anything is written, if the name is not valid or is used by something else.
     private static void checkName(String name, TrustedOwner owner) throws IOException {
         try (MappedFile before = MappedFile.attach(name, MapMode.READ_ONLY, new MapBudget(), owner)) {
             format(before);
@@ -136,8 +136,8 @@ public final class Published implements AutoCloseable {
     /// Opens a published state copy-on-write.
     ///
     /// @param name the name, with or without a slash in front
-    /// @return the newest version; it stays this one until it is closed
-    /// @throws SharedMemoryException if the name is not valid, or nothing has it
+    /// @return the newest version, and not replaced by later ones
+    /// @throws SharedMemoryException if the name is not valid, or does not exist
     /// @throws FormatException if the shared memory of that name is no published state
     /// @throws IOException if it cannot be read
     public static Checkpoint attach(String name) throws IOException {
@@ -148,8 +148,8 @@ public final class Published implements AutoCloseable {
     ///
     /// @param name the name, with or without a slash in front
     /// @param options how; where it is mapped shared, processes see what others write
-    /// @return the newest version; it stays this one until it is closed
-    /// @throws SharedMemoryException if the name is not valid, or nothing has it; if it belongs to another user than
+    /// @return the newest version, and not replaced by later ones
+    /// @throws SharedMemoryException if the name is not valid, or does not exist; if it belongs to another user than
     ///     this one and root
     /// @throws FormatException if the shared memory of that name is no published state
     /// @throws IOException if it cannot be read
@@ -162,8 +162,8 @@ public final class Published implements AutoCloseable {
     /// @param name the name, with or without a slash in front
     /// @param options how; where it is mapped shared, processes see what others write
     /// @param owner who may have published it
-    /// @return the newest version; it stays this one until it is closed
-    /// @throws SharedMemoryException if the name is not valid, nothing has it, or it belongs to somebody else
+    /// @return the newest version, and not replaced by later ones
+    /// @throws SharedMemoryException if the name is not valid or does not exist, or it belongs to another user
     /// @throws FormatException if the shared memory of that name is no published state
     /// @throws IOException if it cannot be read
     public static Checkpoint attach(String name, OpenOptions options, TrustedOwner owner) throws IOException {
@@ -177,7 +177,7 @@ public final class Published implements AutoCloseable {
     ///
     /// @param name the name, with or without a slash in front
     /// @return what gives the newest version, copy-on-write
-    /// @throws SharedMemoryException if the name is not valid, or nothing has it yet
+    /// @throws SharedMemoryException if the name is not valid, or does not exist yet
     /// @throws FormatException if the shared memory of that name is no published state
     /// @throws IOException if it cannot be read
     public static Follower follow(String name) throws IOException {
@@ -189,7 +189,7 @@ public final class Published implements AutoCloseable {
     /// @param name the name, with or without a slash in front
     /// @param options how each version is opened
     /// @return what gives the newest version
-    /// @throws SharedMemoryException if the name is not valid, or nothing has it yet
+    /// @throws SharedMemoryException if the name is not valid, or does not exist yet
     /// @throws FormatException if the shared memory of that name is no published state
     /// @throws IOException if it cannot be read
     public static Follower follow(String name, OpenOptions options) throws IOException {
@@ -202,7 +202,7 @@ public final class Published implements AutoCloseable {
     /// @param options how each version is opened
     /// @param owner who may publish a version; another version is refused by [Follower#lease]
     /// @return what gives the newest version
-    /// @throws SharedMemoryException if the name is not valid, nothing has it yet, or it belongs to somebody else
+    /// @throws SharedMemoryException if the name is not valid or does not exist yet, or it belongs to another user
     /// @throws FormatException if the shared memory of that name is no published state
     /// @throws IOException if it cannot be read
     public static Follower follow(String name, OpenOptions options, TrustedOwner owner) throws IOException {
@@ -214,7 +214,7 @@ public final class Published implements AutoCloseable {
     ///
     /// @param name the name, with or without a slash in front
     /// @return whether there was such a name
-    /// @throws SharedMemoryException if the name is not valid or belongs to somebody else
+    /// @throws SharedMemoryException if the name is not valid or belongs to another user
     /// @throws FormatException if shared memory of that name is there that is no published state; it stays
     /// @throws IOException if it cannot be read
     public static boolean unpublish(String name) throws IOException {
@@ -254,7 +254,7 @@ public final class Published implements AutoCloseable {
         try (MappedFile file = MappedFile.attach(name, MapMode.READ_ONLY, new MapBudget(), TrustedOwner.SELF_OR_ROOT)) {
             return new CroftFormat().matches(file);
         } catch (SharedMemoryException _) {
-            // It went meanwhile, or something else has its name.
+            // It was removed meanwhile, or its name is used by something else.
             return false;
         }
     }

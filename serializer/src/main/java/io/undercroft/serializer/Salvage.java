@@ -47,9 +47,9 @@ import java.util.stream.Stream;
 /// tree, which may be damaged itself, is not needed: tensors are listed by their names in the index, in the order of
 /// their UTF-8 bytes. The file never changes.
 ///
-/// Bytes in other files are checked where these can be found, see [OpenOptions#root(java.nio.file.Path)]. Where not,
-/// the tensor counts as intact, and its bytes cannot be had: touching them throws a [FormatException] that says what is
-/// missing.
+/// Bytes in other files are checked where these can be found, see [OpenOptions#root(java.nio.file.Path)]. Otherwise the
+/// tensor counts as intact, and its bytes are unavailable: accessing them throws a [FormatException] that names the
+/// missing file.
 ///
 /// **Lifetime and threads** are those of a [Checkpoint].
 public final class Salvage implements AutoCloseable {
@@ -65,7 +65,7 @@ public final class Salvage implements AutoCloseable {
     private final NameLookup lookup = new NameLookup(name -> intact.containsKey(name) || damaged.containsKey(name),
             test -> allNames().anyMatch(test));
 
-    /// A tensor that is damaged, by the number of its name. (Finding it by its name may meet other damage.)
+    /// A tensor that is damaged, by the number of its name. (A search by name may fail because of other damage.)
     private record Hurt(int name, FormatException fault) {}
 
     private Salvage(MappedFile file, SnapshotSearch.Found found, OpenOptions options) throws IOException {
@@ -80,7 +80,7 @@ public final class Salvage implements AutoCloseable {
     /// Opens what is left of a file.
     ///
     /// @param path the file
-    /// @param options how; whatever they say of checksums, all are looked at
+    /// @param options how; all checksums are verified, whatever their policy
     /// @return what is left
     /// @throws FormatException if no snapshot opens, or it is no `.croft` file
     /// @throws IOException if reading fails

@@ -33,7 +33,7 @@ public final class SaveOptions {
 
     /// The choice of storages that may share bytes of a file.
     public enum Sharing {
-        /// Every storage has bytes of its own in the file.
+        /// No storages share bytes in the file.
         IDENTITY,
         /// Storages and chunks of equal bytes share them, also with those that the file or a base already has; each
         /// match is confirmed by comparing the bytes. They are still separate storages when they are opened.
@@ -234,8 +234,8 @@ public final class SaveOptions {
     }
 
     /// Deletes the files of a [set][CheckpointFormat.Capability#SEVERAL_FILES] that is replaced, once the new set is
-    /// durable: those that the former index names and that are in its directory. A file that this process knows to be
-    /// referenced elsewhere stays, and so does a symbolic link. By default all of them stay; the
+    /// durable: those that the former index names and that are in its directory. A file that an open checkpoint of this
+    /// process references stays, and so does a symbolic link. By default all of them stay; the
     /// [report][SaveReport#leftBehind()] lists them. Other `.croft` files that reference them are not searched for, and
     /// lose those bytes.
     ///
@@ -260,8 +260,8 @@ public final class SaveOptions {
         return with(copy -> copy.extent = Extent.WITH_ZEROS);
     }
 
-    /// Chooses the size of chunks, the unit of checksums and of sharing, in a new file. A file that is appended to
-    /// keeps its own. Saving takes memory for a chunk of more than 8 MiB.
+    /// Chooses the size of chunks, the unit of checksums and of sharing, in a new file. An existing file keeps its
+    /// size. Saving takes memory for a chunk of more than 8 MiB.
     ///
     /// @param bytes a power of two from 64 KiB to 1 GiB
     /// @return the changed options
@@ -284,7 +284,7 @@ public final class SaveOptions {
     }
 
     /// Sets the memory that [Checkpoint#saveAsync] copies a state to, so that it is kept from one save to the next. By
-    /// default each save takes and releases memory of its own.
+    /// default each save allocates and frees its memory.
     ///
     /// @param memory to be closed by the caller, after the last save
     /// @return the changed options

@@ -1,11 +1,11 @@
 package io.undercroft.serializer;
 
-/// Is told how far writing a state has come: [SaveOptions#progress(SaveProgress)].
+/// A listener for the progress of writing a state: [SaveOptions#progress(SaveProgress)].
 @FunctionalInterface
 public interface SaveProgress {
-    /// Bytes have been dealt with: written, found to be somewhere already, or found to be zeros. The first call says
-    /// that there are none yet, the last one that it was all of them; what is done never becomes less. Making it
-    /// durable and giving it its name come after the last call, and may take as long as a disk takes.
+    /// Bytes have been processed: written, found to exist already, or found to be zeros. The first call is with 0, the
+    /// last one with all of them; the number never decreases. The file is synced and renamed after the last call, which
+    /// takes as long as the disk needs.
     ///
     /// It is called by the threads that write, by never two at once, and holds them up. An exception that it throws
     /// ends the save, which throws it to its caller and leaves nothing behind: so may a save be given up.

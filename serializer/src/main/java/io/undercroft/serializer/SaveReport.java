@@ -26,18 +26,18 @@ public record SaveReport(String format, List<Path> files, long nbytes, int tenso
         List<Loss> losses, List<Path> deleted, List<Path> leftBehind, Optional<DedupReport> dedup) {
     /// What a format may be unable to keep.
     public enum Kind {
-        /// Tensors that share a storage were written each with bytes of its own.
+        /// Tensors that share a storage were written separately.
         SHARING,
         /// Entries of [SaveOptions#metadata] were left out.
         METADATA,
-        /// Tensors that require gradients were written without saying so.
+        /// Tensors that require gradients were written without that flag.
         REQUIRES_GRAD,
         /// Attributes of typed values, of a parameter for instance, were left out.
         ATTRIBUTES,
         /// Bytes of storages were left out that no tensor reaches, from its first element to its last. The count is one
         /// of bytes, and the names are those of the tensors on these storages. A `.croft` or `.pt` file can keep them.
         UNREACHED,
-        /// The file of PyTorch is not one of weights only: `torch.load` asks for `weights_only=False`, or for the names
+        /// The file of PyTorch is not one of weights only: `torch.load` requires `weights_only=False`, or for the names
         /// to be allowed with `torch.serialization.add_safe_globals`. The names are those of the classes.
         WEIGHTS_ONLY
     }

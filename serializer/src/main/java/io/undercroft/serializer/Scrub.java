@@ -14,9 +14,9 @@ import java.util.function.Consumer;
 /// A check, in the background, of all bytes of the storages of a checkpoint against their checksums:
 /// [Checkpoint#scrub].
 ///
-/// It reads the file, each chunk once, and touches no mapping: what was written to a storage in memory is not looked
-/// at, and no memory is taken but a small buffer. It runs in a daemon thread of its own and ends by itself, or when it
-/// or its checkpoint is closed.
+/// It reads the file, each chunk once, and touches no mapping: changes of a storage in memory are ignored, and only a
+/// small buffer is allocated. It runs in a separate daemon thread and ends by itself, or when it or its checkpoint is
+/// closed.
 ///
 /// **Threads.** All methods may be called from several threads at once.
 public final class Scrub implements AutoCloseable {
@@ -49,7 +49,7 @@ public final class Scrub implements AutoCloseable {
             }
             result.complete(List.copyOf(damages));
         } catch (Throwable e) {
-            // Whoever waits is told, be it an error of the machine.
+            // Thrown to waiting callers, even an error of the JVM.
             result.completeExceptionally(e);
         }
     }

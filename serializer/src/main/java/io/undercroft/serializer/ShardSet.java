@@ -43,7 +43,8 @@ import java.util.UUID;
 /// ```
 ///
 /// A set is a small file, the *manifest*, which names a snapshot of each shard. It is replaced as a whole: a reader
-/// gets all the snapshots that were saved together, or all those before, whatever was appended to the shards meanwhile.
+/// sees either all the snapshots that were saved together or all the previous ones, even if snapshots were appended to
+/// the shards meanwhile.
 /// A set with a missing or different shard does not open.
 ///
 /// **Lifetime.** Closing the set closes its shards. **Threads.** As of [Checkpoint].

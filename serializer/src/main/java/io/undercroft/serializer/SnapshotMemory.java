@@ -16,7 +16,7 @@ import io.undercroft.serializer.internal.planning.Staging;
 ///
 /// The caller of [Checkpoint#saveAsync] waits while the bytes that tensors reach are copied. Memory that is new to the
 /// process is slow to fill; with this only the first save has to. It keeps as much as the largest save needed. A save
-/// that begins before the previous one has ended gets memory of its own. A [CheckpointFile] keeps such memory by
+/// that begins before the previous one has ended allocates separate memory. A [CheckpointFile] keeps such memory by
 /// itself.
 ///
 /// Storages in [io.undercroft.mmap.CopyOnWriteMemory] are frozen instead of copied, and need no memory here.

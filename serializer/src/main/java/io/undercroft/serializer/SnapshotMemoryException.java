@@ -12,9 +12,9 @@ public final class SnapshotMemoryException extends IOException {
 
     /// Memory that could not be had.
     ///
-    /// @param wanted how many bytes were asked for
+    /// @param wanted how many bytes were requested
     /// @param why what is known of it
-    /// @param cause what the system said, or null
+    /// @param cause the error of the system call, or null
     public SnapshotMemoryException(long wanted, String why, @Nullable Throwable cause) {
         super("to save in the background, " + wanted + " bytes are copied first, and there is no memory for them ("
                 + why
@@ -22,7 +22,7 @@ public final class SnapshotMemoryException extends IOException {
         this.wanted = wanted;
     }
 
-    /// {@return how many bytes were asked for}
+    /// {@return how many bytes were requested}
     public long wanted() {
         return wanted;
     }

@@ -15,7 +15,7 @@ import java.util.SequencedMap;
 import java.util.SequencedSet;
 import org.jspecify.annotations.Nullable;
 
-/// The classes of a program whose objects may be in its states: records, enums and other classes of its own.
+/// The classes of a program whose objects may be in its states: records, enums and other classes.
 ///
 /// ```java
 /// StateClasses classes = StateClasses.of(TrainerState.class, Optimizer.class, RandomState.class);
@@ -39,11 +39,11 @@ import org.jspecify.annotations.Nullable;
 /// all that it permits. The contents of an object, tensors above all, have names as in a map:
 /// `optimizer/state/exp_avg`.
 ///
-/// **What comes back.** An object, list, map, set, array or storage that is referenced twice comes back as one, in
+/// **What loading restores.** An object, list, map, set, array or storage that is referenced twice is loaded as one, in
 /// cycles too; strings, `byte[]` and numbers are values without identity. Maps and sets keep their order. `TreeMap`,
-/// `EnumMap`, `ArrayDeque` and the like come back as what they were; of other lists, maps and sets only the contents
-/// count: they come back as `ArrayList`, `LinkedHashMap` and `LinkedHashSet`, immutable ones too. Sorted ones come back
-/// as `TreeMap` or `TreeSet`. Quantized and sparse tensors come back as the nodes that
+/// `EnumMap`, `ArrayDeque` and the like are loaded as the same type; other lists, maps and sets are loaded as
+/// `ArrayList`, `LinkedHashMap` and `LinkedHashSet`, immutable ones too. Sorted ones are loaded as `TreeMap` or
+/// `TreeSet`. Quantized and sparse tensors are loaded as the nodes that
 /// [TensorNodes][io.undercroft.serializer.state.TensorNodes] makes tensors of. An object with a component or field of a
 /// type that could not hold the restored value is refused when it is saved. Only a constructor that takes part in a
 /// cycle may see a list or map that is still being filled. Containers nest at most 128 deep, where a record or other
@@ -52,7 +52,7 @@ import org.jspecify.annotations.Nullable;
 /// **Other programs.** Without these classes, a program can still get every tensor by name, and everything else from
 /// [Checkpoint#tree]. Only [Checkpoint#state] needs them.
 ///
-/// **Evolution.** A class that was renamed is found by [its former name][#formerly], or has [a name of its own][#named]
+/// **Evolution.** A class that was renamed is found by [its former name][#formerly], or has [an explicit name][#named]
 /// in files from the start. A component that was added to a record after a file was written is `Optional.empty()`, or
 /// null if it is annotated `@Nullable`, or has [a declared default][#defaulting]; others are refused, with their names.
 /// Components and fields that were removed from the class are refused, too, unless [they are
@@ -111,7 +111,7 @@ public final class StateClasses {
     ///
     /// @param classes records, enums, other classes, and sealed classes and interfaces, which add all that they permit
     /// @return the changed classes
-    /// @throws IllegalArgumentException if one has no objects of its own (it is an interface or abstract, and not
+    /// @throws IllegalArgumentException if one cannot have direct instances (it is an interface or abstract, and not
     ///     sealed), is an array, a primitive type or a value of the JDK, or has the name of another
     public StateClasses with(Class<?>... classes) {
         Objects.requireNonNull(classes, "classes");
@@ -176,7 +176,7 @@ public final class StateClasses {
         return new StateClasses(put(names, type, name), found, rules);
     }
 
-    /// Adds a former name of a class, under which older files have it.
+    /// Adds a former name of a class, which older files use.
     ///
     /// @param oldName a name that files have
     /// @param type the class that it means now; added if it is not there
@@ -202,7 +202,7 @@ public final class StateClasses {
         return with(type, new Rules(before.codec, upgrader, before.defaults, before.ignoresUnknown));
     }
 
-    /// Declares the value of a component of a record for files that were written before the record had it. An
+    /// Declares the value of a component of a record for files that were written before it was added. An
     /// [upgrader][#upgrading] is called before. Without a declared default a component that the file lacks is
     /// `Optional.empty()`, or null if it is annotated `@Nullable`, and a file that lacks any other one is refused.
     ///

@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/// The tensors of a checkpoint by their names. A view that makes each when it is asked for.
+/// The tensors of a checkpoint by their names. A view that makes each on request.
 final class TensorMap extends AbstractMap<String, Tensor> {
     private final Checkpoint checkpoint;
 

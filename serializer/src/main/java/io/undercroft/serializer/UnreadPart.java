@@ -19,7 +19,7 @@ public record UnreadPart(Kind kind, String what, long offset, long nbytes, @Null
         /// Parts of a container that the state does not refer to, for instance members of an archive. Their places were
         /// read, and their checksums are compared by [Checkpoint#verify].
         RECORD,
-        /// Bytes that no part of the format describes. Nothing can be said about them.
+        /// Bytes that no part of the format describes. Their meaning is unknown.
         BYTES
     }
 

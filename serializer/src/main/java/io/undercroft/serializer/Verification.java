@@ -27,7 +27,7 @@ public record Verification(List<Damage> damages, long unverifiedExtents, long un
         this(damages, unverifiedExtents, unverifiedBytes, List.of());
     }
 
-    /// A file of which everything was read.
+    /// Creates the result for a file of which everything was read.
     ///
     /// @param damages what is damaged
     /// @return that, and nothing that was not verified

@@ -27,7 +27,7 @@
 /// A state in shared memory is one image that all processes map: [Published][io.undercroft.serializer.Published]. A
 /// [Follower][io.undercroft.serializer.Follower] gives leases on the newest version.
 ///
-/// Parameters and results are never null unless their documentation says so.
+/// Parameters and results are never null unless documented otherwise.
 @NullMarked
 package io.undercroft.serializer;
 

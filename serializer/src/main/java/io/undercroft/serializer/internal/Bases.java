@@ -27,11 +27,11 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
-/// The other files in which bytes of a file are. Each is opened when the first of its bytes is asked for, once, and
+/// The other files in which bytes of a file are. Each is opened when the first of its bytes is read, once, and
 /// stays open until all are closed.
 ///
-/// A file from elsewhere says which these are, so nothing is believed: a path is taken below the root, links resolved,
-/// and has to be a regular file there; a `.croft` file has to have the id, an adopted file the size. Bytes that pass
+/// The file that names them is not trusted: a path is taken below the root, links resolved, and has to be a regular
+/// file there; a `.croft` file has to have the id, an adopted file the size. Bytes that pass
 /// all this and are others nevertheless fail the checksums of the file that names them. Safe for any thread.
 public final class Bases implements BaseFiles, AutoCloseable {
     private static final String SAY_WHERE = "Bring it there, or say where it is when opening: {} or {}";
@@ -71,7 +71,7 @@ public final class Bases implements BaseFiles, AutoCloseable {
         return there;
     }
 
-    /// Finds a file for verifying. An adopted file is not looked at unless it was said where it may be.
+    /// Finds a file for verifying. An adopted file is not opened unless the options name its directory.
     @Override
     public Optional<ByteSource> open(BaseRecord base) {
         return base.kind() == BaseKind.FOREIGN && request.root().isEmpty() && request.bases().isEmpty()
@@ -79,7 +79,7 @@ public final class Bases implements BaseFiles, AutoCloseable {
                 : Optional.of(new FileSource(file(base)));
     }
 
-    /// {@return what is to be said of a base, and whether it is there}
+    /// {@return the status of a base}
     ///
     /// @param base a record that was checked
     public BaseFile describe(BaseRecord base) {
@@ -96,7 +96,7 @@ public final class Bases implements BaseFiles, AutoCloseable {
                 isCroft ? OptionalLong.empty() : OptionalLong.of(base.length()), found, problem);
     }
 
-    /// Closes all. Storages that hold a part of a file go on.
+    /// Closes all. Storages that hold a part of a file remain usable.
     @Override
     public synchronized void close() {
         closed = true;

@@ -24,7 +24,7 @@ public final class ByteSpan {
     ///
     /// @param element which element of the storage, from 0
     /// @param bits the size of an element in bits
-    /// @throws ArithmeticException if that is byte 2^63 or a later one, as an empty tensor may have it
+    /// @throws ArithmeticException if that is byte 2^63 or a later one, which an empty tensor may have
     public static long byteOf(long element, int bits) {
         return Math.addExact(Math.multiplyExact(element / Byte.SIZE, bits), element % Byte.SIZE * bits / Byte.SIZE);
     }

@@ -40,7 +40,7 @@ final class CheckedBytes implements Backing {
     /// @param file the file that has the index
     /// @param files the files in which its chunks are; each is open for as long as the bytes are mapped
     /// @param bytes its bytes
-    /// @param refusal what to say of a damaged chunk
+    /// @param refusal the exception for a damaged chunk
     CheckedBytes(int storage, StorageCheck check, MappedFile file, Map<Integer, MappedFile> files, Allocation bytes,
             Function<StorageChunk, FormatException> refusal) {
         this.storage = storage;

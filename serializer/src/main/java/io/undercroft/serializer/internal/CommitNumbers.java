@@ -47,7 +47,7 @@ public final class CommitNumbers {
         return infoOf(snapshot.commit(), of(snapshot));
     }
 
-    /// {@return the metadata of a snapshot that is going to be written: what the caller gives, with its number if it
+    /// {@return the metadata of a snapshot that will be written: what the caller gives, with its number if it
     /// has one before it}
     ///
     /// @param given by the caller

@@ -41,7 +41,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// The contents of a `.croft` file. Tensors and storages are made when they are asked for, the state tree likewise; a
+/// The contents of a `.croft` file. Tensors and storages are made on request, the state tree likewise; a
 /// tensor is found by name without the tree, and without looking at any other. Records are checked when they are used,
 /// so any method may find that the file is damaged.
 public final class CroftContents implements Contents, StateDecoder.Tables {
@@ -63,7 +63,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     private final Map<Integer, DType> dtypes = new ConcurrentHashMap<>();
     /// Intact tensors on damaged storages.
     private final Map<Integer, Tensor> spared = new ConcurrentHashMap<>();
-    /// Stand-ins for tensors that cannot be read; only the tree has them.
+    /// Stand-ins for tensors that cannot be read; they are in the tree only.
     private final Map<Integer, Tensor> unreadable = new ConcurrentHashMap<>();
     private final Lazy<Tree> tree = new Lazy<>(() -> reading(this::readTree));
 
@@ -84,7 +84,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     ///
     /// @param file the file
     /// @param newest its newest snapshot
-    /// @param snapshot the one that is wanted
+    /// @param snapshot the one to open
     /// @param options how
     /// @return its contents
     public static CroftContents open(MappedFile file, Snapshot newest, Snapshot snapshot, OpenOptions options) {
@@ -127,7 +127,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
         try {
             name = snapshot.name(number);
         } catch (FormatException _) {
-            // Whoever asks for that tensor is told.
+            // Reading that tensor throws it again.
             return false;
         }
         return options.request().isChosen(name) && test.test(name);
@@ -238,7 +238,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
         return bases.stream().map(storages.bases()::describe).filter(base -> !base.isThere()).toList();
     }
 
-    /// Whether the names of a snapshot are those of its tree can be told only by reading the tree.
+    /// Comparing the names of a snapshot with those of its tree requires reading the tree.
     private void verifyTrees() throws IOException {
         for (Snapshot next = newest; next != null; next = next.previous().orElse(null)) {
             CroftContents contents = new CroftContents(file, newest, next, OpenOptions.defaults().onMeta());
@@ -251,7 +251,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
         }
     }
 
-    /// Tensors that only this reader does not know are no damage.
+    /// Tensors of types unknown to this reader are no damage.
     private void requireReadable() {
         unreadable.values().stream().flatMap(tensor -> Unreadable.why(tensor).stream())
                 .filter(why -> !why.code().equals(Rule.V13_UNSUPPORTED.code())).findFirst().ifPresent(why -> {
@@ -261,7 +261,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
 
     /// Reads all bytes of the storages once and compares them with their checksums.
     ///
-    /// @param found called with each damage as it is met
+    /// @param found called with each damage when it is found
     /// @param pulse run before every read; what it throws ends the work
     /// @throws IOException if reading fails
     public void scrub(Consumer<Damage> found, Runnable pulse) throws IOException {
@@ -276,7 +276,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
         return storages.check(number, () -> {});
     }
 
-    /// A damaged index says so when it is used.
+    /// A damaged index throws when it is used.
     private static boolean hasBases(Snapshot snapshot) {
         try {
             return snapshot.baseCount() > 0;
@@ -304,7 +304,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
         });
     }
 
-    /// The tensor for somebody who wants to read it: it is told now if it is damaged.
+    /// Returns the tensor for a caller that reads it: damage is thrown now.
     private Tensor intact(int number) {
         TensorRecord record = snapshot.tensor(number);
         Storage storage = storages.storageFor(record.storage(), number);
@@ -326,7 +326,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
         });
     }
 
-    /// What a tree is made of: a tensor that breaks a rule of its own does not keep the others from being read.
+    /// What a tree is made of: a tensor that breaks a rule does not keep the others from being read.
     private final class TreeTables implements StateDecoder.Tables {
         private final TreeCost cost;
 

@@ -13,7 +13,7 @@ import java.util.Set;
 
 /// Our own format.
 public final class CroftFormat implements CheckpointFormat {
-    /// Enough of the signature to tell; what damages the rest is then called by its name.
+    /// Enough of the signature to recognise the format; damage of the rest is then reported as such.
     private static final byte[] SIGNATURE_START = {(byte) 0x89, 'C', 'R', 'F'};
 
     @Override
@@ -41,10 +41,10 @@ public final class CroftFormat implements CheckpointFormat {
     /// Opens a file of a set at the snapshot that the set means.
     ///
     /// @param file the file
-    /// @param shard what the set says of it
+    /// @param shard its entry in the set
     /// @param options how to map it
     /// @return the contents
-    /// @throws io.undercroft.format.FormatException by rule V21 if it is another file, or does not have that snapshot
+    /// @throws io.undercroft.format.FormatException by rule V21 if it is another file, or lacks that snapshot
     /// @throws IOException if reading fails
     public static Contents openShard(MappedFile file, Shard shard, OpenOptions options) throws IOException {
         Snapshot snapshot = shard.open(new FileSource(file), Limits.DEFAULT);

@@ -48,11 +48,11 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// The storages of a `.croft` file: each is made when it is asked for, and mapped, and checked where the policy says
-/// so, when a byte of it is. Safe for any thread.
+/// The storages of a `.croft` file: each is made on request, and mapped, and checked if the policy requires it, when a
+/// byte of it is accessed. Safe for any thread.
 ///
-/// A storage that turns out damaged throws whenever its bytes are asked for. Tensors that are not hit are, from then
-/// on, on a second one with the same bytes: a storage cannot know on whose behalf it is asked.
+/// A storage found to be damaged throws on each access to its bytes. Unaffected tensors are from then on on a second
+/// storage with the same bytes, since a storage cannot see which tensor is read.
 final class CroftStorages implements AutoCloseable {
     private final MappedFile file;
     private final Snapshot snapshot;
@@ -93,7 +93,7 @@ final class CroftStorages implements AutoCloseable {
         return storages.computeIfAbsent(number, this::make);
     }
 
-    /// {@return a storage on which a tensor can be read} The storage is checked now, if the policy wants that.
+    /// {@return a storage on which a tensor can be read} The storage is checked now, if the policy requires it.
     ///
     /// @param number which storage
     /// @param tensor which tensor
@@ -110,7 +110,7 @@ final class CroftStorages implements AutoCloseable {
         return suspect.readable;
     }
 
-    /// Checks all storages, if the policy wants that.
+    /// Checks all storages, if the policy requires it.
     void checkAll() {
         if (request.verification() == ChecksumPolicy.EAGER) {
             IntStream.range(0, snapshot.storageCount()).forEach(this::checkNow);
@@ -130,7 +130,7 @@ final class CroftStorages implements AutoCloseable {
 
     /// Reads the bytes of all storages where they are in files. Those in files that cannot be found are left out.
     ///
-    /// @param found told of each damage
+    /// @param found called with each damage
     /// @param pulse run before every read; what it throws ends the work
     /// @throws IOException if reading fails
     void scrub(Consumer<Damage> found, Runnable pulse) throws IOException {
@@ -173,7 +173,7 @@ final class CroftStorages implements AutoCloseable {
         }
     }
 
-    /// Releases the storages that were made, and closes the other files. Those that are held by somebody are mapped
+    /// Releases the storages that were made, and closes the other files. Those that are still referenced are mapped
     /// now.
     @Override
     public void close() {
@@ -193,11 +193,11 @@ final class CroftStorages implements AutoCloseable {
                 var _ = storage.materialize();
             }
         } catch (FormatException | UnsupportedOperationException _) {
-            // Whoever asks for its bytes is told.
+            // Reading its bytes throws it again.
         }
     }
 
-    /// What goes to devices when the file is opened goes there together.
+    /// Storages for devices are uploaded together when the file is opened.
     private boolean isCheckedLater(Storage storage) {
         return storage.isMaterialized() || storage.isMeta()
                 || (request.isInMemory() && !storage.device().isCpu());
@@ -316,8 +316,8 @@ final class CroftStorages implements AutoCloseable {
         }
     }
 
-    /// Refuses damaged chunks. The allocation of a storage has it, so it must not lead to the storages: they would
-    /// never be collected.
+    /// Refuses damaged chunks. The allocation of a storage references it, so it must not reference the storages: they
+    /// would never be collected.
     private Function<StorageChunk, FormatException> refusals() {
         Snapshot from = snapshot;
         StorageCheck spans = check;
@@ -344,7 +344,7 @@ final class CroftStorages implements AutoCloseable {
         }
     }
 
-    /// Reads a part of a storage into memory of its own, and checks the chunks that cover it if the policy wants that.
+    /// Reads a part of a storage into new memory, and checks the chunks that cover it if the policy requires it.
     ///
     /// @param number which storage
     /// @param part which bytes of it
@@ -387,8 +387,8 @@ final class CroftStorages implements AutoCloseable {
     }
 
     /// What is one run of a file is a window on the mapping that all such storages share, unless another storage has
-    /// some of the same bytes. What is not a window is a mapping or copy of its own, so that writing to one storage
-    /// does not show in another.
+    /// some of the same bytes. Otherwise it is a separate mapping or copy, so that writing to one storage does not show
+    /// in another.
     private Allocation map(StorageRecord record) {
         List<ExtentRecord> extents = extents(record).toList();
         if (file.mode() == MapMode.SHARED) {

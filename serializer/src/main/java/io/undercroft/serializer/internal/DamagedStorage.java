@@ -40,7 +40,7 @@ public final class DamagedStorage {
         return span != null && chunk.touches(span);
     }
 
-    /// {@return what to say to those who ask for what is damaged}
+    /// {@return the exception for access to damaged bytes}
     public FormatException refusal() {
         StorageChunk first = chunks.getFirst();
         String more = chunks.size() == 1 ? "" : " (the first of " + chunks.size() + ")";
@@ -49,7 +49,7 @@ public final class DamagedStorage {
         return Rule.V14_CHECKSUM.broken(what(first) + more + "; it damages " + TensorNames.of(snapshot, hit), offset);
     }
 
-    /// {@return each chunk, as reports have it}
+    /// {@return each chunk, as listed in reports}
     public Stream<Damage> damages() {
         return chunks.stream().map(chunk -> Damage.of(
                 TensorNames.of(snapshot, spans.keySet().stream().filter(tensor -> hits(chunk, tensor)).toList()),

@@ -21,7 +21,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// The formats that this process knows.
+/// The registered formats.
 public final class Formats {
     private static final CheckpointFormat CROFT = new CroftFormat();
     private static final String ADD_OTHERS = "no other format is on the class path; undercroft-interop has most of "
@@ -47,7 +47,7 @@ public final class Formats {
     ///
     /// @param file the file
     /// @return its format
-    /// @throws FormatException if no format knows the file
+    /// @throws FormatException if no format recognises the file
     /// @throws IOException if reading fails
     public static CheckpointFormat of(MappedFile file) throws IOException {
         if (file.size() == 0) {
@@ -98,7 +98,7 @@ public final class Formats {
     /// @param file the file
     /// @param name the name of a format, or null
     /// @return the format
-    /// @throws FormatException if no format knows the file
+    /// @throws FormatException if no format recognises the file
     /// @throws IllegalArgumentException if there is no format of that name
     /// @throws IOException if reading fails
     public static CheckpointFormat of(MappedFile file, @Nullable String name) throws IOException {
@@ -111,8 +111,8 @@ public final class Formats {
     /// @param file the file
     /// @param options how
     /// @return what it holds
-    /// @throws FormatException if the format cannot open it; says what it looks like if the options named another
-    ///     format
+    /// @throws FormatException if the format cannot open it; its message names the likely format if the options named
+    ///     another format
     /// @throws IllegalStateException if the format has a fault
     /// @throws IOException if reading fails
     public static Contents open(CheckpointFormat format, MappedFile file, OpenOptions options) throws IOException {
@@ -137,7 +137,7 @@ public final class Formats {
     /// @param format its format, one [for writing][#forWriting]
     /// @param state the tree
     /// @param options what else to save, and how
-    /// @param fileName what the file is going to be called
+    /// @param fileName what the file will be called
     /// @return the file to be
     /// @throws IllegalArgumentException if the format cannot hold the state
     /// @throws IllegalStateException if the format has a fault
@@ -152,7 +152,7 @@ public final class Formats {
         }
     }
 
-    /// What comes from anybody may be null, whatever its type says.
+    /// A provider may return null in spite of the contract.
     private static <T> T made(@Nullable T made, CheckpointFormat format, String method) {
         if (made == null) {
             throw new IllegalStateException("the format " + format.name() + " has a fault: its method " + method
@@ -183,7 +183,7 @@ public final class Formats {
         return format;
     }
 
-    /// A suffix that everybody takes for that of another format never makes a `.croft` file.
+    /// A known suffix of another format never makes a `.croft` file.
     private static void requireKnown(Path path) {
         String name = fileName(path);
         FOREIGN.forEach((suffix, format) -> {

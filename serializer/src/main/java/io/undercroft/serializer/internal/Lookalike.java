@@ -27,7 +27,7 @@ record Lookalike(String start, String what, String remedy) {
                 new Lookalike("<html", "an HTML page", DOWNLOAD));
     }
 
-    /// {@return what is to be said of a file that no format knows, if it is such a thing}
+    /// {@return the remedy for a file that no format recognises, if it is one of these}
     ///
     /// @param file the file
     /// @throws IOException if reading fails

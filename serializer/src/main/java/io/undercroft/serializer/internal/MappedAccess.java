@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 public final class MappedAccess {
     private MappedAccess() {}
 
-    /// Runs something that reads the index or the storages of a file. What is wrong is said with the file's name.
+    /// Runs something that reads the index or the storages of a file. Exceptions name the file.
     ///
     /// @param <T> what comes of it
     /// @param file the file

@@ -11,8 +11,8 @@ import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/// The directory of a model, as model hubs have it: one file of tensors, or the index of a set and its files, among
-/// configurations and vocabularies.
+/// The directory of a model, in the layout of model hubs: one file of tensors, or the index of a set and its files,
+/// among configurations and vocabularies.
 public final class ModelDirectory {
     /// The names that Transformers gives to a model, the preferred one first.
     private static final List<String> USUAL = List.of("model.safetensors.index.json", "model.safetensors",

@@ -2,7 +2,7 @@ package io.undercroft.serializer.internal;
 
 import io.undercroft.serializer.SaveProgress;
 
-/// Counts the bytes that have been dealt with, and tells a listener. Safe for use by several threads.
+/// A counter of processed bytes that informs a listener. Safe for use by several threads.
 public final class Progress {
     private final SaveProgress listener;
     private final long total;
@@ -10,7 +10,7 @@ public final class Progress {
 
     /// Nothing has been dealt with.
     ///
-    /// @param listener is told so at once
+    /// @param listener called at once with 0
     /// @param total how many bytes there are
     public Progress(SaveProgress listener, long total) {
         this.listener = listener;

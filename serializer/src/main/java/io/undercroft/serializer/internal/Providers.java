@@ -16,8 +16,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
-/// The formats that `ServiceLoader` finds, which may come from anybody. What is wrong with one of them is a warning in
-/// the log, once, and keeps nobody from the others.
+/// The formats that `ServiceLoader` finds, which may be of third parties. A fault of one of them is logged once as a
+/// warning, and does not affect the others.
 final class Providers {
     private static final Logger LOG = System.getLogger(Providers.class.getName());
     /// More faults in a row are one that does not end.
@@ -44,7 +44,7 @@ final class Providers {
         return distinct(found, new HashSet<>(List.of(taken)));
     }
 
-    /// Each fault is that of one provider, and the iterator goes on behind it.
+    /// Each fault is that of one provider, and the iterator continues after it.
     private static void find(@Nullable ClassLoader loader, List<CheckpointFormat> found) {
         Iterator<CheckpointFormat> formats = ServiceLoader.load(CheckpointFormat.class, loader).iterator();
         int faults = 0;

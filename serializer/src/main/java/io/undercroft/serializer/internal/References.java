@@ -43,8 +43,8 @@ public final class References {
 
     private References() {}
 
-    /// Where the options say that other files are. The options are not kept, since a file is remembered for long after
-    /// it was closed, and options refer to classes, allocators, listeners and functions of the program.
+    /// The directories of other files, from the options. The options are not kept, since a file is remembered for long
+    /// after it was closed, and options refer to classes, allocators, listeners and functions of the program.
     private record Places(Optional<Path> root, Map<UUID, Path> byId, List<Path> named) {
         static final Places NONE = new Places(Optional.empty(), Map.of(), List.of());
 
@@ -84,12 +84,12 @@ public final class References {
             return open != null && open.get() == null;
         }
 
-        /// The base records of what was opened, or of what has the name now.
+        /// Returns the base records of what was opened, or of what has the name now.
         private Set<BaseRecord> bases() {
             try (MappedFile file = file()) {
                 return records.of(new FileSource(file));
             } catch (IOException | IllegalStateException _) {
-                // It is gone, or was closed in this moment.
+                // It was collected, or closed at this moment.
                 return Set.of();
             }
         }
@@ -218,7 +218,7 @@ public final class References {
     /// {@return a file that is known to have bytes in another one}
     ///
     /// @param target the other one, there or not
-    /// @param except a file that is not asked, or null
+    /// @param except a file that is skipped, or null
     /// @throws IOException if reading fails
     public static Optional<Path> referrer(Path target, @Nullable Path except) throws IOException {
         if (!Files.isRegularFile(target)) {

@@ -17,7 +17,7 @@ public final class Settings {
     /// Refuses a name that means nothing, as it is misspelt most likely. One of another format than that of the file is
     /// none: options may be meant for many files.
     ///
-    /// @param names what was told, by the names of the settings
+    /// @param names the values by the names of their settings
     /// @param use what for
     /// @throws IllegalArgumentException if no known format has a setting of such a name for that
     public static void check(Collection<String> names, Use use) {

@@ -26,7 +26,7 @@ public final class SourceCheck {
     ///
     /// @param spans which bytes of each
     /// @throws IOException if reading fails
-    /// @throws RuntimeException that says what is damaged, or which file was cut
+    /// @throws RuntimeException if bytes are damaged or a file was cut
     public static void run(Map<Storage, List<Span>> spans) throws IOException {
         List<Share> shares = new ArrayList<>();
         spans.forEach((storage, parts) -> storage.backing().filter(Backing::hasChecksums)

@@ -7,12 +7,12 @@ import io.undercroft.storage.Tensor;
 import java.util.EnumSet;
 import java.util.Set;
 
-/// The flags of a tensor in memory and in a file: the same, in two modules that do not know each other,
-/// but for negative strides, which only tensors in files can have.
+/// The flags of a tensor in memory and in a file: the same in two independent modules, except for negative strides,
+/// which only tensors in files can have.
 public final class TensorFlags {
     private TensorFlags() {}
 
-    /// {@return the flags as a file has them}
+    /// {@return the flags as stored in a file}
     ///
     /// @param flags those of a tensor in memory
     public static Set<TensorFlag> toFile(Set<Tensor.Flag> flags) {

@@ -10,7 +10,7 @@ import java.util.BitSet;
 /// before anything is made of a token: by readers, and by the writer, so that it writes nothing that they would refuse.
 /// Belongs to one tree and one thread.
 ///
-/// Up to 1 MiB a tree may take twice its size and 64 MiB. Behind that each byte may take 256: a list of small maps
+/// Up to 1 MiB a tree may take twice its size and 64 MiB. Beyond that each byte may take 256: a list of small maps
 /// takes 90 for each, one of empty lists 70.
 public final class TreeCost {
     private static final long FACTOR = 256;
@@ -32,7 +32,7 @@ public final class TreeCost {
     private static final long STORAGE = 64;
     /// For the place of a container that holds others or many values.
     private static final long PLACE = 480;
-    /// For the place of any other container: wanted if the tree refers to a container.
+    /// For the place of any other container, if the tree refers to a container.
     private static final long SMALL_PLACE = 224;
     private static final int FEW = 8;
 

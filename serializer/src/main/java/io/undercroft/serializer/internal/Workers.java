@@ -22,7 +22,7 @@ public final class Workers {
     }
 
     /// Does some work on each of several things, with the threads of the common pool. After the first failure nothing
-    /// more is begun, and what was begun has ended when it is thrown, so that nothing goes on behind the caller's back.
+    /// more is begun, and it is thrown after running work has ended, so that no work continues after the call.
     ///
     /// @param <T> what they are
     /// @param things the things

@@ -91,7 +91,7 @@ public interface CheckpointFormat {
     /// @throws IllegalArgumentException if the format cannot hold the state; the message has the path to what it cannot
     ///     hold. Also if a setting has a value that it cannot have
     /// @throws UnsupportedOperationException if the format cannot [SAVE][Capability#SAVE]; it is not called then
-    /// @throws IllegalStateException if it has that capability, but no such method
+    /// @throws IllegalStateException if it declares that capability without such a method
     default Draft draft(@Nullable Object state, SaveOptions options) {
         if (capabilities().contains(Capability.SAVE)) {
             throw new IllegalStateException(
@@ -106,7 +106,7 @@ public interface CheckpointFormat {
     ///
     /// @param state a tree as [io.undercroft.serializer.state] describes it, without objects of the program
     /// @param options what else to save, and how
-    /// @param fileName what the file is going to be called, without its directory
+    /// @param fileName what the file will be called, without its directory
     /// @return the file to be, with its [companions][Draft#companions], never null
     /// @throws IllegalArgumentException if the format cannot hold the state, or no such file can be called so
     default Draft draft(@Nullable Object state, SaveOptions options, String fileName) {

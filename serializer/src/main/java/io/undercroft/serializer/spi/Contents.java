@@ -63,7 +63,7 @@ public interface Contents {
         return tensor(name).map(TensorSpec::of);
     }
 
-    /// Copies some rows of a tensor into memory of their own, on its device, and reads as little else of the tensor as
+    /// Copies some rows of a tensor into new memory, on its device, and reads as little else of the tensor as
     /// possible.
     ///
     /// @param name its name
@@ -83,7 +83,7 @@ public interface Contents {
     ///
     /// @param storage one of [#storages]
     /// @return the offset of its first byte in the file, or nothing if it is compressed, of the other byte order, not
-    ///     contiguous, or if the format does not know
+    ///     contiguous, or if unknown
     default OptionalLong placeOf(Storage storage) {
         return OptionalLong.empty();
     }

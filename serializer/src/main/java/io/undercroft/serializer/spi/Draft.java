@@ -8,10 +8,10 @@ import java.util.SequencedMap;
 
 /// A file of a format that has been planned and not been written. Used once, by one thread.
 public interface Draft {
-    /// {@return how many bytes the file is going to have, as near as is known before it is written}
+    /// {@return the estimated size of the file in bytes}
     long nbytes();
 
-    /// {@return how many bytes the file is going to have at least: fewer than [#nbytes] if it is compressed} A file
+    /// {@return the least size that the file can have in bytes: smaller than [#nbytes] if it is compressed} A file
     /// that is larger than the free space is refused before its first byte is written.
     default long leastBytes() {
         return nbytes();
@@ -23,15 +23,15 @@ public interface Draft {
     /// @throws IOException if writing fails
     void writeTo(Output output) throws IOException;
 
-    /// {@return the further files of the set that this one is the index of, by their names} They go into its directory,
-    /// are written before it in this order, each atomically and durably, and have no companions of their own. Their
+    /// {@return the further files of the set that this one is the index of, by their names} They are written to its
+    /// directory before it in this order, each atomically and durably, and have no companions themselves. Their
     /// names are [plain][#isPlainName].
     default SequencedMap<String, Draft> companions() {
         return Collections.emptySortedMap();
     }
 
     /// {@return what the file does not keep of the state, beyond what the format [cannot
-    /// hold][CheckpointFormat.Capability] at all} Of a set only the index is asked.
+    /// hold][CheckpointFormat.Capability] at all} For a set, called for the index only.
     default List<SaveReport.Loss> losses() {
         return List.of();
     }

@@ -30,24 +30,24 @@ import org.jspecify.annotations.Nullable;
 /// Storages whose bytes are in a file of another format. Nothing is mapped, read or decoded before a storage is first
 /// touched. Safe for any thread.
 ///
-/// What is in the file as it is in memory, aligned for its elements, is mapped in place, or read into memory if
-/// [that was asked for][OpenOptions#inMemory]. All else is decoded into memory; as writing to that would not reach the
+/// What is in the file as it is in memory, aligned for its elements, is mapped in place, or read into memory with [the
+/// option for that][OpenOptions#inMemory]. All else is decoded into memory; as writing to that would not reach the
 /// file, it is read-only unless the file is opened copy-on-write.
 ///
 /// What [goes to a device][OpenOptions#devices] is read into the buffers of the device; only what has to be decoded is
 /// in memory of the host before, one storage at a time.
 public final class FileStorages {
-    /// The code of the exception that refuses storages which are to go to a device that is not there.
+    /// The code of the exception that refuses storages for a device that is missing.
     public static final String NO_DEVICE = "DEVICE";
 
     private final MappedFile file;
     private final OpenRequest request;
-    /// What the file says where the storages were, which the options map to where they go.
+    /// The former devices of the storages, which the options map to devices.
     private final Device saved;
     private final PieceReader memory;
     private final Map<Storage, Long> places;
 
-    /// How bytes that are not in the file as they are in memory come out of it.
+    /// A decoder of bytes whose form in the file differs from that in memory.
     @FunctionalInterface
     public interface Decoder {
         /// Fills memory.
@@ -124,8 +124,8 @@ public final class FileStorages {
         return stored(offset, nbytes, alignment, null);
     }
 
-    /// {@return a storage as [#stored(long, long, int)] makes it, of which the file has a checksum} It is checked when
-    /// [the options][OpenOptions#verification] say so.
+    /// {@return a storage as [#stored(long, long, int)] makes it, of which the file has a checksum} It is checked if
+    /// [the options][OpenOptions#verification] require it.
     ///
     /// @param offset where, from the start of the file; the run has been checked to lie within it
     /// @param nbytes its size in bytes
@@ -243,8 +243,8 @@ public final class FileStorages {
     }
 
     /// The checksum of a mapped record, which is compared once, with the bytes in the file: a program may write to
-    /// those in memory. The allocation of a storage has it, so it must not lead to the storages: they would never be
-    /// collected.
+    /// those in memory. The allocation of a storage references it, so it must not reference the storages: they would
+    /// never be collected.
     private static final class RecordBytes implements Backing {
         private final MappedFile file;
         private final Optional<Backing> mapping;
@@ -277,7 +277,7 @@ public final class FileStorages {
         }
     }
 
-    /// Long after the file was opened, so nobody else says which one it was.
+    /// Names the file, since this is long after it was opened.
     private static void checking(MappedFile file, Checking check) {
         try {
             check.run();
@@ -295,7 +295,7 @@ public final class FileStorages {
             return DeviceSource.withAccess(request, made);
         } catch (FormatException e) {
             made.free();
-            // Long after the file was opened, so nobody else says which one it was.
+            // Names the file, since this is long after it was opened.
             throw e.withFile(file.path().toString());
         } catch (IOException e) {
             made.free();

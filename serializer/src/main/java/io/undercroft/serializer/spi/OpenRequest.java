@@ -57,7 +57,7 @@ public record OpenRequest(MapMode mapping, UnaryOperator<Device> devices, Option
 
     /// {@return whether a tensor is loaded}
     ///
-    /// @param name its name, as `Checkpoint.names` has it
+    /// @param name its name, as in `Checkpoint.names`
     public boolean isChosen(String name) {
         return chosen.isEmpty() || chosen.get().test(name);
     }

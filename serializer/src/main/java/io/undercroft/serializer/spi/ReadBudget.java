@@ -3,7 +3,7 @@ package io.undercroft.serializer.spi;
 import io.undercroft.format.FormatException;
 
 /// What reading a file may cost, in proportion to its size: bytes of memory and steps of work. A reader charges what it
-/// is about to make or do, so that a short file that asks for much is refused before it gets it.
+/// is about to make or do, so that a short file that would require much is refused first.
 ///
 /// Of memory up to 1 MiB of a file may take twice its size and 64 MiB, larger ones 64 times their size. What a file
 /// holds that was made by a program and not by hand takes a small part of that.
@@ -21,8 +21,7 @@ public final class ReadBudget {
     public static final long NUMBER = 24;
     /// What a tensor or storage takes, in bytes.
     public static final long TENSOR = 320;
-    /// What the stand-in for a tensor takes that cannot be read, with the exceptions that say why and their stack
-    /// traces, in bytes.
+    /// The size in bytes of the substitute for an unreadable tensor, with its exceptions and their stack traces.
     public static final long UNREADABLE = 24 << 10;
 
     private static final long TEXT = 56;

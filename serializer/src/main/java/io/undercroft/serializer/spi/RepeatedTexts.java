@@ -21,7 +21,7 @@ public final class RepeatedTexts {
     /// Counts a text, by identity.
     ///
     /// @param text the text at its next place
-    /// @throws IllegalArgumentException if the file would repeat too much; the message does not say where
+    /// @throws IllegalArgumentException if the file would repeat too much; the message has no path
     public void add(String text) {
         if (text.length() < LONG || seen.add(text)) {
             return;

@@ -2,7 +2,7 @@ package io.undercroft.serializer.spi;
 
 import java.util.Objects;
 
-/// Something that a user may tell a format, as a file does not say it, or as it is left open when one is written. A
+/// An option of a format that a user may set, for what a file does not define or a writer may choose. A
 /// setting that counts in both cases is two of these, with the same name.
 ///
 /// @param name what the user calls it: the name of the format or of its family, a dot, and a name, for instance

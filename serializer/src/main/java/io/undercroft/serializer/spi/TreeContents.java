@@ -71,7 +71,7 @@ public final class TreeContents implements Contents {
         return of(state, metadata, check, _ -> {});
     }
 
-    /// Contents of a state tree whose names are charged to a budget: a short file can ask for many long names.
+    /// Contents of a state tree whose names are charged to a budget: a short file can contain very many long names.
     ///
     /// @param state the tree
     /// @param metadata free-form text about the file, in the file's order
@@ -114,14 +114,14 @@ public final class TreeContents implements Contents {
 
     /// Tells where storages are in the file.
     ///
-    /// @param offsets what [#placeOf] answers; may be asked by several threads
+    /// @param offsets the results of [#placeOf]; must be safe for several threads
     /// @return the same contents, with places
     public TreeContents withPlaces(Function<Storage, OptionalLong> offsets) {
         return new TreeContents(state, metadata, tensors, storages, check, offsets, unverifiedExtents, unverifiedBytes,
                 unread);
     }
 
-    /// Tells how much of the file has no checksum, so that verifying it says so.
+    /// Records how much of the file has no checksum, for the report of a verification.
     ///
     /// @param extents how many runs of bytes
     /// @param nbytes how many bytes these have

@@ -12,7 +12,7 @@ import java.util.Optional;
 /// that reaches outside its storage. It keeps the place of the tensor in the state, so that the other tensors can be
 /// read.
 ///
-/// It has one element of the type `unreadable`, and whatever needs its bytes gets the exception that it was made of:
+/// It has one element of the type `unreadable`, and access to its bytes throws the exception that it was made of:
 /// saving, exporting and reading it are refused. [Contents#tensor] throws that exception at once.
 public final class Unreadable {
     private static final DType TYPE = DType.opaque("unreadable", Byte.SIZE);

@@ -10,7 +10,7 @@
 ///
 /// **Failures.** A format that cannot be loaded or instantiated, or whose capabilities cannot be read, is ignored, and
 /// one that fails in [matches][io.undercroft.serializer.spi.CheckpointFormat#matches] is skipped for that file. The log
-/// (`System.Logger`) gets one warning that names it. What [open][io.undercroft.serializer.spi.CheckpointFormat#open]
+/// (`System.Logger`) has one warning that names it. What [open][io.undercroft.serializer.spi.CheckpointFormat#open]
 /// and [draft][io.undercroft.serializer.spi.CheckpointFormat#draft(Object, io.undercroft.serializer.SaveOptions)] throw
 /// reaches the caller as it is, a [io.undercroft.format.FormatException] with the name of the file.
 ///

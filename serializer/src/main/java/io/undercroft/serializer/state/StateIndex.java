@@ -33,12 +33,12 @@ import org.jspecify.annotations.Nullable;
 ///
 /// A name is the path to a value: the keys and indices on the way, each escaped as a JSON Pointer segment (`~` as `~0`,
 /// `/` as `~1`), joined by `/`. A state that is itself a tensor gives it the empty name. Integers, truth
-/// values and null are keys as they print; any other key is named by its kind, for instance `float` or `tuple`. Should
-/// two values come to the same name (the keys `1` and `"1"` in one map), the later one gets `#2` appended. The value of
+/// values and null are keys as they print; any other key is named by its kind, for instance `float` or `tuple`. If two
+/// values would have the same name (the keys `1` and `"1"` in one map), the later one gets `#2` appended. The value of
 /// a [Typed] has the path of the [Typed] itself; its attributes lie below.
 ///
 /// The *raw name* is the same path with its keys as they are, for instance `params/Dense_0/kernel` for a flat map with
-/// that key, whose name is `params~1Dense_0~1kernel`. Other programs know the tensors of a file by their raw names. Two
+/// that key, whose name is `params~1Dense_0~1kernel`. Other programs use the raw names of the tensors of a file. Two
 /// names may have one raw name.
 ///
 /// Every container is walked once: a list that is referenced twice names its tensors from its first place. Only a
@@ -48,7 +48,7 @@ public final class StateIndex {
     /// How deep containers may nest, as the `.croft` format limits it.
     public static final int MAX_DEPTH = 128;
     /// How long a path may be, in bytes of UTF-8, as the `.croft` format limits it. Without a limit a short file could
-    /// ask for very many long names.
+    /// contain very many long names.
     public static final int MAX_NAME = 4096;
     /// How many characters the names of all tensors may have together.
     public static final long MAX_NAMES = 1L << 30;
@@ -65,7 +65,7 @@ public final class StateIndex {
     private final IdentityHashMap<Object, Place> containers = new IdentityHashMap<>();
     /// The places of all containers, once one was queried that is not in the map above.
     private final Lazy<IdentityHashMap<Object, Place>> all = new Lazy<>(this::allContainers);
-    /// For each name that was asked for again, the last number appended, so that many equal names take no longer.
+    /// The last number appended to each repeated name, so that many equal names take no longer.
     private final Map<String, Integer> suffixes = new HashMap<>();
     private final Set<Storage> storages = new LinkedHashSet<>();
     private final Set<Storage> values = new HashSet<>();
@@ -218,7 +218,7 @@ public final class StateIndex {
 
         /// {@return the place of a value in the container here}
         ///
-        /// @param key what the container has it under, not escaped
+        /// @param key its key in the container, not escaped
         Place child(@Nullable Object key) {
             String escaped = StateIndex.segment(key);
             // An empty path adds no slash, so a name has none in front; JSON Pointer would have one.

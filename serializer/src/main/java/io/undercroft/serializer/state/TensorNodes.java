@@ -49,8 +49,8 @@ public final class TensorNodes {
                 .map(known -> new QuantizedTensor(Parts.as(Tensor.class, typed.type(), "value", typed.value()), known));
     }
 
-    /// {@return the sparse tensor that a node of a state stands for, or nothing if it stands for something else} What
-    /// the indices say is not checked; [SparseTensor#validate] does.
+    /// {@return the sparse tensor that a node of a state stands for, or nothing if it stands for something else} The
+    /// indices are not checked; [SparseTensor#validate] does.
     ///
     /// @param node a value of a state
     /// @throws IllegalArgumentException if the parts are missing, of the wrong types, or do not fit together
@@ -101,7 +101,7 @@ public final class TensorNodes {
         return node;
     }
 
-    /// PyTorch goes by the type of the zero points, since it saves those of both schemes under the name of one.
+    /// PyTorch decides by the type of the zero points, since it saves those of both schemes under the name of one.
     private static Quantizer channels(Parts parts) {
         boolean floats = parts.values().get("zero_points") instanceof Tensor points
                 ? points.dtype().kind() == DType.Kind.FLOATING
@@ -117,7 +117,7 @@ public final class TensorNodes {
         Tensor values = parts.get(Tensor.class, "values");
         Shape size = parts.get(Shape.class, "size");
         if (layout == Layout.SPARSE_COO) {
-            // PyTorch before 2.0 did not say; then they have to be taken for uncoalesced.
+            // PyTorch before 2.0 did not record it; then they are treated as uncoalesced.
             boolean coalesced = Boolean.TRUE.equals(parts.values().get("is_coalesced"));
             return new SparseCooTensor(parts.get(Tensor.class, "indices"), values, size,
                     coalesced ? Coalescence.COALESCED : Coalescence.UNCOALESCED);

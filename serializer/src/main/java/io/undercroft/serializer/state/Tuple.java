@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/// An immutable list that comes back as an immutable list: Python's tuple. Elements may be null; a tuple is equal to
-/// any list of equal elements, as `java.util.List` wants it.
+/// An immutable list that is loaded as an immutable list: Python's tuple. Elements may be null; a tuple is equal to any
+/// list of equal elements, as `java.util.List` requires.
 public final class Tuple extends AbstractList<@Nullable Object> {
     private final List<@Nullable Object> elements;
 

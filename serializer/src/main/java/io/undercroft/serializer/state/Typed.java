@@ -17,7 +17,7 @@ public final class Typed {
 
     /// A typed value.
     ///
-    /// @param type the name of the type where it comes from, for instance `torch.nn.parameter.Parameter`
+    /// @param type the name of its original type, for instance `torch.nn.parameter.Parameter`
     /// @param value what it holds
     /// @throws IllegalArgumentException if the value is a map
     public Typed(String type, @Nullable Object value) {
@@ -25,7 +25,7 @@ public final class Typed {
         this.value = checkNoMap(value);
     }
 
-    /// {@return the name of the type where it comes from}
+    /// {@return the name of its original type}
     public String type() {
         return type;
     }

@@ -18,12 +18,12 @@ public final class TypedMap extends AbstractMap<@Nullable Object, @Nullable Obje
 
     /// An empty map.
     ///
-    /// @param type the name of its type where it comes from, for instance `collections.OrderedDict`
+    /// @param type the name of its original type, for instance `collections.OrderedDict`
     public TypedMap(String type) {
         this.type = Objects.requireNonNull(type, "type");
     }
 
-    /// {@return the name of its type where it comes from}
+    /// {@return the name of its original type}
     public String type() {
         return type;
     }

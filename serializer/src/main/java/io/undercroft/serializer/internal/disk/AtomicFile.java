@@ -16,11 +16,10 @@ import org.jspecify.annotations.Nullable;
 /// A file that appears under its name whole and durable, or not at all.
 ///
 /// The bytes go to a temporary file in the same directory, since only a rename within one file system is atomic.
-/// [#commit] brings them to the disk, renames the file over the target and brings the directory to the disk. Closing
-/// without a commit deletes the temporary file; the target stays as it was. Belongs to one thread, but for what is
-/// written.
+/// [#commit] syncs them, renames the file over the target and syncs the directory. Closing without a commit deletes the
+/// temporary file; the target is not changed. For use by one thread, except for writing.
 public final class AtomicFile implements Sink, Closeable {
-    /// Each attempt but the last met somebody who took the file for left behind in the moment in which it was made.
+    /// An attempt fails if another process deletes the file as abandoned at the moment it is created.
     private static final int ATTEMPTS = 10;
 
     private final Path target;
@@ -70,7 +69,7 @@ public final class AtomicFile implements Sink, Closeable {
             if (target.file().toString().equals(e.getFile())) {
                 throw e;
             }
-            // Of a temporary file, whose name nobody knows.
+            // The message names a temporary file, which callers do not know.
             throw withCause(new FileSystemException(name, null, "nothing can be written in its directory "
                     + directory + ": " + reason(e) + "; no file was made or changed"), e);
         }
@@ -91,7 +90,7 @@ public final class AtomicFile implements Sink, Closeable {
             file.close();
         }
         throw new FileSystemException(target.toString(), null,
-                "what is written in its directory is deleted at once by somebody else; find out by whom");
+                "what is written in its directory is deleted at once by another program; find out which");
     }
 
     private static AtomicFile open(Path target, Path temporary, Disk disk, Replacing rule) throws IOException {
@@ -137,13 +136,13 @@ public final class AtomicFile implements Sink, Closeable {
 
     /// Makes the file durable and gives it its name.
     ///
-    /// @throws IOException if that fails; the target is then as it was, unless the message says that only the
+    /// @throws IOException if that fails; the target is then not changed, unless the message says that only the
     ///     durability of its name is in doubt
     public void commit() throws IOException {
         commit(() -> {});
     }
 
-    /// Makes the file durable and, unless somebody objects, gives it its name.
+    /// Makes the file durable and, unless `replacing` objects, renames it to the target.
     ///
     /// @param lastWord called when all but the name is done; what it throws ends this, and the target is as it was
     /// @throws IOException as [#commit()]
@@ -157,7 +156,7 @@ public final class AtomicFile implements Sink, Closeable {
         }
         lastWord.run();
         rule.check(target);
-        // Not closed before, since it would not be locked then, and might be taken for left behind.
+        // Not closed before, since it would not be locked then, and might be deleted as abandoned.
         try {
             disk.rename(temporary, target);
         } catch (AtomicMoveNotSupportedException e) {
@@ -169,7 +168,7 @@ public final class AtomicFile implements Sink, Closeable {
         forceName();
     }
 
-    /// {@return whether the file has its name} It may have it though committing it failed.
+    /// {@return whether the file has its name} It may be renamed even if the commit failed.
     public boolean isNamed() {
         return committed;
     }
@@ -206,10 +205,10 @@ public final class AtomicFile implements Sink, Closeable {
         return withCause(new FileSystemException(target.toString(), null, reason), cause);
     }
 
-    /// What the system said, without the name of the file, which may be that of the temporary one.
+    /// Returns the message of the system without the name of the file, which may be that of the temporary one.
     static @Nullable String reason(IOException cause) {
         return switch (cause) {
-            // Of a file that was to be made in a directory that is there: so /proc answers.
+            // The directory exists, so the cause is in /proc.
             case NoSuchFileException _ -> "no files can be made there; take a name in another directory";
             case FileSystemException system when system.getReason() == null -> system.getClass().getSimpleName();
             case FileSystemException system -> system.getReason();

@@ -21,7 +21,7 @@ final class DirectChannel implements AutoCloseable {
     static final long PAGE = 4096;
     /// What is smaller is collected in the cache with advantage.
     private static final long SMALLEST = 1 << 20;
-    /// The most that a [ByteBuffer] can be asked to hold.
+    /// The largest capacity of a [ByteBuffer].
     private static final long PIECE = 1 << 30;
 
     private static final Optional<OpenOption> DIRECT = option();
@@ -33,7 +33,7 @@ final class DirectChannel implements AutoCloseable {
 
     /// A way to a file; not opened before it is needed.
     ///
-    /// @param path its name, which nobody else knows
+    /// @param path its name, unknown to other processes
     /// @param channels opens it
     DirectChannel(Path path, ChannelOpener channels) {
         this.path = path;
@@ -55,8 +55,8 @@ final class DirectChannel implements AutoCloseable {
         return open == null ? 0 : write(open, offset, bytes.asSlice(0, bytes.byteSize() & -PAGE));
     }
 
-    /// What one file system takes another does not, and it may say so at the first write only. The usual way comes to
-    /// the same, or says better what is wrong.
+    /// A file system may not support direct writes and report it only at the first one. Buffered writes have
+    /// the same effect, and better error messages.
     private long write(FileChannel open, long offset, MemorySegment bytes) throws ClosedChannelException {
         long done = 0;
         try {
@@ -76,8 +76,8 @@ final class DirectChannel implements AutoCloseable {
         return done;
     }
 
-    /// The option is in a module of the JDK that a program may have left out, and is not known by name to those who
-    /// compile for a release of Java.
+    /// The option is in a module of the JDK that a program may omit, and cannot be named in code compiled with
+    /// `--release`.
     private static Optional<OpenOption> option() {
         try {
             Object[] options = Class.forName("com.sun.nio.file.ExtendedOpenOption").getEnumConstants();

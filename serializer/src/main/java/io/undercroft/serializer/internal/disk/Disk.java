@@ -18,10 +18,10 @@ public interface Disk {
         return new SystemDisk(channels);
     }
 
-    /// Makes a file that is locked until it is closed, so that others know that somebody is writing it.
+    /// Creates a file that is locked until it is closed, which marks it as being written.
     ///
     /// @param path its name, which no file has yet
-    /// @return the file, empty; it may have lost its name to somebody who did not know yet
+    /// @return the empty file; another process may already have deleted it as abandoned
     /// @throws IOException if there is one, or it cannot be made
     DiskFile create(Path path) throws IOException;
 
@@ -51,7 +51,7 @@ public interface Disk {
     /// @throws IOException if that fails
     void forceDirectory(Path directory) throws IOException;
 
-    /// {@return how many bytes this process may still write to a file system, or nothing if it does not tell}
+    /// {@return how many bytes this process may still write to a file system, empty if unknown}
     ///
     /// @param directory a directory of the file system
     /// @throws IOException if it cannot be queried

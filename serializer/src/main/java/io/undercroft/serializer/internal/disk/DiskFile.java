@@ -13,7 +13,7 @@ public interface DiskFile extends ByteSource, Sink, AutoCloseable {
 
     /// Makes all that was written durable.
     ///
-    /// @throws IOException if that fails; nobody knows then what is on the disk
+    /// @throws IOException if that fails; the contents of the disk are then undefined
     void force() throws IOException;
 
     /// Cuts the file.
@@ -22,7 +22,7 @@ public interface DiskFile extends ByteSource, Sink, AutoCloseable {
     /// @throws IOException if that fails
     void truncate(long size) throws IOException;
 
-    /// {@return whether a name still means this file} Always true where the system cannot tell.
+    /// {@return whether a path still refers to this file} Always true where the system does not report it.
     ///
     /// @param path the name it was opened by
     /// @throws IOException if it cannot be found out

@@ -16,8 +16,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/// Opens files whose names somebody else may have given to something else: a pipe, a device, a link. That is refused,
-/// and never waited for.
+/// Opens regular files only. A pipe, a device or a link at the path is refused without waiting.
 ///
 /// Files are opened for reading and writing, since a pipe that is opened so does not wait for its other end: what has
 /// the name is looked at first, but may be exchanged before it is opened.
@@ -60,7 +59,7 @@ final class RegularFiles {
                         + "; take another name, or move it away");
             }
         } catch (NoSuchFileException _) {
-            // Opening creates it, or says so.
+            // Opening creates it, or throws.
         }
     }
 

@@ -3,8 +3,8 @@ package io.undercroft.serializer.internal.disk;
 import java.io.IOException;
 import java.nio.file.Path;
 
-/// Decides whether a file may be replaced. Asked twice: before anything is written, and just before the new file gets
-/// the name.
+/// Decides whether a file may be replaced. Called twice: before anything is written, and just before the new file is
+/// renamed.
 @FunctionalInterface
 public interface Replacing {
     /// Allows every file to be replaced.

@@ -54,7 +54,7 @@ final class SystemDisk implements Disk {
         Files.deleteIfExists(path);
     }
 
-    /// Some file systems of networks have no size of their own.
+    /// Some network file systems report no size.
     @Override
     public OptionalLong usableSpace(Path directory) throws IOException {
         FileStore store = Files.getFileStore(directory);
@@ -77,7 +77,7 @@ final class SystemDisk implements Disk {
         private static final long PIECE = 1 << 30;
 
         private final FileChannel channel;
-        /// What the system knows the file by, or null if it does not say.
+        /// The key of the file in the system, or null if it has none.
         private final @Nullable Object key;
         private final Arena arena = Arena.ofShared();
         private @Nullable MemorySegment mapped;
@@ -97,7 +97,7 @@ final class SystemDisk implements Disk {
             }
         }
 
-        /// A name that is gone, maybe since a moment ago, is that of no file.
+        /// A file that was just deleted is treated as missing.
         private static @Nullable Object key(Path path) throws IOException {
             try {
                 return Files.readAttributes(path, BasicFileAttributes.class).fileKey();

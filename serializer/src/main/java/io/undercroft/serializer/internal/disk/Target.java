@@ -77,8 +77,8 @@ public record Target(Path path, Path file, Path directory) {
         return WriterLock.of(file);
     }
 
-    /// Takes the lock of the file if it is there or somebody may hold its lock, since somebody may be appending to it.
-    /// A name that nobody has needs none.
+    /// Takes the lock of the file if the file exists or may be locked, since another writer may be appending to it. A
+    /// new name needs no lock.
     ///
     /// @return the lock, or what does nothing when it is closed
     /// @throws IOException as [WriterLock#of]
@@ -91,13 +91,12 @@ public record Target(Path path, Path file, Path directory) {
     public interface Work<T> {
         /// Does it.
         ///
-        /// @return what the caller wants to know of it
+        /// @return the result of the action
         /// @throws IOException if it fails
         T run() throws IOException;
     }
 
-    /// Writes, and says what an interruption and a fault in mapped memory mean; the exceptions of the system say
-    /// nothing.
+    /// Writes, and replaces exceptions for interruptions and faults in mapped memory by descriptive ones.
     ///
     /// @param <T> what is returned
     /// @param work what writes the file

@@ -22,7 +22,7 @@ import java.util.concurrent.ConcurrentHashMap;
 ///
 /// A writer keeps such a file locked, and the system releases the lock with the process, so a file that can be locked
 /// has no writer. Where a file system has no locks nothing is deleted. A process would lose its own locks by closing a
-/// second descriptor of the file, so it remembers its names and leaves these files alone, whichever way it came to
+/// second descriptor of the file, so it records the names of its files and does not touch them, whichever path leads to
 /// their directory.
 ///
 /// Anybody may have made a file of such a name where others may write. So only regular files of the owner of a file
@@ -37,7 +37,7 @@ final class Temporaries {
     /// {@return a name that no file has; to be [given back][#forget]} It is without the name of what it becomes, which
     /// may be as long as names can be.
     ///
-    /// @param directory where the file is going to be, an absolute path
+    /// @param directory where the file will be, an absolute path
     static Path name(Path directory) {
         Path name = Path.of("." + UUID.randomUUID() + SUFFIX);
         OWN_NAMES.add(name);
@@ -57,7 +57,7 @@ final class Temporaries {
     /// @throws ClosedByInterruptException if the thread was interrupted
     static void lock(FileChannel file) throws ClosedByInterruptException {
         try {
-            // Waits for one who took it for left behind, and is deleting it.
+            // Waits for a process that is deleting it as abandoned.
             file.lock();
         } catch (ClosedChannelException | FileLockInterruptionException _) {
             throw new ClosedByInterruptException();
@@ -90,7 +90,7 @@ final class Temporaries {
         }
     }
 
-    /// The number of the owner, or nothing where files have none. (Not the name, for which a server may be asked.)
+    /// Returns the number of the owner, or empty where files have none. (Reading the name may query a server.)
     private static Optional<Object> owner(Path file) throws IOException {
         return file.getFileSystem().supportedFileAttributeViews().contains("unix")
                 ? Optional.of(Files.getAttribute(file, "unix:uid", LinkOption.NOFOLLOW_LINKS))
@@ -108,7 +108,7 @@ final class Temporaries {
                 Files.deleteIfExists(file);
             }
         } catch (IOException | OverlappingFileLockException _) {
-            // It went by itself, belongs to another user, or there are no locks.
+            // It was deleted meanwhile, belongs to another user, or there are no locks.
         }
     }
 }

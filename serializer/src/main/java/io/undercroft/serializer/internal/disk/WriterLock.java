@@ -26,21 +26,21 @@ import java.util.concurrent.ThreadLocalRandom;
 
 /// The right to write to a file, which one writer has at a time (section 10.5 of the format).
 ///
-/// It is a lock of the system on the file `NAME.lock`, so it ends with the process, however that ends. The file says in
-/// one line who holds it. Readers ask nobody.
+/// It is a lock of the system on the file `NAME.lock`, so it ends with the process, however that ends. The file has one
+/// line about the holder. Readers take no lock.
 ///
 /// A process gives back such a lock when it closes *any* descriptor of the file, that of another thread for instance.
-/// So while this process holds a lock it does not open the file again: not to see who holds it, and not to see whether
-/// it still has its name.
+/// So while this process holds a lock it does not open the file again: neither to read its holder nor to check its
+/// name.
 public final class WriterLock implements Closeable {
     private static final int LONGEST_LINE = 512;
     private static final String LINE_START = "pid ";
-    /// Each attempt but the last met a file that its holder was about to delete.
+    /// An attempt fails if the holder is about to delete the file.
     private static final int ATTEMPTS = 100;
     /// What a limit on the size of files hardly forbids.
     private static final int LARGEST_SIZE = 1 << 20;
-    /// The locks that this process holds, by the path of their files, and what their files say. The system knows
-    /// processes only.
+    /// The locks that this process holds, by the path of their files, with the contents of the files. The locks of the
+    /// system exclude other processes only.
     private static final Map<Path, String> HELD = new ConcurrentHashMap<>();
 
     private final Path path;
@@ -55,7 +55,7 @@ public final class WriterLock implements Closeable {
     ///
     /// @param file the file to write to; it need not be there, but its directory must
     /// @return the lock
-    /// @throws LockedException if somebody has it
+    /// @throws LockedException if it is held
     /// @throws IOException if the lock's file cannot be made or written
     public static WriterLock of(Path file) throws IOException {
         Path path = path(file);
@@ -72,7 +72,7 @@ public final class WriterLock implements Closeable {
         }
     }
 
-    /// {@return whether somebody may be writing to a file, there or yet to be made}
+    /// {@return whether a writer may be using a file, which may not exist yet}
     ///
     /// @param file the file
     public static boolean mayBeHeld(Path file) {
@@ -122,11 +122,11 @@ public final class WriterLock implements Closeable {
             }
             channel.close();
         }
-        throw new LockedException(file, "somebody who takes and gives back " + path + " all the time");
+        throw new LockedException(file, "another process that takes and releases " + path + " all the time");
     }
 
-    /// The name may be that of a file of another program, which would be emptied. Ours are empty, have a line that says
-    /// `pid`, or are zeros, as [#isNamed] leaves them.
+    /// The name may be that of a file of another program, which would be emptied. Files of locks are empty, have a line
+    /// with `pid`, or are zeros, as [#isNamed] leaves them.
     private static void checkOurs(Path file, Path path, FileChannel channel) throws IOException {
         ByteBuffer start = ByteBuffer.allocate(LINE_START.length());
         channel.read(start, 0);
@@ -137,8 +137,8 @@ public final class WriterLock implements Closeable {
         }
     }
 
-    /// Says who holds the lock. Where the disk is full it is held all the same, since the bytes are for people only:
-    /// what frees space has to get the lock.
+    /// Writes the holder to the file. On a full disk the lock is held without it, since the line is only for messages,
+    /// and operations that free space need the lock.
     private static void sign(FileChannel channel, String line) throws IOException {
         channel.truncate(0);
         try {
@@ -170,8 +170,8 @@ public final class WriterLock implements Closeable {
         }
     }
 
-    /// Whether the path names the file that was locked, and not a newer one, since the holder before deleted it. Told
-    /// by giving it a size that no other file of that name has.
+    /// Returns whether the path names the file that was locked, and not a newer one, since the holder before deleted
+    /// it. Told by giving it a size that no other file of that name has.
     private static boolean isNamed(Path path, FileChannel channel) throws IOException {
         long size = LONGEST_LINE + ThreadLocalRandom.current().nextLong(LARGEST_SIZE);
         channel.truncate(0);
@@ -198,21 +198,20 @@ public final class WriterLock implements Closeable {
         }
     }
 
-    /// What the holder says about itself, read by the channel that there is. Some systems let nobody read what is
-    /// locked.
+    /// Returns the line of the holder, read by the open channel. Some systems do not allow reading a locked file.
     private static String holder(FileChannel channel) {
         ByteBuffer bytes = ByteBuffer.allocate(LONGEST_LINE);
         try {
             channel.read(bytes, 0);
         } catch (IOException _) {
-            return "somebody";
+            return "another process";
         }
         String line = new String(bytes.array(), 0, bytes.position(), StandardCharsets.UTF_8);
         int end = line.indexOf('\n');
-        return end < 0 ? "somebody" : FormatException.quote(line.substring(0, end));
+        return end < 0 ? "another process" : FormatException.quote(line.substring(0, end));
     }
 
-    /// Linux says it at once; asking for the address may take seconds.
+    /// Linux has it in a file; resolving the address may take seconds.
     private static String host() {
         try {
             return Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();
@@ -229,7 +228,7 @@ public final class WriterLock implements Closeable {
         }
     }
 
-    /// Gives the lock back. Its file is deleted first, so that nobody can have locked it meanwhile.
+    /// Releases the lock. Its file is deleted first, so that no other process can have locked it meanwhile.
     @Override
     public void close() throws IOException {
         try {

@@ -2,7 +2,7 @@ package io.undercroft.serializer.internal.extents;
 
 import java.util.List;
 
-/// Chunks that go through a block of memory together, and to the file in one write.
+/// Chunks that share a block of memory and are written to the file in one write.
 ///
 /// @param number its number, from 0, in the order of the file
 /// @param chunks at least one

@@ -4,7 +4,7 @@ import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.storage.Allocation;
 import java.lang.foreign.MemorySegment;
 
-/// The memory that bytes go through on their way to the file: some blocks, whatever the size of the state, or one that
+/// The buffers between storages and the file: some blocks, whatever the size of the state, or one that
 /// holds a larger chunk.
 ///
 /// They are large, so that a disk gets much to do at once, and in huge pages where the system has them: a block is then

@@ -28,12 +28,12 @@ record Chunk(PlannedStorage storage, long start, long length, boolean isReached,
         return storage.bytes().areOnDevice();
     }
 
-    /// Compares it with the checksums of the file that it comes from, as it is now.
+    /// Compares it with the checksums of its source file, as it is now.
     void check() {
         storage.check(start, start + length);
     }
 
-    /// Compares what was read of it with the checksums of the file that it comes from.
+    /// Compares what was read of it with the checksums of its source file.
     ///
     /// @param sums the sums over what was read
     void check(ExtentSums sums) {

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 /// Cuts storages into chunks and deals them out in batches, so many that a block of memory holds those of a batch as
 /// they will lie in the file. Safe for use by several threads.
 final class Chunker {
-    /// Keeps a batch of chunks that take no space from going on for ever.
+    /// Limits a batch of chunks that take no space.
     private static final int MOST_CHUNKS = 1 << 17;
 
     private final Iterator<PlannedStorage> storages;

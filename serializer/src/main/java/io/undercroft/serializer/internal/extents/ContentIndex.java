@@ -117,7 +117,7 @@ public final class ContentIndex {
         return !found.isEmpty() && !storages.add(found);
     }
 
-    /// Finds the place for a chunk that canonical bytes ask for.
+    /// Finds the place that a chunk has in a file of canonical bytes.
     ///
     /// @param chunk its bytes
     /// @param digest their digest
@@ -149,8 +149,7 @@ public final class ContentIndex {
                 && (place.equals(proven) || isSame(chunk, place));
     }
 
-    /// {@return whether bytes are the same as those of a place} Several threads may ask at once, once all files are
-    /// added.
+    /// {@return whether bytes are the same as those of a place} Safe for several threads after all files are added.
     ///
     /// @param bytes as many bytes as the place has
     /// @param place the place

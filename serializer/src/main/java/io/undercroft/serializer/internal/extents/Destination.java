@@ -11,7 +11,7 @@ import java.io.IOException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/// The file that a snapshot goes to.
+/// The file to which a snapshot is written.
 ///
 /// @param sink where its bytes are written
 /// @param source where they can be read again; null if they cannot

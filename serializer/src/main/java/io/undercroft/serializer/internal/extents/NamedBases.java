@@ -46,8 +46,8 @@ public final class NamedBases implements AutoCloseable {
     /// A base.
     ///
     /// @param file the file
-    /// @param record what the index says of it
-    /// @param contents tells which bytes it has
+    /// @param record its record in the index
+    /// @param contents the list of its bytes
     private record Base(MappedFile file, BaseRecord record, Known contents) {}
 
     @FunctionalInterface
@@ -149,8 +149,8 @@ public final class NamedBases implements AutoCloseable {
         return new Base(file, record, (candidates, number) -> candidates.addStorages(snapshot, number));
     }
 
-    /// Adds the bases of the snapshot before, so that what has not changed stays where it is. One that is not to be
-    /// found, or was named by the caller, is left out.
+    /// Adds the bases of the snapshot before, so that what has not changed stays where it is. Those that are missing or
+    /// named by the caller are left out.
     ///
     /// @param parent the snapshot before
     /// @param path its file

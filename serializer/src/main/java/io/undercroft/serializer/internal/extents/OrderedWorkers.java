@@ -54,7 +54,7 @@ final class OrderedWorkers {
         try {
             work.on(member);
         } catch (StoppedException _) {
-            // The one that failed has said why.
+            // The worker that failed has thrown the cause.
         } catch (Throwable e) {
             fail(e);
         }
@@ -74,7 +74,7 @@ final class OrderedWorkers {
         }
     }
 
-    /// Waits for a turn. They come in the order of their numbers, each when the one before is [over][#endTurn].
+    /// Waits for a turn. Turns follow in the order of their numbers, each after the previous one has [ended][#endTurn].
     ///
     /// @param number which, from 0
     synchronized void awaitTurn(long number) {
@@ -83,7 +83,7 @@ final class OrderedWorkers {
             try {
                 wait();
             } catch (InterruptedException e) {
-                throw new IllegalStateException("nobody interrupts this thread", e);
+                throw new IllegalStateException("this thread is not interrupted", e);
             }
         }
         check();

@@ -15,16 +15,17 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/// Cuts storages into chunks and finds a place for each: where its bytes are already, or behind what was written
-/// last. Small storages come first, packed, and large ones after them, so that only one gap is left for alignment.
+/// Cuts storages into chunks and finds a place for each: where its bytes are already, or behind what was written last.
+/// Small storages are written first, packed, and large ones after them, so that only one gap is left for alignment.
 ///
-/// Bytes go through blocks of memory. It costs a copy and buys four things: the checksum is of what is written, even
-/// if another thread writes to the tensor meanwhile; a mapped source that was truncated throws instead of killing the
-/// JVM; memory stays bounded by some blocks, or by one chunk if that is larger; and the file gets few and large writes.
+/// Bytes are copied to blocks of memory before they are written. The copy has four reasons: the checksum is of what is
+/// written, even if another thread writes to the tensor meanwhile; a mapped source that was truncated throws instead of
+/// killing the JVM; memory stays bounded by some blocks, or by one chunk if that is larger; and writes to the file are
+/// few and large.
 /// A chunk that has not changed since the snapshot before is found by comparing it with that one's, where both are, and
 /// is neither copied nor summed up.
 ///
-/// Several threads work at once, each with a block of its own, on a batch of chunks in three steps:
+/// Several threads work at once, each with its own block, on a batch of chunks in three steps:
 ///
 /// 1. *Look.* Compare, copy and sum up. All threads at once.
 /// 2. *Place.* Decide where each chunk is. One batch after the other, so that the result does not depend on the
@@ -125,7 +126,7 @@ public final class StorageWriter {
                 .reduce(0, Math::addExact);
     }
 
-    /// The space that storages take at most, or as much as all blocks have.
+    /// Returns the space that storages take at most, or as much as all blocks have.
     private long space(List<PlannedStorage> storages) {
         long space = 0;
         for (PlannedStorage storage : storages) {
@@ -220,8 +221,8 @@ public final class StorageWriter {
         }
     }
 
-    /// Closes the gap that shared chunks have left in the block before this one. The first chunk is moved as far as it
-    /// takes for pages of the block to be pages of the file.
+    /// Closes the gap that shared chunks have left in the block before this one. The first chunk is moved so that pages
+    /// of the block are pages of the file.
     private Place append(Chunk chunk, long at, ExtentSums sums, Run run) {
         Place place = new Place(Place.THIS_FILE, chunk.place(position), chunk.length());
         if (run.length == 0) {

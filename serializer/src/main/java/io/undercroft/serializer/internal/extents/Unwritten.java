@@ -14,7 +14,7 @@ final class Unwritten {
     /// Adds a run of bytes, or makes one longer.
     ///
     /// @param offset its place in the file
-    /// @param bytes the bytes; they stay as they are until the run is removed
+    /// @param bytes the bytes; not changed until the run is removed
     synchronized void put(long offset, MemorySegment bytes) {
         runs.put(offset, bytes);
     }

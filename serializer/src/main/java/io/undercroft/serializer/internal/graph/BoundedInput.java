@@ -6,8 +6,8 @@ import org.jspecify.annotations.Nullable;
 
 /// The bytes of one object, for Kryo to read.
 ///
-/// Kryo allocates what a length asks for before it looks for the bytes: six of them can ask for eight gigabytes. Here a
-/// length is compared with the bytes that are left first.
+/// Kryo allocates the length that it reads before it checks for the bytes: six of them can require eight gigabytes.
+/// Here a length is compared with the bytes that are left first.
 final class BoundedInput extends Input {
     BoundedInput(byte[] bytes) {
         super(bytes);
@@ -28,7 +28,7 @@ final class BoundedInput extends Input {
         return super.readLongs(checked(length));
     }
 
-    /// Only texts that are not ASCII say their length, plus one: 0 stands for null.
+    /// Only texts that are not ASCII have their length, plus one: 0 is null.
     @Override
     public @Nullable String readString() {
         int start = position();

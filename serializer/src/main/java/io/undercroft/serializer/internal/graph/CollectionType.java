@@ -25,17 +25,17 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// A collection of the JDK that comes back as what it was.
+/// A collection type of the JDK that loading restores.
 ///
 /// @param type its class, whose name is in files
 /// @param isSorted whether it has a comparator
 /// @param maker makes an empty one with a comparator, null for the natural order
-@SuppressWarnings("JdkObsolete") // What programs have, they want back.
+@SuppressWarnings("JdkObsolete") // Programs use them, so they are restored.
 record CollectionType(Class<?> type, boolean isSorted, Function<@Nullable Comparator<Object>, Object> maker) {
-    /// What an enum map or set is saved as; a maker would have to know the enum.
+    /// The type of a saved enum map or set, which has no factory since that would need the enum.
     static final String ENUM_MAP = "java.util.EnumMap";
     static final String ENUM_SET = "java.util.EnumSet";
-    /// What maps and sets are saved as whose keys are no plain values, and which need not come back as anything else.
+    /// The type of saved maps and sets whose keys are no plain values and whose class is not restored.
     static final CollectionType MAP = of(LinkedHashMap.class, LinkedHashMap::new);
     static final CollectionType SET = of(LinkedHashSet.class, LinkedHashSet::new);
 
@@ -52,8 +52,8 @@ record CollectionType(Class<?> type, boolean isSorted, Function<@Nullable Compar
             PRIORITY_QUEUE, ARRAY_DEQUE)
             .collect(Collectors.toUnmodifiableMap(known -> known.type.getName(), Function.identity()));
 
-    /// Collections that are not saved, each with what to use in its place. Old files have them, and open with what is
-    /// in their place.
+    /// Collections that are not saved, each with what to use in its place. Old files contain them, and open with the
+    /// replacement.
     private static final Map<String, CollectionType> REPLACED = Map.of("java.util.Stack", ARRAY_LIST,
             "java.util.Vector", ARRAY_LIST, "java.util.concurrent.ConcurrentSkipListMap", TREE_MAP,
             "java.util.concurrent.ConcurrentSkipListSet", TREE_SET, "java.util.concurrent.CopyOnWriteArraySet", SET,
@@ -71,7 +71,7 @@ record CollectionType(Class<?> type, boolean isSorted, Function<@Nullable Compar
         return new CollectionType(type, true, maker);
     }
 
-    /// {@return the type of a name in a file, or null if no collection has it}
+    /// {@return the type of a name in a file, or null if there is none}
     static @Nullable CollectionType named(String name) {
         CollectionType type = BY_NAME.get(name);
         return type == null ? REPLACED.get(name) : type;
@@ -84,8 +84,8 @@ record CollectionType(Class<?> type, boolean isSorted, Function<@Nullable Compar
         return REPLACED.containsKey(type.getName());
     }
 
-    /// {@return the type that a collection comes back as, or null if only its contents count, as of most} What is
-    /// sorted stays sorted: a view of a `TreeMap` comes back as one.
+    /// {@return the type with which a collection is loaded, or null if only its contents are restored, as for most}
+    /// Sorted collections stay sorted: a view of a `TreeMap` is loaded as a `TreeMap`.
     ///
     /// @param collection a map or a collection
     /// @throws IllegalArgumentException if it is not saved
@@ -107,7 +107,7 @@ record CollectionType(Class<?> type, boolean isSorted, Function<@Nullable Compar
         return MAP.equals(type) || SET.equals(type) ? null : type;
     }
 
-    /// Checks that a variable that holds a collection can hold what it comes back as.
+    /// Checks that a variable that holds a collection can hold what loading makes of it.
     ///
     /// @param variable the class of the variable
     /// @param value what it holds
@@ -124,7 +124,7 @@ record CollectionType(Class<?> type, boolean isSorted, Function<@Nullable Compar
         }
     }
 
-    /// The class of what a node becomes, or null if that is the class of what it was made of.
+    /// Returns the class of what a node becomes, or null if that is the class of what it was made of.
     private static @Nullable Class<?> madeOf(@Nullable Object node) {
         String name = JavaNode.className(node);
         CollectionType type = name == null ? null : named(name);

@@ -15,7 +15,7 @@ final class Fitting {
     ///
     /// @param type the class of the variable, perhaps a primitive one
     /// @param value the value
-    /// @param what says what the variable is, in front of "that …"
+    /// @param what a description of the variable, to precede "that …"
     /// @throws io.undercroft.format.FormatException if it cannot take the value
     static @Nullable Object fit(Class<?> type, @Nullable Object value, Supplier<String> what) {
         Class<?> wanted = MethodType.methodType(type).wrap().returnType();

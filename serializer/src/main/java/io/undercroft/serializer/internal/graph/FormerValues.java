@@ -24,7 +24,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
-/// Values of the JDK as Kryo wrote them before [JdkValues] made plain values of them. Old files have them in the
+/// Values of the JDK as Kryo wrote them before [JdkValues] made plain values of them. Old files contain them in the
 /// attribute `kryo` of a node and among the plain fields of objects. They are only read.
 final class FormerValues {
     /// In the order of their ids.

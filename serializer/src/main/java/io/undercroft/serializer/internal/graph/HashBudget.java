@@ -98,7 +98,7 @@ public final class HashBudget {
 
     /// Takes the keys of one map or the elements of one set that may be objects.
     ///
-    /// @param keys as a program has them
+    /// @param keys of the program
     /// @param nodes the same keys in the tree
     /// @param isSorted whether the map or set compares them by their order and not by their hashes
     /// @param classes the registered classes
@@ -126,7 +126,7 @@ public final class HashBudget {
         left = parts > MAX_PARTS ? -1 : left + PER_KEY - (long) comparisons * Math.max(1, parts);
     }
 
-    /// How many parts a key has; more than [#MAX_PARTS] if it holds itself.
+    /// Returns how many parts a key has; more than [#MAX_PARTS] if it holds itself.
     private static int partsOf(@Nullable Object key, StateClasses classes) {
         Deque<Object> open = new ArrayDeque<>();
         int parts = 0;
@@ -143,7 +143,7 @@ public final class HashBudget {
         return parts;
     }
 
-    /// Other objects than these have hashes of their own, arrays those of their identity.
+    /// The hash codes of other objects are defined by their classes; arrays have identity hash codes.
     private static Collection<? extends @Nullable Object> hashedParts(Object node, StateClasses classes) {
         String name = JavaNode.className(node);
         boolean isOther = name != null

@@ -6,7 +6,7 @@ import java.util.Collection;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/// How a node of a tree says which Java object it stands for.
+/// The names by which a node of a tree represents a Java object.
 final class JavaNode {
     /// What the type of such a node begins with; the name of a class follows.
     static final String PREFIX = "java:";

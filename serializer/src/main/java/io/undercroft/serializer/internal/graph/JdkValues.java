@@ -152,7 +152,7 @@ final class JdkValues {
     ///
     /// @param type its public class, no enum
     /// @param value the value
-    /// @throws IllegalArgumentException if it would not come back as it is, as a path of another file system
+    /// @throws IllegalArgumentException if it could not be restored, such as a path of another file system
     static Object encode(Class<?> type, Object value) {
         return Objects.requireNonNull(VALUES.get(type)).encode(value);
     }
@@ -189,7 +189,7 @@ final class JdkValues {
         return (char) unit;
     }
 
-    /// A list of its own, which the tree may have.
+    /// Returns a copy that the tree may keep.
     private static List<?> held(List<?> values) {
         return new ArrayList<>(values);
     }

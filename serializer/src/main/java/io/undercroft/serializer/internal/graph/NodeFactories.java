@@ -282,7 +282,7 @@ final class NodeFactories {
         return Recipe.late(List.of(), _ -> set);
     }
 
-    /// The enum that a node names.
+    /// Returns the enum that a node names.
     private Class<?> constants(Object node) {
         String name = text(attributes(node).get(JavaNode.ENUM));
         return classes.type(name).or(() -> JdkValues.named(name)).filter(Class::isEnum)

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 /// caller keeps. Equal values give equal bytes.
 ///
 /// The bytes that are read are not trusted: they name registered classes only, take no more memory than some times
-/// their own length, and whatever goes wrong in them is a [FormatException] of the code `CROFT-OBJECT`.
+/// their own length, and every error in them is a [FormatException] of the code `CROFT-OBJECT`.
 ///
 /// Not thread-safe: make one for each save and each open.
 final class ObjectBytes {
@@ -84,7 +84,7 @@ final class ObjectBytes {
         return values;
     }
 
-    /// {@return a value of the JDK as old files have it}
+    /// {@return a value of the JDK as written in old files}
     ///
     /// @param type its class
     /// @param bytes what Kryo wrote

@@ -19,9 +19,9 @@ import org.jspecify.annotations.Nullable;
 /// Makes the objects again that [ObjectEncoder] made a tree of.
 ///
 /// Each node becomes one object, by its [Recipe]. Some objects can be there before what they hold, as a list can;
-/// others cannot, as a record, whose constructor wants to see its components. Without cycles the order is plain: what a
+/// others cannot, such as a record, whose constructor needs its components. Without cycles the order is plain: what a
 /// node holds is finished before the node. Nodes of a cycle, more exactly of a strongly connected part of the tree, are
-/// found as Tarjan finds them, and finished together, as soon as the first of them that was met has been walked:
+/// found as Tarjan finds them, and finished together, as soon as the first visited of them has been walked:
 ///
 /// 1. Early objects are there from the start.
 /// 2. What has all its parts is finished: early objects are filled, late ones made; these may be the last part of
@@ -121,7 +121,7 @@ public final class ObjectDecoder {
         return node;
     }
 
-    /// The nodes of the strongly connected part whose first node this is: all those that were walked after it.
+    /// Returns the nodes of the strongly connected part whose first node this is: all those that were walked after it.
     private List<Node> partOf(Node first) {
         int from = walked.size() - 1;
         while (from > 0 && walked.get(from - 1).number > first.number) {
@@ -192,7 +192,7 @@ public final class ObjectDecoder {
         return node;
     }
 
-    /// Says where something went wrong. What a class of the program does may go wrong in any way.
+    /// Adds the path to an exception. A class of the program may throw anything.
     private <T> T at(Object value, Supplier<T> step) {
         try {
             return step.get();

@@ -43,11 +43,10 @@ import java.util.SortedSet;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// Makes of a state the tree that stands for it: the same containers, in which each object that only Java understands
-/// is a node of [io.undercroft.serializer.state], whose type begins with `java:` and goes on with the name of its
-/// class.
+/// Converts a state to the tree that represents it: the same containers, in which each Java object is a node of
+/// [io.undercroft.serializer.state], whose type is `java:` and the name of its class.
 ///
-/// [The package][io.undercroft.serializer.state] says which node is made of which object.
+/// [The package][io.undercroft.serializer.state] lists the node of each kind of object.
 ///
 /// What has an identity is encoded once. The tree shares no container with the state, so that what is done to the state
 /// does not change it. Recursion is as deep as containers nest, which is limited.
@@ -206,7 +205,7 @@ public final class ObjectEncoder {
     // ---- objects of registered classes ----
 
     /// {@return the name of an object's class in files, or null if it is not registered} A constant of an enum may have
-    /// a class of its own.
+    /// a class body.
     private @Nullable String nameOf(Object object) {
         return object instanceof Enum<?> constant
                 ? enumName(constant.getDeclaringClass())
@@ -246,7 +245,7 @@ public final class ObjectEncoder {
         }
     }
 
-    /// What an object holds in a component or field, which has to take what comes back. An upgrader may see to that.
+    /// Encodes a component or field, whose type must accept the loaded value. An upgrader may convert it.
     private @Nullable Object held(Object holder, Class<?> type, String name, @Nullable Object value) {
         path.push(name);
         Object node = encode(value);
@@ -436,7 +435,7 @@ public final class ObjectEncoder {
         return classes.name(type).or(() -> JdkValues.named(type.getName()).map(Class::getName)).orElse(null);
     }
 
-    /// {@return the name of the enum of a map} An empty one does not tell it, but takes no constant of another.
+    /// {@return the name of the enum of a map} An empty map does not have it, but accepts no constant of another enum.
     private String enumOfKeys(EnumMap<?, ?> map) {
         if (map.isEmpty()) {
             return Stream.concat(classes.classes().stream(), JdkValues.enums().stream())

@@ -6,7 +6,7 @@ import io.undercroft.serializer.StateClasses;
 import java.time.chrono.ChronoLocalDate;
 import org.jspecify.annotations.Nullable;
 
-/// What is said of objects that cannot be saved or made. Where they are is added by who knows it, in front.
+/// The exceptions for objects that cannot be saved or loaded. Callers prepend the path of the object.
 final class ObjectFaults {
     /// The code of a class that is not registered.
     static final String CLASS = "CROFT-CLASS";
@@ -17,7 +17,7 @@ final class ObjectFaults {
 
     private ObjectFaults() {}
 
-    /// {@return what a class is told that cannot be saved}
+    /// {@return the exception for a class that cannot be saved}
     ///
     /// @param type a class that is not registered
     static IllegalArgumentException unregistered(Class<?> type) {
@@ -28,7 +28,7 @@ final class ObjectFaults {
                 + "registered: StateClasses.of(…), as classes of the options; or use " + instead);
     }
 
-    /// {@return what is said of a node whose class nobody registered}
+    /// {@return the exception for a node whose class is not registered}
     ///
     /// @param name the name of the class
     static FormatException unknown(String name) {
@@ -37,7 +37,7 @@ final class ObjectFaults {
                 "Register it: OpenOptions.classes(StateClasses.of(…)); " + TENSORS_STAY);
     }
 
-    /// {@return what is said of an object whose class is not what it was}
+    /// {@return the exception for an object whose class has changed}
     ///
     /// @param what what is wrong, after "the state"
     /// @param remedy what to do
@@ -45,14 +45,14 @@ final class ObjectFaults {
         return new FormatException(OBJECT, what, FormatException.NO_OFFSET, remedy);
     }
 
-    /// {@return what is said of a node that no writer makes}
+    /// {@return the exception for a node that no writer makes}
     ///
     /// @param what what is wrong, after "the state"
     static FormatException damaged(String what) {
         return changed(what, "The file was made by something else; " + TENSORS_STAY);
     }
 
-    /// {@return what is said of an object whose class does not want to be made}
+    /// {@return the exception for an object whose class throws when it is made}
     ///
     /// @param what what was tried, after "the state"
     /// @param cause what the class threw

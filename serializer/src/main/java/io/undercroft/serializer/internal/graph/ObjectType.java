@@ -100,11 +100,11 @@ final class ObjectType {
         return instantiator == null ? call(constructor.orElseThrow()) : instantiator.newInstance();
     }
 
-    /// Sets the fields of an object. Those that are not mentioned stay as they are.
+    /// Sets the fields of an object. Other fields are not changed.
     ///
     /// @param object of the class
     /// @param values what to set, by name
-    /// @param classes what is declared of fields that are gone
+    /// @param classes the declared removed fields
     /// @throws FormatException if the class has no such field, or it holds another type
     void set(Object object, SequencedMap<String, @Nullable Object> values, StateClasses classes) {
         checkKnown(values, classes);
@@ -121,7 +121,7 @@ final class ObjectType {
     /// {@return the record of given components}
     ///
     /// @param values the components by name, as saved
-    /// @param classes what is declared of components that are new or gone
+    /// @param classes the declared new and removed components
     /// @throws FormatException if they are not those of the class, or its constructor refuses them
     Object newRecord(SequencedMap<String, @Nullable Object> values, StateClasses classes) {
         addDefaults(values, classes.defaults(type));

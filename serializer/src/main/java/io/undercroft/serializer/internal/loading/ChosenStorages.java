@@ -6,8 +6,8 @@ import io.undercroft.serializer.internal.Lazy;
 import io.undercroft.serializer.spi.OpenRequest;
 import java.util.BitSet;
 
-/// The storages of a snapshot that chosen tensors use. If not all were, the names are gone through,
-/// once, when that is first asked. Safe for any thread.
+/// The storages of a snapshot that chosen tensors use. If not all tensors are chosen, the names are read once, on first
+/// use. Safe for any thread.
 public final class ChosenStorages {
     private final Snapshot snapshot;
     private final OpenRequest request;
@@ -37,7 +37,7 @@ public final class ChosenStorages {
                     found.set(snapshot.tensor(snapshot.tensorOfName(name)).storage());
                 }
             } catch (FormatException _) {
-                // Whoever asks for that tensor is told.
+                // Reading that tensor throws it again.
             }
         }
         return found;

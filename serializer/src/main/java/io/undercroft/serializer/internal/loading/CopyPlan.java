@@ -11,9 +11,9 @@ import java.util.Map;
 
 /// Which of several copies are needed, as tensors may use the same bytes, and which contradict each other.
 ///
-/// Copies that overlap are looked at together. One whose bytes another one brings is left out. If what is left overlaps
-/// and comes from different places, it is tried in memory aside: where each tensor then has its elements, there is no
-/// conflict.
+/// Copies that overlap are examined together. A copy is left out if another one writes the same bytes. If the others
+/// overlap and have different sources, they are tried in scratch memory: if each tensor then has its elements, there is
+/// no conflict.
 final class CopyPlan {
     private final List<TensorCopy> copies = new ArrayList<>();
     private final List<String> conflicts = new ArrayList<>();
@@ -63,7 +63,7 @@ final class CopyPlan {
         addCluster(cluster);
     }
 
-    /// Copies of which each overlaps another one, as far as their spans tell; or just one.
+    /// Copies of which each overlaps another one, by their spans; or a single copy.
     private void addCluster(List<TensorCopy> cluster) {
         List<TensorCopy> needed = new ArrayList<>();
         for (TensorCopy copy : cluster) {

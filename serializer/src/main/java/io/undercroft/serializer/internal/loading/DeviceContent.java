@@ -49,7 +49,7 @@ public sealed interface DeviceContent {
         /// @param damaged the numbers of the runs whose checksums do not match
         /// @param bytes the bytes on the device, which belong to the callee
         /// @return the bytes of the storage
-        /// @throws RuntimeException that says what is damaged
+        /// @throws RuntimeException if they are damaged
         Allocation finish(List<Integer> damaged, Allocation bytes);
     }
 }

@@ -23,8 +23,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
-/// Uploads storages to one device in the order of their files. Small ones are packed into blocks, so that the device
-/// gets few and large allocations and copies; a block is freed with the last storage in it.
+/// Uploads storages to one device in the order of their files. Small ones are packed into blocks, so that allocations
+/// and copies are few and large; a block is freed with the last storage in it.
 final class DeviceLoad {
     private static final long BLOCK = 32L << 20;
     /// What devices align their allocations to, at least.
@@ -131,7 +131,7 @@ final class DeviceLoad {
             return parts;
         }
 
-        /// Hands each storage its bytes, or says what is damaged.
+        /// Sets the bytes of each storage, or its damage.
         void finish(Allocation made) {
             List<Allocation> parts = parts(made);
             for (int i = 0; i < members.size(); i++) {
@@ -163,7 +163,7 @@ final class DeviceLoad {
     /// the bytes, or what is wrong with them. Those that have to be decoded are left out.
     ///
     /// @param sources the storages
-    /// @param progress is told how many more bytes were read
+    /// @param progress receives the number of further bytes read
     /// @throws IOException if reading fails; no memory of a device is kept then
     static void all(List<DeviceSource> sources, LongConsumer progress) throws IOException {
         Map<Device, DeviceLoad> loads = new LinkedHashMap<>();

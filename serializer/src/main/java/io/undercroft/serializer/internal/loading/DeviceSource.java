@@ -53,7 +53,7 @@ public final class DeviceSource implements Supplier<Allocation> {
     /// @param request how it is opened
     /// @param memory the memory of the device
     /// @param nbytes the size of the storage in bytes
-    /// @param content its bytes; asked each time that they are needed
+    /// @param content supplies its bytes, each time they are needed
     public static Storage storage(MappedFile file, OpenRequest request, DeviceMemory memory, long nbytes,
             Supplier<DeviceContent> content) {
         return Storage.deferred(nbytes, memory, new DeviceSource(file, request, memory, nbytes, content), file.path());
@@ -77,7 +77,7 @@ public final class DeviceSource implements Supplier<Allocation> {
         }
     }
 
-    /// {@return what makes the bytes of a storage, if they go from a file to a device and are not there yet}
+    /// {@return the source of the bytes of a storage that are to be loaded from a file to a device and are not yet}
     ///
     /// @param storage any storage
     static Optional<DeviceSource> of(Storage storage) {
@@ -170,7 +170,7 @@ public final class DeviceSource implements Supplier<Allocation> {
     ///
     /// @param size how many bytes, which may be those of more storages than this one
     /// @param isZeroed whether they have to be zero; else they are overwritten
-    /// @throws OutOfMemoryError if there are not so many; the message names the file and says what to do
+    /// @throws OutOfMemoryError if there is not enough memory; the message names the file and a remedy
     Allocation allocate(long size, boolean isZeroed) {
         try {
             return isZeroed ? memory.allocate(size) : memory.allocateUninitialized(size);
@@ -186,7 +186,8 @@ public final class DeviceSource implements Supplier<Allocation> {
         }
     }
 
-    /// {@return whether some bytes may be read without the others: unless the policy wants the storage checked before}
+    /// {@return whether some bytes may be read without the others: unless the policy requires a check of the storage
+    /// before}
     boolean isReadInParts() {
         return request.verification() == ChecksumPolicy.WHEN_READ_WHOLE
                 || request.verification() == ChecksumPolicy.NONE;

@@ -15,11 +15,11 @@ import java.util.List;
 public final class EagerLoad {
     private EagerLoad() {}
 
-    /// Fetches the bytes of storages that have some: first those that go to devices. One whose checksums fail is left
-    /// out: it throws when it is touched.
+    /// Loads the bytes of storages, those for devices first. One whose checksums fail is left out: it throws when it is
+    /// touched.
     ///
     /// @param storages the storages
-    /// @param listener is told how many bytes were read
+    /// @param listener receives the number of bytes read
     /// @throws IOException if reading fails
     /// @throws FormatException if bytes are not available for what is in the file
     public static void run(List<Storage> storages, LoadProgress listener) throws IOException {

@@ -23,8 +23,8 @@ public final class Glob implements Predicate<String> {
 
     /// Tests that items have to pass one after the other. A null stands for any number of items.
     private record Sequence<T>(List<@Nullable Predicate<T>> tests) {
-        /// If a later star can be reached at all, then with as few items as possible for the ones before it: so only
-        /// the last one is ever gone back to.
+        /// If a later star can be reached at all, then with as few items as possible for the ones before it: so
+        /// matching only backtracks to the last one.
         boolean matches(List<T> items) {
             int test = 0;
             int item = 0;

@@ -28,7 +28,7 @@ public final class InPlaceLoad {
     private final Contents contents;
     private final String file;
     private final boolean isStrict;
-    /// Whether elements of one dtype can be copied to another, for those that were asked for.
+    /// A test whether elements of one dtype can be copied to another.
     private final Map<List<DType>, Boolean> convertible = new HashMap<>();
 
     private InPlaceLoad(Contents contents, String file, boolean isStrict) {
@@ -37,7 +37,7 @@ public final class InPlaceLoad {
         this.isStrict = isStrict;
     }
 
-    /// Loads a state, as [io.undercroft.serializer.Checkpoint#loadInto] says.
+    /// Loads a state; see [io.undercroft.serializer.Checkpoint#loadInto].
     ///
     /// @param contents the checkpoint
     /// @param file its name, for messages
@@ -86,7 +86,7 @@ public final class InPlaceLoad {
         }
     }
 
-    /// The bytes of each tensor are fetched, and checked if the policy wants that, before any is copied.
+    /// The bytes of each tensor are read, and checked if the policy requires it, before any is copied.
     private List<TensorCopy> copies(Map<String, Tensor> targets, Map<String, String> names) {
         List<TensorCopy> copies = new ArrayList<>();
         targets.forEach((name, target) -> Optional.ofNullable(names.get(name)).flatMap(contents::tensor)
@@ -97,7 +97,7 @@ public final class InPlaceLoad {
         return copies;
     }
 
-    /// A state that holds tensors of this very checkpoint: they can stay as they are, but not take the elements of
+    /// A state that holds tensors of this very checkpoint: they can keep their elements, but not receive those of
     /// others.
     private static void checkNoSourceChanges(List<TensorCopy> copies) {
         Set<Storage> sources = copies.stream().map(copy -> TensorCopy.memoryOf(copy.source()))

@@ -11,11 +11,11 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/// Finds the tensors that somebody means who gives a name as it is, a raw name ([StateIndex#rawName]), or the name that
-/// the tensor has in another file with the same keys. Safe for any thread.
+/// Finds tensors by a name, a raw name ([StateIndex#rawName]), or the name of the tensor in another file with the same
+/// keys. Safe for any thread.
 ///
-/// A name as it is comes first and needs no other name. Only when there is none of that name are all names read, once,
-/// and only those kept that differ from their raw names.
+/// An exact name is tried first, without reading other names. Only if there is none are all names read, once; those
+/// that differ from their raw names are kept.
 public final class NameLookup {
     private static final int MOST_SHOWN = 3;
 
@@ -34,7 +34,7 @@ public final class NameLookup {
 
     /// {@return the names that may be meant: one if that is clear, none if there is no such tensor}
     ///
-    /// @param typed what somebody typed: a name, or a raw name
+    /// @param typed a name or a raw name
     public List<String> candidates(String typed) {
         if (contains.test(typed)) {
             return List.of(typed);
@@ -57,13 +57,13 @@ public final class NameLookup {
 
     /// {@return the name that is meant, if that is clear}
     ///
-    /// @param typed what somebody typed
+    /// @param typed a name or a raw name
     public Optional<String> find(String typed) {
         List<String> candidates = candidates(typed);
         return candidates.size() == 1 ? Optional.of(candidates.getFirst()) : Optional.empty();
     }
 
-    /// {@return the shortest text that [#find] takes for a name: the raw name where that is clear}
+    /// {@return the shortest text with which [#find] finds a name: the raw name if it is unambiguous}
     ///
     /// @param name one of the names
     public String shortest(String name) {
@@ -73,8 +73,8 @@ public final class NameLookup {
 
     /// {@return what to add to a message that there is no tensor of a name: which ones may have been meant}
     ///
-    /// @param typed what somebody typed, for which [#find] found nothing
-    /// @param all the names among which near ones are looked for
+    /// @param typed a name for which [#find] found nothing
+    /// @param all the names that are searched for similar ones
     public String hint(String typed, Iterable<String> all) {
         List<String> candidates = candidates(typed);
         return candidates.isEmpty()

@@ -10,7 +10,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.StreamSupport;
 
-/// Which names somebody may have meant who asked for one that is not there.
+/// Suggestions of similar names for a name that does not exist.
 public final class NearNames {
     private static final int MOST_NAMED = 3;
     /// More names, or longer ones, are not looked at: this is only for a message.
@@ -25,16 +25,16 @@ public final class NearNames {
 
     /// {@return a question to be appended to a message, or nothing if no name is near}
     ///
-    /// @param wanted what was asked for
-    /// @param names what there is
+    /// @param wanted the name that was not found
+    /// @param names the existing names
     public static String question(String wanted, Collection<String> names) {
         return question(wanted, names, UnaryOperator.identity());
     }
 
     /// {@return a question to be appended to a message, or nothing if no name is near}
     ///
-    /// @param wanted what was asked for
-    /// @param names what there is
+    /// @param wanted the name that was not found
+    /// @param names the existing names
     /// @param typing what is typed for a name
     public static String question(String wanted, Iterable<String> names, UnaryOperator<String> typing) {
         if (wanted.length() > LONGEST_NAME) {

@@ -47,7 +47,7 @@ public final class PieceReader {
     /// @param pieces what to read, of this and other files
     /// @return the bytes, which do not depend on the files; read-only if the file is opened so
     /// @throws UncheckedIOException if a file ends before, or reading fails
-    /// @throws OutOfMemoryError if there is not that much memory; the message says how much of what
+    /// @throws OutOfMemoryError if there is not enough memory; the message has the kind and amount
     public Allocation read(List<Piece> pieces) {
         return DeviceSource.withAccess(request, copy(pieces));
     }
@@ -57,7 +57,7 @@ public final class PieceReader {
     /// @param pieces what to read, of this and other files
     /// @return the bytes, which can be written to however the file is opened
     /// @throws UncheckedIOException if a file ends before, or reading fails
-    /// @throws OutOfMemoryError if there is not that much memory; the message says how much of what
+    /// @throws OutOfMemoryError if there is not enough memory; the message has the kind and amount
     public Allocation copy(List<Piece> pieces) {
         Allocation made = allocate(pieces.stream().mapToLong(Piece::length).reduce(0, Math::addExact));
         try {

@@ -18,7 +18,7 @@ public final class RowReader {
     /// Copies all elements of a tensor. If its storage is to be loaded to a device later, only these are read.
     ///
     /// @param tensor the tensor
-    /// @return the elements in row-major order on a storage of their own, on the device of the tensor
+    /// @return the elements in row-major order on a new storage, on the device of the tensor
     public static Tensor copy(Tensor tensor) {
         Device device = tensor.device();
         if (device.isCpu() || device.isMeta()) {
@@ -39,7 +39,7 @@ public final class RowReader {
     ///
     /// @param tensor the tensor, with elements; its storage is only looked at
     /// @param source reads a part of the storage
-    /// @return the elements in row-major order on a storage of their own, on the device of the tensor
+    /// @return the elements in row-major order on a new storage, on the device of the tensor
     public static Tensor read(Tensor tensor, Function<Span, Allocation> source) {
         return moved(readToHost(tensor, source), tensor.device());
     }
@@ -71,8 +71,8 @@ public final class RowReader {
         }
     }
 
-    /// The bytes from the first element to the last. Those narrower than a byte begin where some element begins with a
-    /// byte.
+    /// Returns the bytes from the first element to the last. Those narrower than a byte begin where some element begins
+    /// with a byte.
     private static Span span(Tensor tensor) {
         DType dtype = tensor.dtype();
         Span bytes = ByteSpan.of(tensor);

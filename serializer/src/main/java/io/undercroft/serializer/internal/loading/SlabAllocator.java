@@ -22,7 +22,7 @@ public final class SlabAllocator implements Allocator {
 
     /// Memory for about so much.
     ///
-    /// @param expected how many bytes are going to be asked for, about; blocks are no larger than that
+    /// @param expected the approximate number of bytes to be allocated; blocks are no larger than that
     public SlabAllocator(long expected) {
         this.slabSize = Math.min(SLAB, Math.max(expected, Storage.ALIGNMENT));
     }

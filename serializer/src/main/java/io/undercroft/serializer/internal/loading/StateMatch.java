@@ -18,13 +18,13 @@ import java.util.function.BiPredicate;
 ///
 /// @param report what fits and what does not
 /// @param names for each expected name that was found, the name in the checkpoint: the same one, or else the only one
-///     with the same keys, as in a file of a format that knows no maps in maps
+///     with the same keys, as in a file of a format without nested maps
 public record StateMatch(MatchReport report, Map<String, String> names) {
     /// {@return how they fit}
     ///
     /// @param contents the checkpoint
-    /// @param expected what there should be
-    /// @param fits told what is found and what is expected
+    /// @param expected the expected tensors
+    /// @param fits receives what is found and what is expected
     /// @throws FormatException if what describes the state or a tensor is damaged
     public static StateMatch compare(Contents contents, Map<String, TensorSpec> expected,
             BiPredicate<TensorSpec, TensorSpec> fits) {
@@ -44,7 +44,7 @@ public record StateMatch(MatchReport report, Map<String, String> names) {
         return new StateMatch(new MatchReport(missing, unexpected, mismatched, List.of()), names);
     }
 
-    /// A name that is expected itself is never taken for another one, and none is taken twice.
+    /// An expected name never matches another one, and none matches twice.
     private static Map<String, String> names(Contents contents, Set<String> expected) {
         NameLookup lookup = new NameLookup(contents::contains, contents::anyName);
         Map<String, String> names = new HashMap<>();

@@ -92,7 +92,7 @@ record TensorCopy(String name, Tensor source, Tensor target) {
     }
 
     /// Copies to a tensor on a device whose elements have others between them, or are of another type: all bytes from
-    /// the first to the last come to the host and go back.
+    /// the first to the last are copied to the host and back.
     private void copyElements() {
         if (target.numel() == 0) {
             return;
@@ -160,7 +160,7 @@ record TensorCopy(String name, Tensor source, Tensor target) {
         return false;
     }
 
-    /// The dimensions that have steps, the smallest step first.
+    /// Returns the dimensions that have steps, the smallest step first.
     private static List<Integer> byStride(Tensor tensor) {
         return IntStream.range(0, tensor.dim()).boxed().filter(dim -> tensor.size(dim) > 1)
                 .sorted(Comparator.comparing(tensor::stride)).toList();

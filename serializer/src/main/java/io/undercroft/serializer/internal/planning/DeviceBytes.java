@@ -3,7 +3,7 @@ package io.undercroft.serializer.internal.planning;
 import io.undercroft.storage.Storage;
 import java.lang.foreign.MemorySegment;
 
-/// The bytes that a storage on a device has by now. They come to the host run by run.
+/// The current bytes of a storage on a device, copied to the host run by run.
 ///
 /// @param storage the storage
 /// @param nbytes its size when the save was planned

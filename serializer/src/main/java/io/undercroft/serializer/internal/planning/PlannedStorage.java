@@ -38,7 +38,7 @@ public record PlannedStorage(int number, long nbytes, Device device, List<Span> 
             return true;
         }
 
-        /// {@return the file that they are mapped from, if there is one that can be asked, and they are in memory}
+        /// {@return the file that they are mapped from, if there is one that can be queried, and they are in memory}
         default Optional<Backing> backing() {
             return Optional.empty();
         }
@@ -61,7 +61,7 @@ public record PlannedStorage(int number, long nbytes, Device device, List<Span> 
         default void release() {}
     }
 
-    /// {@return a storage whose bytes are read where it has them}
+    /// {@return a storage whose bytes are read in place}
     ///
     /// @param number its number in the snapshot
     /// @param storage the storage
@@ -92,7 +92,7 @@ public record PlannedStorage(int number, long nbytes, Device device, List<Span> 
         return new PlannedStorage(number, nbytes, device, reached, elsewhere);
     }
 
-    /// {@return a run of its bytes, as [Bytes#slice] has it}
+    /// {@return a run of its bytes, like [Bytes#slice]}
     ///
     /// @param offset the first byte
     /// @param length how many
@@ -102,7 +102,7 @@ public record PlannedStorage(int number, long nbytes, Device device, List<Span> 
         return bytes.slice(offset, length, buffer);
     }
 
-    /// Compares what was read of a run of bytes with the checksums of the file that it comes from, if that has some.
+    /// Compares what was read of a run of bytes with the checksums of its source file, if that has some.
     /// Bytes that are not reached may be damaged.
     ///
     /// @param from the first byte

@@ -4,14 +4,14 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.LongAdder;
 
-/// What others may know of a save in the background, and do to it: how far it is, and that it is not wanted any more.
+/// The progress and cancellation of a save in the background.
 /// Safe for any thread.
 public final class SaveControl {
     private final AtomicReference<Phase> phase = new AtomicReference<>(Phase.WRITING);
     private final LongAdder done = new LongAdder();
     private final LongAdder total = new LongAdder();
 
-    /// Either it is cancelled or it comes to its last step, whichever is first.
+    /// Either it is cancelled or it reaches its last step, whichever is first.
     private enum Phase {
         WRITING, CANCELLED, ENDING
     }
@@ -41,14 +41,14 @@ public final class SaveControl {
         return total.sum();
     }
 
-    /// Counts bytes that are going to be read.
+    /// Counts bytes that will be read.
     void expect(long bytes) {
         total.add(bytes);
     }
 
     /// Counts bytes that are read.
     ///
-    /// @throws CancellationException if the save is not wanted any more
+    /// @throws CancellationException if the save was cancelled
     void read(long bytes) {
         if (isCancelled()) {
             throw cancelled();

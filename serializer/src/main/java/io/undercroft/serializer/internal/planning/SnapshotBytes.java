@@ -8,8 +8,8 @@ import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
-/// The bytes of a storage as they were when a snapshot was taken, as far as they are saved. Whoever reads them learns
-/// that the save is not wanted any more.
+/// The bytes of a storage as they were when a snapshot was taken, as far as they are saved. Reading throws if the save
+/// was cancelled.
 final class SnapshotBytes implements PlannedStorage.Bytes {
     private final String name;
     private final SaveControl control;
@@ -23,7 +23,7 @@ final class SnapshotBytes implements PlannedStorage.Bytes {
     /// No bytes yet.
     ///
     /// @param name what the storage is called in messages
-    /// @param control told of what is read
+    /// @param control receives the number of bytes read
     SnapshotBytes(String name, SaveControl control) {
         this.name = name;
         this.control = control;

@@ -19,7 +19,7 @@ public final class Staging implements AutoCloseable {
 
     /// Memory of one snapshot.
     ///
-    /// @param owner where it goes back to
+    /// @param owner the pool to which it is returned
     /// @param allocation all of it
     record Lease(Staging owner, Allocation allocation) implements Closeable {
         MemorySegment segment() {
@@ -74,7 +74,7 @@ public final class Staging implements AutoCloseable {
         }
     }
 
-    /// Keeps the larger one of what there is and this; returns the other one.
+    /// Keeps the larger of the kept memory and this; returns the other.
     private synchronized @Nullable Allocation exchange(Allocation returned) {
         Allocation kept = idle;
         if (closed || (kept != null && kept.segment().byteSize() >= returned.segment().byteSize())) {
@@ -89,7 +89,7 @@ public final class Staging implements AutoCloseable {
         return takeIdle();
     }
 
-    /// Gives the memory to the system; what is lent, when it comes back.
+    /// Frees the memory; memory in use is freed when it is returned.
     @Override
     public void close() {
         Allocation kept = shut();

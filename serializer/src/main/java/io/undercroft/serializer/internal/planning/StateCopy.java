@@ -17,8 +17,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /// Takes the bytes of a planned state as they are at one moment: they are frozen where their memory can be frozen, and
-/// copied elsewhere, those on devices to the host. Nobody may write to the storages meanwhile; afterwards anything may
-/// be done to them.
+/// copied elsewhere, those on devices to the host. The storages must not be written meanwhile; afterwards they may be
+/// changed and freed.
 ///
 /// What no tensor reaches is not copied. Copies are made by several threads, into one run of memory.
 public final class StateCopy {
@@ -32,7 +32,7 @@ public final class StateCopy {
     ///
     /// @param from the storage
     /// @param span which bytes
-    /// @param into what gets them
+    /// @param into the target
     private record Run(PlannedStorage from, Span span, SnapshotBytes into) {
         /// What one thread copies before it takes the next: long enough not to count, short enough that all end
         /// together.
@@ -72,8 +72,8 @@ public final class StateCopy {
     /// @param plan the state
     /// @param chunkSize the size of chunks in the file, in bytes: what is saved of a storage is whole chunks
     /// @param staging where copies go
-    /// @param control told of what is read of the snapshot
-    /// @param resources gets what is to be closed once the snapshot was read, also if this fails
+    /// @param control informed of the bytes read of the snapshot
+    /// @param resources receives what is to be closed when the snapshot was read, also if this fails
     /// @return the plan with the bytes of the snapshot
     /// @throws IOException if there is no memory for the copies
     public static StatePlan of(StatePlan plan, long chunkSize, Staging staging, SaveControl control,
@@ -116,7 +116,7 @@ public final class StateCopy {
         return storage.with(bytes);
     }
 
-    /// The bytes of a storage in the image of its memory, if there is one.
+    /// Returns the bytes of a storage in the image of its memory, if there is one.
     private Optional<MemorySegment> frozen(PlannedStorage storage) {
         if (!(storage.bytes() instanceof StorageBytes(Storage there, long _))) {
             return Optional.empty();

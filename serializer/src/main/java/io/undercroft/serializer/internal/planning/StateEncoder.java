@@ -175,7 +175,7 @@ final class StateEncoder {
         }
     }
 
-    /// An object whose value is a map comes back as a [TypedMap]; that is why [Typed] holds none.
+    /// An object whose value is a map is loaded as a [TypedMap]; that is why [Typed] holds none.
     private void writeTypedMap(TypedMap map) {
         containers.put(map, out.openObject(map.type()));
         writeMap(map, new Nameless());

@@ -23,7 +23,7 @@ import java.util.SequencedMap;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/// All that a snapshot says about a state, but for where its bytes are in the file: its tree, its tensors and their
+/// All that a snapshot records of a state except the offsets of its bytes in the file: its tree, its tensors and their
 /// names, its storages.
 ///
 /// It is made at once, before any bulk byte is read or written, so that a state which cannot be saved is refused at
@@ -63,7 +63,7 @@ public final class StatePlan {
         return new Planning(names).plan(tree, reach);
     }
 
-    /// Refuses a storage that has no bytes any more, and says where in the state it is.
+    /// Refuses a storage that has no bytes any more, and names its path in the state.
     private static void checkReadable(Storage storage, StateIndex names) {
         if (storage.isMeta() || storage.isDecodedOnDemand()) {
             return;
@@ -106,7 +106,7 @@ public final class StatePlan {
 
     /// {@return the same plan with the bytes of storages elsewhere}
     ///
-    /// @param move says where
+    /// @param move the path
     StatePlan withStorages(UnaryOperator<PlannedStorage> move) {
         return new StatePlan(tree, dtypes, tensors, names, storages.stream().map(move).toList(), identity);
     }
@@ -132,7 +132,7 @@ public final class StatePlan {
         return identity;
     }
 
-    /// Adds what comes before the storages to an index.
+    /// Adds the parts before the storages to an index.
     ///
     /// @param index a new index
     public void addTreeTo(IndexBuilder index) {
@@ -176,7 +176,7 @@ public final class StatePlan {
             return number;
         }
 
-        /// The tree comes before the tensors, since it numbers its element types first.
+        /// The tree precedes the tensors, since it numbers its element types first.
         StatePlan plan(@Nullable Object state, Reach reach) {
             byte[] tree = StateEncoder.encode(state, this, names::pathOf);
             List<TensorRecord> records = tensors.sequencedKeySet().stream().map(this::record).toList();

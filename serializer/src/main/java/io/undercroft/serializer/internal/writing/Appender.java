@@ -25,9 +25,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/// Adds a snapshot to a file, as section 10.4 of the format says, step by step: nothing that is in the file is touched,
-/// and at the end one commit record makes the new snapshot the newest. Whoever makes one holds
-/// the lock of the file. Belongs to one thread.
+/// Adds a snapshot to a file by the steps of section 10.4 of the format: existing bytes are not changed, and at the end
+/// one commit record makes the new snapshot the newest. The creator holds the lock of the file. For use by one thread.
 final class Appender implements Closeable {
     private final Path path;
     private final Disk disk;
@@ -54,7 +53,7 @@ final class Appender implements Closeable {
         }
     }
 
-    /// Nobody would read a list of more.
+    /// A longer list would not be readable.
     private static void checkCount(Path path, CommitRecord newest) throws FileSystemException {
         if (newest.sequence() >= Limits.DEFAULT.maxSnapshots()) {
             throw new FileSystemException(path.toString(), null,
@@ -73,14 +72,15 @@ final class Appender implements Closeable {
         return new Appender(path, disk, disk.open(path));
     }
 
-    /// Adds a snapshot, unless somebody objects.
+    /// Adds a snapshot, unless the save is cancelled.
     ///
     /// @param plan the state
     /// @param options what else to save, and how
     /// @param lastWord called when all but the commit is done; what it throws ends this, and the file has the snapshots
     ///     it had
-    /// @return what became of the bytes
-    /// @throws IOException if that fails; the file has the snapshots it had, or else the message says that nobody knows
+    /// @return a report of bytes written, reused and skipped
+    /// @throws IOException if that fails; the file then has its former snapshots, unless the message reports that this
+    ///     is unknown
     DedupReport append(StatePlan plan, SaveOptions options, Runnable lastWord) throws IOException {
         StateWriter.Draft draft;
         CommitRecord commit;
@@ -137,7 +137,7 @@ final class Appender implements Closeable {
         }
     }
 
-    /// The parent record is copied, since a newer version may have said more in it.
+    /// The parent record is copied, since a newer version may have stored more in it.
     private CommitRecord writeIndex(StateWriter.Draft draft, SaveOptions options) throws IOException {
         MemorySegment record = MemorySegment.ofArray(new byte[FileLayout.COMMIT_BYTES]);
         file.read(parent.header().recordOffset(parent.commit().sequence()), record);

@@ -6,8 +6,8 @@ import io.undercroft.serializer.spi.Output;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 
-/// Collects what is written from the first byte to the last in a block of memory, so that the file gets few and large
-/// writes, at the borders of pages. Belongs to one thread.
+/// A sequential output that collects bytes in a block of memory, so that writes to the file are few, large and aligned
+/// to pages. For use by one thread.
 final class BlockOutput implements Output, AutoCloseable {
     private final Sink sink;
     private final WriteProgress progress;
@@ -19,7 +19,7 @@ final class BlockOutput implements Output, AutoCloseable {
     /// A file that has no bytes yet.
     ///
     /// @param sink where it is written
-    /// @param progress is told of what is written
+    /// @param progress receives the number of bytes written
     BlockOutput(Sink sink, WriteProgress progress) {
         this.sink = sink;
         this.progress = progress;

@@ -93,7 +93,7 @@ public final class CroftWriter {
             @Nullable Staging staging) throws IOException {
         Target target = Target.of(path);
         if (target.exists()) {
-            // Whatever its name ends in, it goes on growing under it.
+            // An existing file with snapshots is appended to, whatever its suffix.
             Formats.requireCroftOptions(path.toString(), options, "committed to");
         } else {
             Formats.requireCroft(path, options, "committed to");
@@ -160,8 +160,8 @@ public final class CroftWriter {
 
     /// Saves a state as a new file in shared memory; see [io.undercroft.serializer.Published#publish].
     ///
-    /// @param draft where it goes; nobody sees it until the caller gives it a name
-    /// @param name the name that it is to get, for messages
+    /// @param draft the target, invisible to other processes until the caller publishes it
+    /// @param name its future name, for messages
     /// @param state the root of the tree
     /// @param options what else to save, and how
     /// @return what became of the bytes
@@ -192,7 +192,7 @@ public final class CroftWriter {
 
     /// Writes a state as a sealed file; see [io.undercroft.serializer.Checkpoint#save].
     ///
-    /// @param channel where the file goes; stays open
+    /// @param channel the target; stays open
     /// @param state the root of the tree
     /// @param options what else to save, and how
     /// @return what became of the bytes

@@ -85,7 +85,7 @@ public final class FileCopier {
         }
     }
 
-    /// Compacting is meant to free space, and needs some first: says how much, and what to do where there is none.
+    /// Compacting frees space, but needs some first: the message has the amount and a remedy.
     private FileSystemException withRemedy(FileSystemException e, Target target, long staying) throws IOException {
         OptionalLong free = disk.usableSpace(target.directory());
         if (e.getReason() == null || free.isEmpty() || free.getAsLong() > staying + INDEX_BYTES) {
@@ -170,7 +170,7 @@ public final class FileCopier {
         void of(MappedFile file, Snapshot newest) throws IOException;
     }
 
-    /// Opens a file, and says which one it is if something is wrong with it.
+    /// Opens a file, and names it in exceptions.
     private static void reading(Path path, Reading reading) throws IOException {
         reading(path, OpenOptions.defaults(), reading);
     }
@@ -184,7 +184,7 @@ public final class FileCopier {
         }
     }
 
-    /// The snapshots to keep, the oldest first.
+    /// Returns the snapshots to keep, the oldest first.
     private static List<Snapshot> chosen(Snapshot newest, Predicate<SnapshotInfo> keep) throws IOException {
         List<Snapshot> chosen = new ArrayList<>();
         for (Snapshot next = newest; next != null; next = next.previous().orElse(null)) {
@@ -198,8 +198,8 @@ public final class FileCopier {
         return chosen;
     }
 
-    /// An id that the file has not had. The one that is made of the first snapshot would often be that of the file
-    /// before, and files that have it as a base would take bytes from the wrong places.
+    /// Returns an id that the file has not had. An id derived from the first snapshot would often equal that of the
+    /// file before, and files that have it as a base would read bytes at wrong offsets.
     private static @Nullable UUID compactedId(CommitRecord newest) {
         return newest.sequence() == 1 ? null : FileLayout.canonicalUuid(newest.rootDigest());
     }

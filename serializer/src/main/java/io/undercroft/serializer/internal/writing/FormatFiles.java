@@ -25,7 +25,7 @@ final class FormatFiles implements AutoCloseable {
         this.progress = progress;
     }
 
-    /// What is done when a file was written, and before it gets its name.
+    /// An action between writing a file and renaming it to its name.
     @FunctionalInterface
     interface LastStep {
         void run() throws IOException;

@@ -39,8 +39,8 @@ import org.jspecify.annotations.Nullable;
 
 /// Writes states as files of other formats.
 ///
-/// Of a set the index comes last, when the others are durable. It names nothing that is not there whole; and as none of
-/// the others is replaced, an index that is there stays right until the new one takes its place.
+/// The index of a set is written last, when the other files are durable. So it names complete files only; and as none
+/// of the other files is replaced, an existing index stays valid until the new one replaces it.
 public final class FormatWriter {
     private final Disk disk;
 
@@ -134,8 +134,8 @@ public final class FormatWriter {
         }
     }
 
-    /// The files that the index to be replaced names and that are next to it. None of them is replaced, and the new
-    /// index names none of them.
+    /// Returns the files that the index to be replaced names and that are next to it. None of them is replaced, and the
+    /// new index names none of them.
     private static List<Path> former(Path index) {
         if (!Files.isRegularFile(index)) {
             return List.of();
@@ -146,7 +146,7 @@ public final class FormatWriter {
                     .filter(each -> Files.isRegularFile(each, LinkOption.NOFOLLOW_LINKS))
                     .toList();
         } catch (IOException | FormatException _) {
-            // Then it is no index, or nobody knows what it named.
+            // Then it is no index, or its names are unknown.
             return List.of();
         }
     }
@@ -173,8 +173,8 @@ public final class FormatWriter {
         }
     }
 
-    /// The files that the bytes came from may be damaged. Checked when all was written and nothing has its name yet, as
-    /// the bytes are in the system's cache then, and whatever a format read is in memory.
+    /// The source files may be damaged. They are checked after everything is written and before anything is renamed, as
+    /// the bytes are then in the system's cache, and what a format read is in memory.
     private static void checkSources(StateIndex index) throws IOException {
         Reach reach = Reach.of(index);
         Map<Storage, List<Span>> spans = new HashMap<>();
@@ -185,7 +185,7 @@ public final class FormatWriter {
         SourceCheck.run(spans);
     }
 
-    /// A format may come from anybody.
+    /// A format may be of a third party.
     private static String checked(String name, Path target) {
         boolean plain = Draft.isPlainName(name)
                 && !name.equalsIgnoreCase(String.valueOf(target.getFileName()));

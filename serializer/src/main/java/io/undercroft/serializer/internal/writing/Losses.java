@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 final class Losses {
     private Losses() {}
 
-    /// {@return what is not going to be in the files: what the format cannot hold, and what the draft says}
+    /// {@return what will be missing in the files: what the format cannot hold, and the losses of the draft}
     ///
     /// @param tree the state
     /// @param index its names
@@ -92,7 +92,7 @@ final class Losses {
         }
     }
 
-    /// The names of tensors whose storage has another name too.
+    /// Returns the names of tensors whose storage has another name too.
     private static List<String> sharing(StateIndex index) {
         Map<Storage, Long> counts = index.tensors().values().stream()
                 .collect(Collectors.groupingBy(Tensor::storage, Collectors.counting()));

@@ -11,8 +11,8 @@ import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/// The indexes and commit records of a new file of one or more snapshots, and at last the header. Until it is committed
-/// nobody sees the file, so the order of writing does not matter. Belongs to one thread.
+/// The indexes and commit records of a new file of one or more snapshots, and at last the header. The file is invisible
+/// until it is committed, so the order of writing does not matter. For use by one thread.
 final class NewFile {
     private final Sink sink;
     private final int chunkLog2;
@@ -49,7 +49,7 @@ final class NewFile {
     /// @param index its index, built for the next number
     /// @param extentsEnd the end of its extents
     /// @param timeMillis when it was made, or 0
-    /// @param message what is said about it
+    /// @param message its message
     /// @throws IOException if writing fails
     void add(MemorySegment index, long extentsEnd, long timeMillis, String message) throws IOException {
         long place = FileLayout.placeIndex(extentsEnd);

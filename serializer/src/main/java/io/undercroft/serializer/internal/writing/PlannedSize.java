@@ -24,7 +24,7 @@ final class PlannedSize {
 
     private PlannedSize() {}
 
-    /// {@return how many bytes the files are going to have}
+    /// {@return how many bytes the files will have}
     ///
     /// @param draft what is planned
     /// @param state the state
@@ -58,7 +58,7 @@ final class PlannedSize {
         return refusal;
     }
 
-    /// The largest tensor of those that become too many bytes.
+    /// Returns the largest tensor of those that become too many bytes.
     private static Optional<Map.Entry<String, Tensor>> repeated(StateIndex state) {
         return state.tensors().entrySet().stream().filter(entry -> isRepeated(entry.getValue()))
                 .max(Comparator.comparingLong(entry -> nbytes(entry.getValue())));

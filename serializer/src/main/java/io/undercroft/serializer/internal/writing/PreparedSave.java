@@ -29,8 +29,8 @@ public final class PreparedSave implements Closeable {
     interface Preparation {
         /// Takes what a save needs.
         ///
-        /// @param resources gets what is to be closed in the end, also if this fails
-        /// @param control what is said of the save
+        /// @param resources receives what is to be closed in the end, also if this fails
+        /// @param control the control of the save
         /// @return what is left to do
         Target.Work<DedupReport> prepare(ResourceStack resources, SaveControl control) throws IOException;
     }

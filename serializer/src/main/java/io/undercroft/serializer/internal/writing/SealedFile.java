@@ -23,7 +23,7 @@ final class SealedFile implements Sink {
 
     /// Starts a file.
     ///
-    /// @param channel where it goes; stays open
+    /// @param channel the target; stays open
     /// @param uuid its id
     /// @param chunkLog2 the logarithm of its chunk size
     /// @throws IOException if writing fails
@@ -62,7 +62,7 @@ final class SealedFile implements Sink {
     /// @param index its index
     /// @param extentsEnd the end of its extents
     /// @param timeMillis when it was made, or 0
-    /// @param message what is said about it
+    /// @param message its message
     /// @throws IOException if writing fails
     void finish(MemorySegment index, long extentsEnd, long timeMillis, String message) throws IOException {
         long place = FileLayout.placeIndex(extentsEnd);

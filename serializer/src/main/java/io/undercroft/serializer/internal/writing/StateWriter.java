@@ -18,7 +18,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Map;
 
-/// Writes the bytes of a planned state, and makes the index that says what they are.
+/// Writes the bytes of a planned state, and their index.
 ///
 /// Each storage is written once, however many tensors use it.
 final class StateWriter {

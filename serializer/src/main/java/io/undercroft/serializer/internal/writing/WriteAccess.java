@@ -15,7 +15,7 @@ final class WriteAccess {
 
     private WriteAccess() {}
 
-    /// Refuses a file that a writer must leave alone (section 10.4 of the format).
+    /// Refuses a file that a writer must not change (section 10.4 of the format).
     ///
     /// @param file the file
     /// @param newest what was opened
@@ -44,7 +44,7 @@ final class WriteAccess {
         return new FormatException("CROFT-READ-ONLY", what, READ_ONLY_FEATURES, remedy);
     }
 
-    /// Whether a slot holds a whole record; after a torn append it does not.
+    /// Returns whether a slot holds a whole record; after a torn append it does not.
     private static boolean isWhole(ByteSource file, long slot) throws IOException {
         MemorySegment record = MemorySegment.ofArray(new byte[FileLayout.COMMIT_BYTES]);
         if (file.size() < slot + FileLayout.COMMIT_BYTES) {

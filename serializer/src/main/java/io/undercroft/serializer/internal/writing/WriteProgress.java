@@ -2,7 +2,7 @@ package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.serializer.SaveProgress;
 
-/// Counts the bytes of all files of an export, and tells a listener. Belongs to one thread.
+/// Counts the bytes of all files of an export, and informs a listener. For use by one thread.
 final class WriteProgress {
     private final SaveProgress listener;
     private final long expected;
@@ -10,8 +10,8 @@ final class WriteProgress {
 
     /// Nothing has been written.
     ///
-    /// @param listener is told so at once
-    /// @param expected how many bytes the files are going to have, as near as is known
+    /// @param listener called at once with no bytes
+    /// @param expected the estimated number of bytes of the files
     WriteProgress(SaveProgress listener, long expected) {
         this.listener = listener;
         this.expected = expected;
