@@ -15,7 +15,7 @@ import java.util.Map;
 import java.util.SequencedMap;
 import org.jspecify.annotations.Nullable;
 
-/// A file that is going to be written: its header and the tensors behind it, each from a multiple of the alignment on.
+/// A file to be written: its header and the tensors behind it, each from a multiple of the alignment on.
 final class GgufDraft implements Draft {
     /// llama.cpp takes no names of so many bytes. Others do, so such names are read.
     private static final int TOO_LONG_NAME = 64;

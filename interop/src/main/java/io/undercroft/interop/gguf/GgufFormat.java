@@ -32,8 +32,8 @@ import org.jspecify.annotations.Nullable;
 /// There are no checksums, so verifying finds nothing.
 ///
 /// **Writing.** Version 3, little-endian: tensors by name whose dtype ggml has, blocks included, with the attributes of
-/// the state and the metadata of the options, as strings. Bytes are aligned to `general.alignment` if the state has it,
-/// else to 32. Sharing is not kept.
+/// the state and the metadata of the options, as strings. Bytes are aligned to `general.alignment` if the state sets
+/// it, else to 32. Sharing is not kept.
 public final class GgufFormat implements CheckpointFormat {
     /// For the service loader.
     public GgufFormat() {}

@@ -16,7 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.SequencedMap;
 
-/// What the header of a file says, checked against the file: no tensor reaches out of it, or into another one.
+/// The header of a file, checked against the file: no tensor extends past its end, or into another one.
 ///
 /// @param order the byte order of the file
 /// @param values the metadata

@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/// What a header is made of: numbers, strings and the values of the metadata. Nothing says how long a header is.
+/// What a header is made of: numbers, strings and the values of the metadata. The length of a header is not recorded.
 final class GgufInput {
     /// A megabyte is more than any text in a header has, but for templates of chats.
     private static final long LONGEST_STRING = 1L << 28;
@@ -145,7 +145,7 @@ final class GgufInput {
             throw damaged("GGUF-VALUE", "all arrays together have more than " + MOST_ELEMENTS + " elements",
                     in.position());
         }
-        // The list, what says its type, and a place for each.
+        // The list, its element type, and a place for each.
         budget.takeMemory(4 * ReadBudget.CONTAINER + count * ReadBudget.NUMBER);
         return new Frame(type, count);
     }

@@ -27,12 +27,12 @@ public final class ByteReader {
     private long position;
     private boolean isBig;
 
-    /// What a format says of files that end too early, and how much of them is read.
+    /// The exceptions of a format for files that end too early, and its count of bytes read.
     @FunctionalInterface
     public interface Limits {
         /// {@return the refusal of what is not there}
         ///
-        /// @param due how many bytes are due; may be negative, where a file says so
+        /// @param due how many bytes are due; may be negative if it is from a file
         /// @param position where
         /// @param left how many bytes are left
         RuntimeException tooShort(long due, long position, long left);
@@ -48,7 +48,7 @@ public final class ByteReader {
     /// @param file the file
     /// @param start where the part starts
     /// @param end where it ends, within the file
-    /// @param limits what is said if it is too short
+    /// @param limits the exceptions for a file that is too short
     public ByteReader(MappedFile file, long start, long end, Limits limits) {
         this.file = file;
         this.position = start;
@@ -62,7 +62,7 @@ public final class ByteReader {
     /// A reader of memory, in little-endian order.
     ///
     /// @param bytes the memory
-    /// @param limits what is said if it is too short
+    /// @param limits the exceptions for a file that is too short
     public ByteReader(MemorySegment bytes, Limits limits) {
         this.file = null;
         this.end = bytes.byteSize();

@@ -114,7 +114,7 @@ public final class JsonReader {
         throw malformed("the text ends within a string");
     }
 
-    /// @param hash the hash of the string, as Java has it
+    /// @param hash the hash code of the string
     private String ascii(int start, int end, int hash) {
         int slot = hash & (REMEMBERED - 1);
         String known = remembered[slot];

@@ -6,7 +6,7 @@ import java.util.stream.Collectors;
 
 /// Writes JSON: objects, strings and whole numbers. Belongs to one thread.
 public final class JsonWriter {
-    /// Characters with an escape of their own, and what these are.
+    /// The characters with short escapes, and these escapes.
     private static final String ESCAPED = "\b\f\n\r\t";
     private static final String ESCAPES = "bfnrt";
 
@@ -14,8 +14,8 @@ public final class JsonWriter {
     private final boolean isForPeople;
     private int depth;
 
-    /// @param isForPeople whether each member is on a line of its own, and all text is ASCII: Python reads it in
-    ///     whatever encoding a system has
+    /// @param isForPeople whether each member is on a separate line, and all text is ASCII, which Python reads in any
+    ///     encoding
     public JsonWriter(boolean isForPeople) {
         this.isForPeople = isForPeople;
     }

@@ -41,13 +41,13 @@ public final class NamedTensors {
         this.format = format;
     }
 
-    /// The tensors of a state.
+    /// Returns the tensors of a state.
     ///
     /// @param state the root of the tree
     /// @param format the name of the format, for messages
     /// @return the tensors in their order
-    /// @throws IllegalArgumentException if there is anything but tensors with bytes and names of their own that are
-    ///     text; the message has its path
+    /// @throws IllegalArgumentException if there is anything but tensors with bytes and distinct names that are text;
+    ///     the message has its path
     public static SequencedMap<String, Tensor> of(@Nullable Object state, String format) {
         NamedTensors names = new NamedTensors(format);
         Map<?, ?> root = asMap(state);
@@ -69,7 +69,7 @@ public final class NamedTensors {
         return held instanceof Tensor tensor ? tensor : null;
     }
 
-    /// Whether a tensor takes part in differentiation, no such file says; it is the same tensor either way.
+    /// Such files do not record whether a tensor requires gradients.
     ///
     /// @param tensor the tensor
     /// @return a tensor that takes none
@@ -82,7 +82,7 @@ public final class NamedTensors {
         return tensor.withFlags(left);
     }
 
-    /// {@return whether the type of a map says nothing that a plain map would not} Such are those of PyTorch with
+    /// {@return whether the type of a map adds nothing to a plain map} Such are those of PyTorch with
     /// another order or a default, and the tensors of a GGUF file.
     ///
     /// @param map a map of a state

@@ -3,7 +3,7 @@ package io.undercroft.interop.internal;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.OpenOptions;
 
-/// Settings that say which of several states in one file is opened.
+/// Settings that select one of several states in a file.
 public final class Ordinals {
     /// The values of such a setting, for [io.undercroft.serializer.spi.Setting].
     public static final String VALUES = "1, 2 and so on";

@@ -32,7 +32,7 @@ public final class SetReader {
 
     /// A reader of sets of one kind.
     ///
-    /// @param suffixes what names of shards end in, with the dot, by which an index is told from others
+    /// @param suffixes the suffixes of names of shards, with the dot, by which an index is recognised
     /// @param formats those that shards can have
     public SetReader(List<String> suffixes, List<CheckpointFormat> formats) {
         this.suffixes = suffixes;
@@ -49,7 +49,7 @@ public final class SetReader {
 
     /// Opens a set.
     ///
-    /// @param index what the index says
+    /// @param index the contents of the index
     /// @param file the file of the index
     /// @param options how to open the shards
     /// @return the tensors that the index names, in its order, and further names of them; the shards stay open until it
@@ -77,7 +77,7 @@ public final class SetReader {
         }
     }
 
-    /// What is wrong with a shard is said of the shard; the index that led there is named as well.
+    /// Adds the name of the index to the exception of a shard.
     private static FormatException naming(MappedFile index, FormatException e) {
         return e.file() == null
                 ? e
@@ -89,7 +89,7 @@ public final class SetReader {
     }
 
     private static Path locate(String name, Path index, OpenOptions options) throws IOException {
-        // What is wrong with these is not said of the shard.
+        // Faults of these are not reported for the shard.
         Path stored = index.toRealPath();
         Path root = options.request().root().isPresent() ? options.request().root().get().toRealPath() : null;
         try {

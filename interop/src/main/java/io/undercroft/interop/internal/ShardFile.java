@@ -90,7 +90,7 @@ record ShardFile(String name, MappedFile file, Contents contents, SequencedMap<S
         return file.path();
     }
 
-    /// {@return a tensor that the index says is here}
+    /// {@return a tensor of this shard by the index}
     Tensor tensor(String tensor) {
         Tensor there = tensors.get(tensor);
         if (there == null) {

@@ -18,12 +18,12 @@ import java.util.function.BiPredicate;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/// What an index says: the JSON that transformers writes next to a model in several files, the *shards*.
+/// An index: the JSON that transformers writes next to a model in several files, the *shards*.
 ///
 /// @param shards the file that each tensor is in, by the name of the tensor, in the order of the index; plain names,
 ///     without a directory
-/// @param aliases further names of these tensors, each with the name that the index has
-/// @param metadata what is said about the model, as text
+/// @param aliases further names of these tensors, each with its name in the index @param metadata the metadata of the
+///     model, as text
 public record ShardIndex(SequencedMap<String, String> shards, SequencedMap<String, String> aliases,
         SequencedMap<String, String> metadata) {
     /// The member with the shards.
@@ -50,7 +50,7 @@ public record ShardIndex(SequencedMap<String, String> shards, SequencedMap<Strin
     /// Reads an index.
     ///
     /// @param file the file
-    /// @return what it says
+    /// @return its contents
     /// @throws FormatException if it is malformed, too large, or names a shard by a path
     /// @throws IOException if reading fails
     public static ShardIndex read(MappedFile file) throws IOException {
@@ -86,7 +86,7 @@ public record ShardIndex(SequencedMap<String, String> shards, SequencedMap<Strin
         return reader.shards.values().stream().findFirst();
     }
 
-    /// {@return the index with some of its metadata taken for further names of tensors}
+    /// {@return the index with some of its metadata read as further names of tensors}
     ///
     /// @param isAlias whether a key of the metadata and its value are that; the value has to be the name of a tensor
     public ShardIndex withAliases(BiPredicate<String, String> isAlias) {

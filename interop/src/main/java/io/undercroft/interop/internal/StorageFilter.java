@@ -34,7 +34,7 @@ public final class StorageFilter {
         TreeContents read(OpenOptions options, StorageFilter filter) throws IOException;
     }
 
-    /// {@return a filter that wants all storages}
+    /// {@return a filter that accepts all storages}
     public static StorageFilter all() {
         return new StorageFilter(null, null);
     }
@@ -58,14 +58,14 @@ public final class StorageFilter {
 
     /// {@return whether a storage is to have bytes}
     ///
-    /// @param key what tells it from others in the file
+    /// @param key its key in the file
     public boolean isWanted(Object key) {
         return wanted == null || wanted.contains(key);
     }
 
     /// Adds a storage that was made.
     ///
-    /// @param key what tells it from others in the file
+    /// @param key its key in the file
     /// @param storage the storage, with bytes or without
     public void add(Object key, Storage storage) {
         if (keys != null) {

@@ -49,7 +49,7 @@ public final class TensorBytes {
         try {
             output.write(tensor.bytes());
         } finally {
-            // A copy's memory goes with the tensor, not with the segment.
+            // A copy's memory is freed with the tensor, not with the segment.
             Reference.reachabilityFence(tensor);
         }
     }

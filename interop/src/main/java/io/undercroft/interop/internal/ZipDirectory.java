@@ -25,8 +25,8 @@ import org.jspecify.annotations.Nullable;
 
 /// The table of contents of a zip archive, with the place of every record's bytes.
 ///
-/// The JDK's reader does not tell where a record's bytes lie, and others refuse the local Zip64 fields that PyTorch
-/// writes. This one believes the central directory only: of a local header it takes nothing but the lengths that lead
+/// The JDK's reader does not report where a record's bytes lie, and others refuse the local Zip64 fields that PyTorch
+/// writes. This one uses the central directory only: of a local header it reads only the lengths that lead
 /// to the data. An archive that two readers could understand in two ways is refused: records that overlap, two records
 /// of one name, a local header of another name, sizes that disagree.
 ///
@@ -203,7 +203,7 @@ public final class ZipDirectory {
     /// {@return the checksum of a stored record whose bytes behind the first ones are a storage; null if it has none}
     ///
     /// @param record a stored record of this directory
-    /// @param skipped how many bytes come before the storage
+    /// @param skipped how many bytes precede the storage
     public FileStorages.@Nullable Checksum checksum(ZipRecord record, int skipped) {
         if (!record.hasCrc()) {
             return null;
@@ -247,7 +247,7 @@ public final class ZipDirectory {
         return damages;
     }
 
-    /// {@return the records that have bytes and no checksum} Nothing can be said of them.
+    /// {@return the records that have bytes and no checksum} They cannot be verified.
     public List<ZipRecord> unverified() {
         return records().stream().filter(record -> record.size() > 0 && !record.hasCrc()).toList();
     }
@@ -413,7 +413,8 @@ public final class ZipDirectory {
                 throw new FormatException("ZIP-DIRECTORY", "the zip directory takes " + directorySize + " bytes", end,
                         "Directories up to " + LARGEST_DIRECTORY + " bytes can be read; split the archive");
             }
-            // The directory ends where its end record starts. What it says less, is before the archive.
+            // The directory ends where its end record starts. If that is less than recorded, other bytes precede the
+            // archive.
             long start = end - directorySize;
             return new End(start, directorySize, count, start - directory);
         }

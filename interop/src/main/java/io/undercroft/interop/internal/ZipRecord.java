@@ -20,7 +20,7 @@ public record ZipRecord(String name, int method, int crc, long compressedSize, l
         return method == STORED;
     }
 
-    /// {@return whether the writer computed a checksum} PyTorch can be told not to, and then writes 0.
+    /// {@return whether the writer computed a checksum} PyTorch has an option not to, and then writes 0.
     public boolean hasCrc() {
         return crc != 0;
     }

@@ -50,11 +50,11 @@ public final class ZipWriter {
 
     /// What writers differ in.
     public enum Dialect {
-        /// As NumPy writes archives, but aligned as Android's zipalign does it. Records that might need 64-bit sizes
-        /// have them.
+        /// Archives as NumPy writes them, but aligned like Android's zipalign. Records that might need 64-bit sizes use
+        /// them.
         NUMPY(ZIP64_VERSION, ZIP64_VERSION, 0x0021, 0xD935, 0),
-        /// As PyTorch's library does it, which reads archives without looking at their headers: it computes where each
-        /// storage starts from the sizes of those before it. Its Zip64 fields are not quite as the standard says.
+        /// Archives as PyTorch's library writes them, which reads archives without their headers: it computes where
+        /// each storage starts from the sizes of those before it. Its Zip64 fields deviate from the standard.
         PYTORCH(0, 0x031e, 0, 'F' | 'B' << 8, 'Z');
 
         private final int version;

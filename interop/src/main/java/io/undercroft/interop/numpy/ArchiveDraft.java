@@ -10,7 +10,7 @@ import java.io.IOException;
 import java.util.Map;
 import java.util.SequencedMap;
 
-/// An archive that is going to be written.
+/// An archive to be written.
 ///
 /// @param parts what is in the records, by their names
 /// @param isDeflated whether the records are compressed

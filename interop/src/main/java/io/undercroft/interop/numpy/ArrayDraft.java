@@ -8,7 +8,7 @@ import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 
-/// An array that is going to be written, as `numpy.save` writes it.
+/// An array to be written, as `numpy.save` writes it.
 final class ArrayDraft implements Draft {
     private final byte[] header;
     private final Tensor elements;

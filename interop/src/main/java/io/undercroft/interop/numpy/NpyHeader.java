@@ -13,7 +13,7 @@ import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.stream.Collectors;
 
-/// What the header of an array says, checked against the size of the file or archive record that it is in.
+/// The header of an array, checked against the size of the file or archive record that it is in.
 ///
 /// @param type the type of the elements
 /// @param isFortran whether they are in column-major order
@@ -25,14 +25,14 @@ record NpyHeader(NumpyType type, boolean isFortran, Shape shape, int length, lon
     /// The magic number, the version, and the length of the rest, which takes 2 or 4 bytes.
     private static final int PREFIX = 12;
     private static final int SHORT_PREFIX = 10;
-    /// NumPy itself takes 10 000 unless it is told otherwise.
+    /// NumPy itself accepts 10 000 by default.
     private static final int LONGEST = 0xFFFF;
     private static final int NEWEST_VERSION = 3;
     private static final int ALIGNMENT = 64;
     /// NumPy leaves as much space for the first size as any size takes, so that arrays can grow in place.
     private static final int LONGEST_SIZE = 21;
 
-    /// Where a header comes from.
+    /// The source of a header.
     @FunctionalInterface
     interface Source {
         /// {@return the first bytes, which are there}

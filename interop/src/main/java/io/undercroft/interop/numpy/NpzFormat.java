@@ -30,9 +30,9 @@ import org.jspecify.annotations.Nullable;
 /// names of the records without `.npy`.
 ///
 /// Arrays that are stored are mapped in place if they are aligned; those that NumPy wrote need not be, and are copied
-/// then. Deflated ones are decoded when they are first touched. Checksums are compared with what is copied and decoded,
-/// with what is mapped as [ChecksumPolicy][io.undercroft.serializer.ChecksumPolicy] says, and by verifying, which
-/// counts what has no checksum. Ours are aligned to 64 bytes, and compressed if the setting `npz.compression` is
+/// then. Deflated ones are decoded when they are first touched. Checksums are compared for bytes that are copied and
+/// decoded, for mapped bytes as [ChecksumPolicy][io.undercroft.serializer.ChecksumPolicy] defines, and by verifying,
+/// which counts what has no checksum. Ours are aligned to 64 bytes, and compressed if the setting `npz.compression` is
 /// `deflate`.
 public final class NpzFormat implements CheckpointFormat {
     private static final String SUFFIX = ".npy";
@@ -57,7 +57,7 @@ public final class NpzFormat implements CheckpointFormat {
         try {
             return ZipDirectory.read(file).records().stream().allMatch(record -> record.name().endsWith(SUFFIX));
         } catch (FormatException _) {
-            // The directory of a damaged archive cannot be read, but that open() is to say.
+            // The directory of a damaged archive cannot be read, which open() reports.
             return true;
         }
     }

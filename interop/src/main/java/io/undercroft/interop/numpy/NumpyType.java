@@ -26,7 +26,7 @@ record NumpyType(DType dtype, ByteOrder order) {
         return codes;
     }
 
-    /// The type that a header describes.
+    /// Returns the type that a header describes.
     ///
     /// @param descr as NumPy writes it, for instance `<f4`
     /// @param position where it is in the file, for messages
@@ -40,7 +40,7 @@ record NumpyType(DType dtype, ByteOrder order) {
         return new NumpyType(dtype, big ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN);
     }
 
-    /// {@return how NumPy describes elements of a dtype, in the byte order that we write, if it has them}
+    /// {@return NumPy's description of elements of a dtype, in the byte order that we write, if there is one}
     static Optional<String> descr(DType dtype) {
         return Optional.ofNullable(BY_DTYPE.get(dtype)).map(code -> (dtype.itemsize() == 1 ? "|" : "<") + code);
     }

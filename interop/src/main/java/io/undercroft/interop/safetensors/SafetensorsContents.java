@@ -32,11 +32,11 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// The tensors of one file. The whole state is put together when it is first asked for; a tensor by its name needs no
+/// The tensors of one file. The whole state is put together on first use; a tensor by its name needs no
 /// other one, so that opening a file of ten thousand for one of them takes no longer than reading its header. Safe for
 /// any thread.
 final class SafetensorsContents implements Contents {
-    /// With the value `ignore`, metadata is never taken for sharing.
+    /// With the value `ignore`, metadata is never read as sharing.
     static final String SHARING = "safetensors.sharing";
 
     private final MappedFile file;
@@ -46,11 +46,11 @@ final class SafetensorsContents implements Contents {
 
     private final OpenOptions options;
     private final @Nullable Set<String> chosen;
-    /// Made when they are asked for: most programs want some tensors of many.
+    /// Made on request: most programs want some tensors of many.
     private final Map<String, Tensor> tensors = new ConcurrentHashMap<>();
     private final Map<String, Storage> bases = new ConcurrentHashMap<>();
-    /// The file, mapped again to be checked, since what the tensors use may have been written to. A mapping goes
-    /// with its file only, so all checks share one.
+    /// The file, mapped again to be checked, since what the tensors use may have been written to. A mapping is freed
+    /// only with its file, so all checks share one.
     private @Nullable MemorySegment onDisk;
     private @Nullable TreeContents tree;
 
@@ -141,7 +141,7 @@ final class SafetensorsContents implements Contents {
                 entries.values().stream().mapToLong(Entry::nbytes).sum());
     }
 
-    /// Those that nobody asked for hold nothing.
+    /// Tensors that were not read hold nothing.
     @Override
     public void release() {
         bases.values().forEach(Contents::release);
@@ -192,10 +192,10 @@ final class SafetensorsContents implements Contents {
         return Objects.requireNonNull(entries.get(name));
     }
 
-    /// Compares the bytes that views have of their own in the file, for other readers, with those of the tensors that
-    /// they use. There is nothing else that a file could be checked by.
+    /// Compares the bytes that views have in the file, for other readers, with those of the tensors that they use.
+    /// There is nothing else that a file could be checked by.
     ///
-    /// @return the views that are not what the file says
+    /// @return the views that do not match the file
     private List<Damage> check() {
         List<Damage> damages = new ArrayList<>();
         sharing.views().forEach((name, view) -> {

@@ -26,7 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.SequencedMap;
 
-/// A file that is going to be written: its header and the tensors behind it.
+/// A file to be written: its header and the tensors behind it.
 final class SafetensorsDraft implements Draft {
     private final byte[] header;
     private final List<Part> parts;
@@ -130,7 +130,7 @@ final class SafetensorsDraft implements Draft {
         if (!plan.views().isEmpty()) {
             metadata.put(Sharing.VIEWS, views(plan.views()));
         }
-        // Transformers 4 takes a file without metadata, but none whose metadata does not say this.
+        // Transformers 4 accepts a file without metadata, but none whose metadata lacks this.
         if (!metadata.isEmpty() && !metadata.containsKey(Sharing.FORMAT)) {
             metadata.putFirst(Sharing.FORMAT, "pt");
         }

@@ -29,9 +29,9 @@ import org.jspecify.annotations.Nullable;
 /// **Sharing.** Tensors that have bytes in common share a storage again when they are read, if one of them is in
 /// row-major order and covers the others. If none does, the state is refused, unless the setting `safetensors.sharing`
 /// is `copy`: then each tensor is written for itself, those with several names too, and nothing is shared. Tensors on
-/// one storage that have no byte in common, whether one behind the other or as columns of one matrix, get storages of
-/// their own, where that can be told. To take no metadata for sharing, a file is opened with `safetensors.sharing` set
-/// to `ignore`.
+/// one storage that have no byte in common, whether one behind the other or as columns of one matrix, get separate
+/// storages, where that can be determined. To ignore metadata about sharing, a file is opened with
+/// `safetensors.sharing` set to `ignore`.
 public final class SafetensorsFormat implements CheckpointFormat {
     /// For the service loader.
     public SafetensorsFormat() {}

@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.SequencedMap;
 import org.jspecify.annotations.Nullable;
 
-/// What the header of a file says, checked against the file: the tensors lie one behind the other, without gaps, and
+/// The header of a file, checked against the file: the tensors lie one behind the other, without gaps, and
 /// fill it.
 ///
 /// @param entries the tensors by name, in the order of the header
@@ -226,7 +226,7 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
                         checkFirst(offsets, field);
                         offsets = json.naturals(2);
                     }
-                    // The reference implementation skips what it does not know, too.
+                    // The reference implementation skips unknown keys, too.
                     default -> json.skip();
                 }
             }

@@ -26,11 +26,11 @@ import org.jspecify.annotations.Nullable;
 /// hub, or below [OpenOptions#root(java.nio.file.Path)].
 ///
 /// **Writing.** The tensors go, in their order, into `model-00001-of-0000N.safetensors` and so on, cut where
-/// `save_pretrained` of transformers cuts: when the next tensor would make them more than the setting
-/// `safetensors.shard` says, for instance `5GB` or `512MiB`; by default 50GB. A tensor that is larger has a file of its
-/// own. What shares bytes is never parted. The index maps what is stored, as transformers does: a tied tensor under the
-/// first of its names. The further ones are in the metadata of its file, as [SafetensorsFormat] has them, and in that
-/// of the index, as huggingface_hub does it.
+/// `save_pretrained` of transformers cuts: when the next tensor would exceed the setting `safetensors.shard`, for
+/// instance `5GB` or `512MiB`; by default 50GB. A larger tensor has a separate file. Tensors that share bytes are never
+/// separated. The index maps what is stored, as transformers does: a tied tensor under the first of its names. The
+/// further ones are in the metadata of its file, as for [SafetensorsFormat], and in that of the index, as
+/// huggingface_hub writes them.
 public final class SafetensorsIndexFormat implements CheckpointFormat {
     private static final SetReader READER = new SetReader(List.of(".safetensors"), List.of(new SafetensorsFormat()));
 
@@ -55,7 +55,7 @@ public final class SafetensorsIndexFormat implements CheckpointFormat {
                 : index.withAliases((key, value) -> isAlias(key, value, index)), file, options);
     }
 
-    /// The total size is a number, even if a tensor has it for its name.
+    /// The total size is a number, even if a tensor has this name.
     private static boolean isAlias(String key, String value, ShardIndex index) {
         return !key.equals(ShardedDraft.TOTAL_SIZE) && Sharing.isAlias(key, value, index.shards());
     }

@@ -8,10 +8,10 @@ import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/// A type of elements that safetensors 0.8 knows.
+/// A type of elements of safetensors 0.8.
 ///
 /// @param name its name in headers
-/// @param order its place among all: tensors of the last type come first in a file
+/// @param order its place among all: tensors of the last type are first in a file
 /// @param dtype what such elements are here
 record SafetensorsType(String name, int order, DType dtype) {
     private static final String F4 = "F4";

@@ -15,8 +15,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /// Decides which tensors go into one file, as transformers and huggingface_hub do: in their order, a new file where one
-/// would become too large. A tensor that is too large by itself gets a file of its own at once, and the one before it
-/// is filled on.
+/// would become too large. A tensor that is too large by itself has a separate file, and the file before it is filled
+/// further.
 final class ShardSplit {
     static final String SETTING = "safetensors.shard";
     /// That of transformers 5.
@@ -32,9 +32,9 @@ final class ShardSplit {
         this.most = most;
     }
 
-    /// {@return the size that the options ask for} As in Python, `GB` are powers of 1000; `GiB` are powers of 1024.
+    /// {@return the size that the options set} As in Python, `GB` are powers of 1000; `GiB` are powers of 1024.
     ///
-    /// @throws IllegalArgumentException if they ask for none
+    /// @throws IllegalArgumentException if they set none
     static long limit(SaveOptions options) {
         String text = options.request().setting(SETTING).orElse(DEFAULT);
         Matcher size = SIZE.matcher(text.strip().toUpperCase(Locale.ROOT));

@@ -20,12 +20,12 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.SequencedMap;
 
-/// An index that is going to be written, and the files that it names.
+/// An index to be written, and the files that it names.
 final class ShardedDraft implements Draft {
     /// What names of indexes end in.
     static final String SUFFIX = ".safetensors.index.json";
 
-    /// The metadata that says how many bytes the tensors have.
+    /// The key of the metadata for the total size of the tensors.
     static final String TOTAL_SIZE = "total_size";
 
     private final byte[] index;
@@ -82,7 +82,7 @@ final class ShardedDraft implements Draft {
         return files;
     }
 
-    /// What the index said of the size of another set is true of none of the files.
+    /// The total size of another set in the metadata is wrong for these files.
     private static SequencedMap<String, Draft> shards(SequencedMap<String, SequencedMap<String, Tensor>> files,
             SaveOptions options) {
         Map<String, String> text = new LinkedHashMap<>(options.request().metadata());
@@ -99,7 +99,7 @@ final class ShardedDraft implements Draft {
         SequencedMap<String, String> map = new LinkedHashMap<>();
         plan.written().keySet().forEach(name -> map.put(name, Objects.requireNonNull(fileOf.get(name))));
         long nbytes = plan.written().values().stream().mapToLong(Tensor::nbytes).reduce(0, Math::addExact);
-        // The map comes first: by the first shard in it an index is told from other JSON.
+        // The map is first: by the first shard in it an index is recognised.
         JsonWriter json = new JsonWriter(true).open().member(ShardIndex.MAP).open();
         map.forEach((name, file) -> json.member(name).string(file));
         json.close().member(ShardIndex.METADATA).open().member(TOTAL_SIZE).number(nbytes);
@@ -107,7 +107,7 @@ final class ShardedDraft implements Draft {
         return (json.close().close() + "\n").getBytes(US_ASCII);
     }
 
-    /// What else is said: as huggingface_hub says which names stand for the same tensor.
+    /// Returns the other metadata, with the names of shared tensors as huggingface_hub writes them.
     private static Map<String, String> metadata(SharingPlan plan, SaveOptions options) {
         Map<String, String> metadata = new LinkedHashMap<>(options.request().metadata());
         metadata.putAll(plan.aliases());

@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.SequencedMap;
 import org.jspecify.annotations.Nullable;
 
-/// What the metadata of a file says about which tensors share storages.
+/// The metadata of a file about tensors that share storages.
 ///
 /// @param aliases further names of tensors, each with the name that the tensor has in the file
 /// @param views tensors that use the storage of another
@@ -40,7 +40,7 @@ record Sharing(SequencedMap<String, String> aliases, SequencedMap<String, View> 
         return new Sharing(new LinkedHashMap<>(), new LinkedHashMap<>(), metadata);
     }
 
-    /// Reads what the metadata of a file says.
+    /// Reads the metadata of a file.
     ///
     /// @param header the header of the file
     /// @return the sharing

@@ -127,7 +127,7 @@ record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, St
         }
     }
 
-    /// Finds the tensors on one storage whose runs meet, in one sweep.
+    /// Finds the tensors on one storage whose runs overlap, in one sweep.
     private void addViews(List<Run> onOneStorage) {
         List<Run> sorted = new ArrayList<>(onOneStorage);
         sorted.sort(Comparator.comparingLong(Run::start));

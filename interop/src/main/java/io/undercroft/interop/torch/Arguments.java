@@ -128,7 +128,7 @@ final class Arguments {
     /// {@return why an argument is refused}
     ///
     /// @param index which argument
-    /// @param wanted what it should have been
+    /// @param wanted the expected type
     PickleFault wrong(int index, String wanted) {
         if (get(index) instanceof ForeignClass foreign) {
             return PickleFault.global(foreign.name());

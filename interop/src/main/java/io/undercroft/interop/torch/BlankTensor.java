@@ -14,7 +14,7 @@ final class BlankTensor {
     private final @Nullable DType dtype;
     private final List<Integer> memoSlots = new ArrayList<>();
 
-    /// @param dtype what the class says of its elements; null for `torch.Tensor`, which takes that of its storage
+    /// @param dtype the dtype of the class; null for `torch.Tensor`, which has that of its storage
     BlankTensor(@Nullable DType dtype) {
         this.dtype = dtype;
     }

@@ -75,7 +75,7 @@ final class Containers {
     /// Puts a value under a key that Python can hash.
     void put(Map<@Nullable Object, @Nullable Object> map, @Nullable Object key, @Nullable Object value) {
         checkKey(map, map.keySet(), key);
-        // Python tells NaNs apart, Java does not: the first entry would be lost.
+        // Python distinguishes NaNs as keys, Java does not: the first entry would be lost.
         if (key instanceof Double real && real.isNaN() && map.containsKey(key)) {
             throw PickleFault.because("TORCH-KEY", "a dict has NaN as a key twice", "Use other keys");
         }

@@ -34,8 +34,8 @@ final class Elements {
     ///
     /// @param offset where its bytes are in the file, if they are there as they are
     /// @param nbytes its size in bytes
-    /// @param type tells what its elements are, as far as is known by then; null if only its bytes are
-    /// @param device where it goes
+    /// @param type supplies the type of its elements as known by then; null if only its bytes are known
+    /// @param device the target device
     /// @param checksum the checksum of all its bytes as they are in the file, which the decoder compares itself; null
     ///     if there is none
     /// @param decoder reads the bytes, as they are in the file

@@ -3,8 +3,8 @@ package io.undercroft.interop.torch;
 /// The name of a tensor subclass: a label that is carried into [io.undercroft.serializer.state.Typed] and refused
 /// everywhere else. No class is ever looked up by it.
 ///
-/// @param name module, dot and class; for a class in a class `module:Outer.Inner`, as the dots would not say where the
-///   module ends
+/// @param name module, dot and class; for a class in a class `module:Outer.Inner`, as the dots do not show where the
+///     module ends
 record ForeignClass(String name) {
     /// What precedes the name of a class in a class.
     static final char NESTED = ':';

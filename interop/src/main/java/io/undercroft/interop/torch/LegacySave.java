@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
 /// One call of `torch.save` in a file: five pickles (a magic number, the version of the format, what kind of machine it
 /// was, the state, the keys of its storages) and behind them the storages, each as a count and its elements.
 ///
-/// Which storages there are, and of what type, only the state says, and where they are only what comes behind it. So
-/// the state is built twice: once without bytes, and once with them. The elements are little-endian, whatever machine
+/// The storages and their types are in the state, and their places only behind it. So the state is built twice: once
+/// without bytes, and once with them. The elements are little-endian, whatever machine
 /// it was: PyTorch turns them round when it writes, and does not look at that pickle either.
 final class LegacySave {
     private static final BigInteger MAGIC = new BigInteger("1950a86a20f9469cfc6c", 16);
@@ -62,7 +62,7 @@ final class LegacySave {
     /// @param budget what reading all saves of the file may cost
     /// @return the save
     /// @throws IOException if reading fails
-    /// @throws FormatException if it is malformed or asks for anything that is not allowed
+    /// @throws FormatException if it is malformed or uses anything that is not allowed
     static LegacySave at(MappedFile file, long start, ReadBudget budget) throws IOException {
         PickleStream stream = new PickleStream(file, start, file.size(), budget);
         require(MAGIC.equals(stream.pickle()), "the magic number of torch.save is missing", start);

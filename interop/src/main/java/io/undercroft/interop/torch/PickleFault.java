@@ -4,7 +4,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.format.Remedy;
 import java.io.Serial;
 
-/// Why an opcode cannot be run, thrown by those who do not know where in the file it is; [Unpickler] adds that.
+/// The reason why an opcode cannot be run, thrown by code without its offset in the file; [Unpickler] adds that.
 final class PickleFault extends RuntimeException {
     @Serial
     private static final long serialVersionUID = 1;
@@ -42,7 +42,7 @@ final class PickleFault extends RuntimeException {
     /// {@return a refusal of a name outside the table of what a pickle may call}
     static PickleFault global(String name) {
         return because("TORCH-GLOBAL",
-                "the file asks for " + FormatException.quote(name) + ", which would run code in Python",
+                "the file refers to " + FormatException.quote(name) + ", which would run code in Python",
                 "Only tensors and plain values are read; if you trust the file, load it in Python and save its"
                         + " state_dict() again");
     }

@@ -10,10 +10,10 @@ import java.nio.charset.CharsetEncoder;
 import java.nio.charset.StandardCharsets;
 
 /// The bytes of a pickle of protocol 2, written from front to back: those opcodes that PyTorch writes, and that
-/// `torch.load(weights_only=True)` knows.
+/// `torch.load(weights_only=True)` accepts.
 final class PickleOutput {
     private static final int PROTOCOL = 2;
-    /// What one byte can say of the length of an integer.
+    /// The longest integer whose length fits a byte.
     private static final int LONGEST_INTEGER = 255;
 
     /// From this one on, names with dots are looked up step by step.
@@ -119,7 +119,7 @@ final class PickleOutput {
     }
 
     void text(String value) {
-        // No fewer bytes than characters: asked before there are twice as many of them.
+        // There are no fewer bytes than characters: checked before they are encoded.
         requireSpace(value.length());
         ByteBuffer encoded = encoded(value);
         op(Opcode.BINUNICODE);
@@ -129,7 +129,7 @@ final class PickleOutput {
 
     /// Names a class, a function or a constant.
     ///
-    /// @param name its module, a dot and its name there, in Python 3; or what [ForeignClass] says of a class in a class
+    /// @param name its module, a dot and its name there, in Python 3; or as in [ForeignClass] for a class in a class
     void global(String name) {
         int nested = name.indexOf(ForeignClass.NESTED);
         int end = nested < 0 ? name.lastIndexOf('.') : nested;

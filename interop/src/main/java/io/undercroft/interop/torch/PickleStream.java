@@ -10,8 +10,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/// Pickles, numbers and runs of bytes that are one after the other in a part of a file. Nothing says how long a
-/// pickle is, so its end is looked for first; then it is read and run. Belongs to one thread.
+/// Pickles, numbers and runs of bytes that are one after the other in a part of a file. The length of a pickle is not
+/// recorded, so its end is searched first; then it is read and run. For use by one thread.
 final class PickleStream {
     private final MappedFile file;
     private final ReadBudget budget;
@@ -43,7 +43,7 @@ final class PickleStream {
     /// @param persistent gives what a persistent id refers to; throws [PickleFault]
     /// @return what it builds
     /// @throws IOException if reading fails
-    /// @throws FormatException if it is malformed or asks for anything that is not in the table
+    /// @throws FormatException if it is malformed or uses anything that is not in the table
     @Nullable
     Object pickle(Function<@Nullable Object, @Nullable Object> persistent) throws IOException {
         long start = in.position();
@@ -59,7 +59,7 @@ final class PickleStream {
     ///
     /// @return what it builds
     /// @throws IOException if reading fails
-    /// @throws FormatException if it is malformed or asks for anything that is not in the table
+    /// @throws FormatException if it is malformed or uses anything that is not in the table
     @Nullable
     Object pickle() throws IOException {
         return pickle(_ -> {
@@ -113,7 +113,7 @@ final class PickleStream {
         }
     }
 
-    /// {@return the bytes behind an opcode that belong to it, but for what says how many they are}
+    /// {@return the bytes of the argument of an opcode, without the field for their length}
     private long argument(Opcode opcode) throws IOException {
         return switch (opcode) {
             case PROTO, BININT1, BINGET, BINPUT -> 1;

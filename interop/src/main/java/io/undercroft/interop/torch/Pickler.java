@@ -57,7 +57,7 @@ final class Pickler {
     ///
     /// @param state the root of the tree
     /// @param storages is shown every storage that the pickle names
-    /// @param distrusted gets the names of what `torch.load(weights_only=True)` refuses
+    /// @param distrusted receives the names that `torch.load(weights_only=True)` refuses
     /// @return the pickle
     /// @throws IllegalArgumentException if it holds something that PyTorch has no place for; the message has its path
     static byte[] pickle(@Nullable Object state, StorageKeys storages, Set<String> distrusted) {

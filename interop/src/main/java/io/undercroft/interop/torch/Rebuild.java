@@ -253,7 +253,7 @@ final class Rebuild {
         try {
             return checked(storage, dtype, offset, shape, stride);
         } catch (PickleFault refused) {
-            // The pickle goes on behind it, and has other tensors.
+            // The pickle continues behind it, and has other tensors.
             arguments.containers().budget().takeMemory(ReadBudget.UNREADABLE);
             return Unreadable.tensor(
                     refused.at("", FormatException.NO_OFFSET).withFile(arguments.containers().file()));
@@ -318,7 +318,7 @@ final class Rebuild {
         return tensor.withFlags(flags);
     }
 
-    /// The bytes that a tensor reaches, counted from its first element.
+    /// Returns the bytes that a tensor reaches, counted from its first element.
     private static long extent(DType dtype, Shape shape, long[] stride) {
         try {
             if (shape.numel() == 0) {

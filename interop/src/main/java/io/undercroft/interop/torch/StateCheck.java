@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 ///
 /// - Containers nest no deeper than a `.croft` file could hold.
 /// - Written out without sharing, the state is not absurdly larger than it is with it: sixty tuples, each holding the
-///   one before twice, would be 2^60 values for whoever walks them. A cycle counts once.
+///   one before twice, would be 2^60 values for code that walks them. A cycle counts once.
 /// - Nothing is left in it that stands for no value: a function, a class, a tensor that was never filled.
 final class StateCheck {
     /// How many values a state may have when what is shared is counted at every place, beyond those it really has.

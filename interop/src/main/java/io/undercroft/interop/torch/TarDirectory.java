@@ -148,7 +148,7 @@ final class TarDirectory {
         }
     }
 
-    /// The size in an extended header, whose lines are `LENGTH KEY=VALUE`.
+    /// Returns the size in an extended header, whose lines are `LENGTH KEY=VALUE`.
     private static OptionalLong extendedSize(MappedFile file, Member member) throws IOException {
         if (member.size > LARGEST_EXTENDED) {
             throw damaged("an extended header of " + member.size + " bytes", member.start);

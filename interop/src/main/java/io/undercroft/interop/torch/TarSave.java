@@ -61,7 +61,7 @@ final class TarSave {
     ///
     /// @param members the names of the members that belong to a state
     /// @throws IOException if reading fails
-    /// @throws FormatException if they are malformed or ask for anything that is not allowed
+    /// @throws FormatException if they are malformed or use anything that is not allowed
     TreeContents read(Set<String> members) throws IOException {
         each("storages", this::readStorage, this::readViews);
         each("tensors", this::readTensor, _ -> {});
@@ -176,7 +176,7 @@ final class TarSave {
         return values;
     }
 
-    /// Only numbers are looked up, as others could take for ever to hash.
+    /// Only numbers are looked up, as other keys could take very long to hash.
     private @Nullable Object objectOf(@Nullable Object key) {
         return key instanceof Long number ? objects.get(number) : null;
     }

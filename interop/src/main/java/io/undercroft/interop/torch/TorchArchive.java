@@ -20,7 +20,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.SequencedMap;
 
-/// The zip archive that a pickle and its storages are saved as, with every byte where PyTorch's own writer has it.
+/// The zip archive that a pickle and its storages are saved as, byte for byte as PyTorch's writer lays it out.
 ///
 /// PyTorch reads such a file without looking at its headers: from the sizes of the storages it computes where each of
 /// them starts. So the order of the records, the padding before and the descriptors behind them are part of the format.
@@ -105,7 +105,7 @@ final class TorchArchive implements Draft {
         zip.finish();
     }
 
-    /// Forty digits by which PyTorch's logs tell files apart: a hash of the names and one of the checksums.
+    /// Forty digits by which PyTorch's logs identify files: a hash of the names and one of the checksums.
     private static Storage serializationId(List<ZipWriter.Written> written) {
         long names = 0;
         long sums = 0;

@@ -15,13 +15,13 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.stream.Stream;
 
-/// What `torch.save` wrote before PyTorch 1.6, and still writes when told so: a stream of pickles, and the storages
+/// What `torch.save` wrote before PyTorch 1.6, and still writes with an option: a stream of pickles, and the storages
 /// behind them, which nothing aligns. Those that happen to be aligned for their elements are mapped; the others are
-/// copied when they are first touched. There are no checksums, so [Contents#verify] says that nothing was verified.
+/// copied when they are first touched. There are no checksums, so [Contents#verify] reports that nothing was verified.
 ///
 /// A file may hold several saves, one after the other. Then the first one is opened, as by `torch.load`; with
 /// [OpenOptions#setting] `torch-legacy.save` another one, counted from 1. A file with more than the save that is opened
-/// [says so][Contents#unread].
+/// [reports that][Contents#unread].
 public final class TorchLegacyFormat implements CheckpointFormat {
     private static final String SAVE = "torch-legacy.save";
     /// The ten-byte integer 0x1950a86a20f9469cfc6c and STOP, as hexadecimal digits.
@@ -49,8 +49,8 @@ public final class TorchLegacyFormat implements CheckpointFormat {
         return false;
     }
 
-    /// Opens the first save of the file, or that which the setting names, and looks at what else is there: `torch.load`
-    /// ignores that, unless it is told to read on.
+    /// Opens the first save of the file, or the one that the setting names, and lists what else is there, which
+    /// `torch.load` ignores unless it is called again.
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
         int number = Ordinals.of(options, SAVE);

@@ -35,7 +35,7 @@ final class TorchStorages {
         /// {@return a storage on the bytes of an entry}
         ///
         /// @param entry the entry
-        /// @param device where it goes; not meta
+        /// @param device the target device; not meta
         /// @throws PickleFault if there are none, or not as many
         Storage open(Entry entry, Device device);
     }
@@ -48,8 +48,8 @@ final class TorchStorages {
         long of(Entry entry);
     }
 
-    /// @param options where storages go
-    /// @param filter which storages are loaded, by their keys; the others go to the meta device
+    /// @param options the devices of storages
+    /// @param filter which storages are loaded, by their keys; the others are on the meta device
     /// @param tails what the pickle does not count
     /// @param source where the bytes are
     TorchStorages(OpenOptions options, StorageFilter filter, Tails tails, Source source) {
@@ -65,7 +65,7 @@ final class TorchStorages {
                 (entry, _) -> Storage.meta(entry.nbytes()));
     }
 
-    /// How the pickle speaks of a storage. Whoever speaks of it again has to say the same.
+    /// A storage as the pickle refers to it. Further references must be the same.
     static final class Entry {
         private final String key;
         private final String location;
@@ -73,7 +73,7 @@ final class TorchStorages {
         /// The bytes of the elements that the pickle counts.
         private final long counted;
         private long tail;
-        /// Null as long as only `UntypedStorage` was said.
+        /// Null as long as it was only an `UntypedStorage`.
         private @Nullable DType dtype;
 
         Entry(String key, String location, StorageClass first, long numel) {
@@ -98,12 +98,12 @@ final class TorchStorages {
             return counted;
         }
 
-        /// {@return bytes in an element of the class that was said first}
+        /// {@return the size in bytes of an element of the class of the first reference}
         int itemsize() {
             return first.itemsize();
         }
 
-        /// {@return the type of the elements, as far as it was said by now}
+        /// {@return the type of the elements, as far as it is known}
         @Nullable
         DType dtype() {
             return dtype;
@@ -189,12 +189,12 @@ final class TorchStorages {
         }
     }
 
-    /// {@return what the pickle said of all storages, in the order in which it named them}
+    /// {@return all storages that the pickle refers to, in the order of first references}
     Collection<Entry> entries() {
         return byKey.values().stream().map(Opened::entry).toList();
     }
 
-    /// Makes a storage of a part of another one, as versions of PyTorch before 0.4 could have them.
+    /// Makes a storage of a part of another one, which versions of PyTorch before 0.4 could have.
     ///
     /// @param root the other one
     /// @param offset where it starts, an integer, in elements

@@ -10,7 +10,7 @@ import java.nio.ByteOrder;
 import java.util.Set;
 
 /// What `torch.save` wrote before PyTorch 0.1.12: a tar archive of storages, tensors and a pickle. There are no
-/// checksums of what it holds, so [Contents#verify] says that nothing was verified.
+/// checksums of what it holds, so [Contents#verify] reports that nothing was verified.
 public final class TorchTarFormat implements CheckpointFormat {
     private static final Set<String> MEMBERS = Set.of("sys_info", "pickle", "tensors", "storages");
 

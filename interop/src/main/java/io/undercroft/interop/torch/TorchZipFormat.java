@@ -38,8 +38,8 @@ import org.jspecify.annotations.Nullable;
 ///
 /// Opening reads the directory and the pickle; storages are mapped when they are first touched. The checksums of the
 /// pickle and the small records are compared on opening, those of the storages as
-/// [ChecksumPolicy][io.undercroft.serializer.ChecksumPolicy] says, and by [Contents#verify]. A writer that was
-/// told to compute none leaves them 0; such records are accepted, and verifying says how much was not verified.
+/// [ChecksumPolicy][io.undercroft.serializer.ChecksumPolicy] defines, and by [Contents#verify]. A writer with checksums
+/// switched off writes 0; such records are accepted, and verifying reports how much was not verified.
 /// (PyTorch compares no checksum at all.)
 ///
 /// A file may have other bytes before the archive, as when `torch.save` appends to a stream. Such a file is opened if
@@ -65,9 +65,9 @@ public final class TorchZipFormat implements CheckpointFormat {
     }
 
     /// {@return all but text about the file} Files are written as `torch.save` writes them, for
-    /// `torch.load(weights_only=True)`, with `mmap=True` or without. That function does not know all that a file may
-    /// hold which is read here: a `frozenset`, a `defaultdict` or a tensor of a class of the program's own is written
-    /// as it was read, and `torch.load` asks before it loads them.
+    /// `torch.load(weights_only=True)`, with `mmap=True` or without. That function does not accept everything that is
+    /// read here: a `frozenset`, a `defaultdict` or a tensor of a class of the program is written as it was read, and
+    /// `torch.load` loads them only if they are allowed.
     @Override
     public Set<Capability> capabilities() {
         return EnumSet.of(Capability.SAVE, Capability.SHARING, Capability.STATE, Capability.CHECKSUMS);
@@ -92,7 +92,7 @@ public final class TorchZipFormat implements CheckpointFormat {
     @Override
     public boolean matches(MappedFile file) throws IOException {
         String first = ZipDirectory.firstName(file).orElse("");
-        // Asked first: the directory of a damaged archive cannot be read, but that open() is to say.
+        // Checked first: the directory of a damaged archive cannot be read, which open() reports.
         if (isPickle(first)) {
             return true;
         }

@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
 /// and one thread.
 final class Unpickler {
     private static final int HIGHEST_PROTOCOL = 5;
-    /// Python has no limit, but nobody counts beyond this many bytes.
+    /// Python has no limit, but no real pickle has longer integers.
     private static final long LONGEST_INTEGER = 4096;
     /// The longest line of text that is read, in bytes.
     static final int LONGEST_LINE = 256;
@@ -65,7 +65,7 @@ final class Unpickler {
     ///
     /// @param base where in the file the pickle starts, or [FormatException#NO_OFFSET] if it is compressed there
     /// @return what it builds
-    /// @throws FormatException if it is malformed or asks for anything that is not in the table
+    /// @throws FormatException if it is malformed or uses anything that is not in the table
     @Nullable
     Object run(long base) {
         while (true) {
@@ -310,7 +310,7 @@ final class Unpickler {
         throw PickleFault.global(module + "." + name);
     }
 
-    /// {@return whether what comes next is the second argument of `_rebuild_from_type_v2`} The class of a tensor
+    /// {@return whether the next value is the second argument of `_rebuild_from_type_v2`} The class of a tensor
     /// subclass is there and is only carried; in every other place an unknown name is refused at once.
     private boolean isClassOfSubclass() {
         int floor = floor();

@@ -78,8 +78,7 @@ final class AsciiInput extends Input {
         return read;
     }
 
-    /// Bytes begin right behind the line feed of what says how many they are. Where there is none, nobody knows which
-    /// the first one is.
+    /// Bytes begin directly behind the line feed of their length. Without one, the first byte is unknown.
     private void checkLine(long count) throws IOException {
         if (count > 0 && !isAtLine) {
             throw Torch7Faults.ofLines(bytes.peek() == '\r', position());
@@ -218,7 +217,7 @@ final class AsciiInput extends Input {
         return elements;
     }
 
-    /// Reads the numbers, since that alone tells where they end, and that they are numbers; but does not keep them.
+    /// Reads the numbers to check them and to find their end, without keeping them.
     private Elements skipNumbers(DType dtype, long count) throws IOException {
         long offset = position();
         // Each takes a digit and a space, and the last one may be at the end of the file.

@@ -75,7 +75,7 @@ final class CNumbers {
                 : other(text, Float::parseFloat, Float.intBitsToFloat(0xFFC0_0000));
     }
 
-    /// Java takes more for a number than C does: a suffix, for instance.
+    /// Java accepts more numbers than C: a suffix, for instance.
     private static boolean isDecimal(String text) {
         for (int i = 0; i < text.length(); i++) {
             if (DECIMAL.indexOf(text.charAt(i)) < 0) {

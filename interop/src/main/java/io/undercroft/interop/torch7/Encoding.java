@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/// How a file writes numbers, which it does not say. In the order in which they are tried.
+/// The encoding of numbers, which a file does not record. In the order in which they are tried.
 enum Encoding {
     /// What Torch7 writes on 64-bit Linux and macOS.
     LITTLE_8(ByteOrder.LITTLE_ENDIAN, Long.BYTES),
@@ -25,12 +25,12 @@ enum Encoding {
         this.longBytes = longBytes;
     }
 
-    /// What is told to formats by name; nothing if it was not told.
+    /// The setting of the format; empty if it is not set.
     @FunctionalInterface
     interface Settings {
         Optional<String> get(String name);
 
-        /// {@return what was told, if anything was}
+        /// {@return the encoding that is set, if any}
         ///
         /// @throws IllegalArgumentException if it is none of the values
         default Optional<String> oneOf(String name, String... values) {
@@ -43,7 +43,7 @@ enum Encoding {
         }
     }
 
-    /// {@return the encodings that agree with what was told, the likeliest first}
+    /// {@return the encodings that agree with the settings, the likeliest first}
     ///
     /// @throws IllegalArgumentException if a setting has a value that it cannot have
     static List<Encoding> agreeing(Settings settings) {

@@ -7,8 +7,8 @@ import io.undercroft.storage.DType;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
-/// What objects are made of, in the order of the file. Belongs to one thread. What does not fit into the rest of the
-/// file is refused before any memory is taken for it.
+/// A reader of the parts of objects, in the order of the file. For use by one thread. What exceeds the rest of the file
+/// is refused before any memory is allocated for it.
 abstract sealed class Input permits BinaryInput, AsciiInput {
     /// The most bytes that are taken at once, for a string or the code of a function.
     private static final int LONGEST = 1 << 28;

@@ -87,13 +87,13 @@ final class LuaReader {
         return rootTag == Tag.TABLE || rootTag == Tag.TORCH;
     }
 
-    /// {@return whether the version of a class was met, the name of a class of Torch7 or the code of a function: what
+    /// {@return whether the version of a class, the name of a class of Torch7 or the code of a function was read, which
     /// no other file has by chance}
     boolean hasSignature() {
         return hasSignature;
     }
 
-    /// {@return whether a string was met}
+    /// {@return whether a string was read}
     boolean hasStrings() {
         return hasStrings;
     }
@@ -272,8 +272,8 @@ final class LuaReader {
         };
     }
 
-    /// What is written without a function of the class: a table of its own, whose number is that behind the number of
-    /// the object. All else was written by such a function, which is not here to read it.
+    /// Reads an object written without a function of its class: a table whose number follows that of the object. All
+    /// else was written by such a function, which is not here to read it.
     private LuaValue.Table fields(int number, LuaValue.Instance object) throws IOException {
         long start = in.position();
         int tag = in.readInt();
@@ -360,8 +360,8 @@ final class LuaReader {
         }
     }
 
-    /// {@return the stride of a tensor without dimensions} It means nothing, but tells a tensor on a storage without
-    /// elements from one without a storage, which are written differently.
+    /// {@return the stride of a tensor without dimensions} It has no meaning, but distinguishes a tensor on a storage
+    /// without elements from one without a storage, which are written differently.
     private long emptyStride(Storage storage) {
         return storage.nbytes() == 0 && !storages.isNothing(storage) ? Nodes.STRIDE_ON_STORAGE : 1;
     }

@@ -60,7 +60,7 @@ abstract sealed class LuaValue {
         private boolean hasObjectKeys;
         private @Nullable Object made;
 
-        /// @param count how many entries it is said to have
+        /// @param count the recorded number of entries
         /// @param isBody whether it holds the fields of an object, and is no value by itself
         /// @param offset where it begins in the file
         Table(int count, boolean isBody, long offset) {
@@ -129,7 +129,7 @@ abstract sealed class LuaValue {
         @SuppressWarnings("unchecked")
         void fill() {
             if (isBody && isMap()) {
-                // The object has them.
+                // They belong to the object.
                 return;
             }
             if (made() instanceof Map<?, ?> map) {
@@ -187,7 +187,7 @@ abstract sealed class LuaValue {
         private final List<@Nullable Object> made = new ArrayList<>();
         private final int count;
 
-        /// @param count how many elements it is said to have
+        /// @param count the recorded number of elements
         Vector(int count) {
             this.count = count;
         }
@@ -232,7 +232,7 @@ abstract sealed class LuaValue {
             return className;
         }
 
-        /// Takes what the object holds: a table of its fields, or what [TdsClass] says.
+        /// Sets the contents of the object: a table of its fields, or those that [TdsClass] defines.
         @Override
         void take(@Nullable Object part, long offset) {
             body = part;
@@ -277,7 +277,7 @@ abstract sealed class LuaValue {
         }
     }
 
-    /// A function while it is read. It is carried as bytes, and nobody looks into them.
+    /// A function while it is read. It is carried as uninterpreted bytes.
     static final class Function extends LuaValue {
         private final Typed made;
         private @Nullable Object upvalues;

@@ -19,18 +19,18 @@ final class Nodes {
     /// The version of objects that were written before there were versions.
     static final long NO_VERSION = 0;
 
-    /// The attribute of a function that says what it began with in the file.
+    /// The attribute of a function for its first value in the file.
     static final String TAG = "tag";
     /// The attribute of a function that holds its upvalues.
     static final String UPVALUES = "upvalues";
 
-    /// The stride of a tensor without elements on a storage without elements, of its own. Such a tensor of another
-    /// stride has no storage in Torch7.
+    /// The stride of a tensor without elements on a separate storage without elements. Such a tensor of another stride
+    /// has no storage in Torch7.
     static final long STRIDE_ON_STORAGE = 0;
 
     private Nodes() {}
 
-    /// {@return the version of a class that is not said}
+    /// {@return the version of a class without a recorded one}
     ///
     /// @param className its name in Torch7
     static long usualVersion(String className) {

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 final class ObjectSequence {
     /// Which numbers the objects of a file have.
     enum Numbering {
-        /// Each has numbers of its own, so that it may refer to those before it: they were written through one open
+        /// Each has a separate numbering, but may refer to those before it: they were written through one open
         /// file.
         CONTINUED,
         /// The numbers of each begin again: the file was put together of several, or was opened again for each.
@@ -66,12 +66,12 @@ final class ObjectSequence {
         return reader.isContainer();
     }
 
-    /// {@return whether something was met that no other file has by chance}
+    /// {@return whether something was read that no other file has by chance}
     boolean hasSignature() {
         return hasSignature || reader.hasSignature();
     }
 
-    /// {@return whether a string was met}
+    /// {@return whether a string was read}
     boolean hasStrings() {
         return hasStrings || reader.hasStrings();
     }

@@ -21,7 +21,7 @@ import java.util.List;
 /// @param isIntact whether it consists of objects and nothing else, as far as it was tried
 /// @param reached where it was found not to be
 /// @param isTypical whether the objects are tables or objects of classes, laid out as Torch7 does
-/// @param hasSignature whether something was met that no other file has by chance
+/// @param hasSignature whether something was read that no other file has by chance
 record Probe(Encoding encoding, boolean isIntact, long reached, boolean isTypical, boolean hasSignature) {
     private static final long BUDGET = 1 << 18;
 
@@ -56,8 +56,8 @@ record Probe(Encoding encoding, boolean isIntact, long reached, boolean isTypica
     /// {@return the likeliest of some encodings} Where several are as likely the first one is: files without tensors
     /// are the same with longs of either width.
     ///
-    /// A damaged file with a tensor is taken for one with longs of 8 bytes: that is refused, where a lie about the
-    /// width might be believed.
+    /// A damaged file with a tensor is treated as one with longs of 8 bytes, which is refused; another width might be
+    /// accepted by mistake.
     ///
     /// @param encodings those that are in question
     static Probe likeliest(MappedFile file, List<Encoding> encodings, References references) throws IOException {
@@ -100,7 +100,7 @@ record Probe(Encoding encoding, boolean isIntact, long reached, boolean isTypica
                 boolean isNil = objects.next() == null;
                 reached = input.position();
                 areContainers &= objects.isContainer();
-                // Zeros are read as nil, and follow where numbers were taken for shorter than they are.
+                // Zeros are read as nil, and follow where numbers were read as shorter than they are.
                 isIntact = count++ == 0 || !isNil;
             } while (isIntact && !objects.isAtEnd());
         } catch (BudgetSpent _) {

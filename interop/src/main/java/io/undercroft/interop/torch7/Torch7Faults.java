@@ -3,7 +3,7 @@ package io.undercroft.interop.torch7;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.Remedy;
 
-/// What is said of files that cannot be read.
+/// The exceptions for files that cannot be read.
 final class Torch7Faults {
     private static final Remedy REMEDY = Remedy.naming("The file is damaged, or encoded in another way: {} sets "
             + "torch7.encoding, torch7.order, torch7.longs and torch7.references", "OpenOptions.setting");
@@ -40,7 +40,7 @@ final class Torch7Faults {
         return of("END", "the file ends in the middle of an object", offset);
     }
 
-    /// {@return the refusal of a file that is too short, as [io.undercroft.interop.internal.ByteReader] asks for it}
+    /// {@return the refusal of a file that is too short, for [io.undercroft.interop.internal.ByteReader]}
     static FormatException tooShort(long due, long position, long left) {
         return ends(position + left);
     }

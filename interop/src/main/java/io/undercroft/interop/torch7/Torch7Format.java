@@ -20,14 +20,14 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/// What `torch.save` of Torch7 writes. The [package][io.undercroft.interop.torch7] says what becomes of Lua's values.
+/// What `torch.save` of Torch7 writes. The [package][io.undercroft.interop.torch7] lists the types of Lua's values.
 ///
 /// Opening reads all but the elements of storages. Those are mapped when they are first touched, if they are in the
 /// file as in memory: written by a little-endian machine, and aligned by chance. Others are decoded then. Of a file in
-/// ASCII the numbers have to be read when it is opened, since nothing else says where they end; they are not kept.
+/// ASCII the numbers have to be read when it is opened, which is the only way to find their end; they are not kept.
 ///
-/// Settings, of [OpenOptions#setting] and [SaveOptions#setting]. What is not told about a file is found by trying;
-/// what is not told about a file to be written is as Torch7 does it on 64-bit Linux.
+/// Settings, of [OpenOptions#setting] and [SaveOptions#setting]. What is not set when reading is found by trying; the
+/// default for writing is that of Torch7 on 64-bit Linux.
 ///
 /// | name | values | |
 /// |---|---|---|
@@ -37,12 +37,12 @@ import org.jspecify.annotations.Nullable;
 /// | `torch7.references` | `on`, `off` | `off` for files written with `referenced(false)` whose numbers are to be ignored; only for opening |
 /// | `torch7.object` | `1`, `2` and so on | which object of a file that holds several, as those read by `File:readObject` one by one; only for opening |
 ///
-/// A file with more than the object that is opened [says so][Contents#unread]. If bytes that are no object follow one
-/// whose class may have written them, the file is refused, unless `torch7.object` is set.
+/// A file with more than the object that is opened [reports that][Contents#unread]. If bytes that are no object follow
+/// one whose class may have written them, the file is refused, unless `torch7.object` is set.
 ///
-/// A file that is too short to be told from others (a lone number, for instance), or not from its start on, is opened
-/// with [OpenOptions#format] `torch7`; and so is text without objects of classes that is not set as Torch7 sets it,
-/// each call on a line of its own.
+/// A file that is too short to be recognised (a single number, for instance), or not from its start on, is opened with
+/// [OpenOptions#format] `torch7`; and so is text without objects of classes that is not set as Torch7 sets it, each
+/// call on a separate line.
 public final class Torch7Format implements CheckpointFormat {
     static final String OBJECT = "torch7.object";
     private static final String REFERENCES = "torch7.references";
@@ -62,8 +62,8 @@ public final class Torch7Format implements CheckpointFormat {
                 .isConvincing();
     }
 
-    /// Reads the object that the setting names, and looks at what else is there: Torch7 ignores that, unless it is told
-    /// to read on.
+    /// Reads the object that the setting names, and lists what else is there, which Torch7 ignores unless it reads
+    /// again.
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
         List<Encoding> encodings = Encoding.agreeing(options.request()::setting);

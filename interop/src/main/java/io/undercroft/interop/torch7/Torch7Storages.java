@@ -20,7 +20,7 @@ final class Torch7Storages {
 
     /// @param file the file
     /// @param options how it is opened
-    /// @param filter which storages are loaded, by where they are; the others go to the meta device
+    /// @param filter which storages are loaded, by their places; the others are on the meta device
     Torch7Storages(MappedFile file, OpenOptions options, StorageFilter filter) {
         this.storages = new FileStorages(file, options);
         this.filter = filter;
@@ -44,7 +44,7 @@ final class Torch7Storages {
 
     /// {@return a storage without bytes, for a tensor that has none}
     ///
-    /// @param offset where the tensor says so
+    /// @param offset the offset that the tensor records
     Storage addNothing(long offset) {
         Storage storage = filter.isWanted(offset) ? storages.decoded(0, _ -> {}) : storages.blank(0);
         filter.add(offset, storage);

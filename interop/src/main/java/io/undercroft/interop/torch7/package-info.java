@@ -13,7 +13,7 @@
 /// | nil, boolean | null, `Boolean` |
 /// | number | `Double`, as Lua has no other; any number that a double holds exactly can be written |
 /// | string | `String` if it is UTF-8, else `byte[]` |
-/// | table | `LinkedHashMap`; a number that is a key is a `Long` if it has no fraction. A list can be written, and comes back as a map from 1 on |
+/// | table | `LinkedHashMap`; a number that is a key is a `Long` if it has no fraction. A list can be written, and is read as a map from 1 on |
 /// | table that has tables, objects or functions as keys | [Typed][io.undercroft.serializer.state.Typed] `torch7:table` of a list of pairs |
 /// | tensor, also of CUDA | [Tensor][io.undercroft.storage.Tensor]; without dimensions, of the shape [0], with the stride 0 instead of 1 if it has a storage and that has no elements |
 /// | storage, also of CUDA | [TypedStorage][io.undercroft.storage.TypedStorage] |
