@@ -21,8 +21,8 @@ import org.apache.arrow.vector.types.pojo.FieldType;
 /// Tensors as vectors of Apache Arrow, on the same memory.
 ///
 /// A vector has one dimension: it holds the elements of a tensor in row-major order, and no shape. Besides the
-/// elements, which stay where they are, it has a bit for each that says that it is not null; these come from the
-/// allocator. Arrow's bools are bits, too, and PyTorch's bytes: convert them to uint8.
+/// elements, which are not copied, it has a bit for each that is set if it is not null; these are from the allocator.
+/// Arrow's bools are bits, too, and PyTorch's bytes: convert them to uint8.
 ///
 /// Arrow needs `--add-opens=java.base/java.nio=ALL-UNNAMED`.
 public final class ArrowVectors {
@@ -35,7 +35,7 @@ public final class ArrowVectors {
 
     private ArrowVectors() {}
 
-    /// A vector on the memory of a tensor.
+    /// Returns a vector on the memory of a tensor.
     ///
     /// @param tensor what to show
     /// @param name the name of the vector's field
@@ -54,7 +54,7 @@ public final class ArrowVectors {
         }
         FieldType field = FieldType.notNullable(type.getType());
         BaseFixedWidthVector vector = (BaseFixedWidthVector) type.getNewVector(name, field, allocator, null);
-        // The vector takes a reference of its own.
+        // The vector takes a further reference.
         try (ArrowBuf elements = wrap(bytes, tensor.storage(), allocator)) {
             vector.loadFieldBuffers(new ArrowFieldNode(tensor.numel(), 0), List.of(allocator.getEmpty(), elements));
             return vector;
@@ -75,7 +75,7 @@ public final class ArrowVectors {
         }
     }
 
-    /// A tensor on the memory of a vector.
+    /// Creates a tensor on the memory of a vector.
     ///
     /// @param vector what to show: the elements that it has now, and where they are now. It may be closed before the
     ///     tensor, but its allocator not: close that after the tensor's storage is released

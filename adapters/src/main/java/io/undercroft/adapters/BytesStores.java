@@ -11,12 +11,12 @@ import net.openhft.chronicle.core.io.ReferenceOwner;
 public final class BytesStores {
     private BytesStores() {}
 
-    /// A store on the bytes of a storage.
+    /// Returns a store on the bytes of a storage.
     ///
     /// @param storage what to show
     /// @return the store. Chronicle checks few indices: writing behind its end writes to other memory. It holds a
-    ///     reference to the storage until shortly after its last one is released, which Chronicle does in a thread of
-    ///     its own; who calls this has its first
+    /// reference to the storage until shortly after its last one is released, which Chronicle does in a separate
+    /// thread; the caller has its first
     /// @throws IllegalArgumentException if the storage is empty, on the heap or read-only
     /// @throws IllegalStateException if it was freed or has no bytes (meta)
     public static BytesStore<?, Void> lend(Storage storage) {
@@ -24,8 +24,8 @@ public final class BytesStores {
         return new Lent(bytes, storage.retain());
     }
 
-    /// A storage on the memory of a store off the heap. Of an elastic `Bytes` it is the memory that it has now, and of
-    /// a file that is mapped chunk by chunk the chunk that was used last.
+    /// Creates a storage on the memory of a store off the heap. Of an elastic `Bytes` it is the memory that it has now,
+    /// and of a file that is mapped chunk by chunk the chunk that was used last.
     ///
     /// @param store what to show: all of its capacity, from its start
     /// @return the storage, which holds a reference to the store; read-only if the store is
@@ -48,8 +48,8 @@ public final class BytesStores {
         return Lending.storage(isReadOnly(there) ? bytes.asReadOnly() : bytes, there, () -> there.release(holder));
     }
 
-    /// The JVM would die of writing to such memory. A mapped store does not say what it is, but refuses to write even
-    /// nothing.
+    /// The JVM would die of writing to such memory. A mapped store does not report what it is, but refuses to
+    /// write even nothing.
     private static boolean isReadOnly(BytesStore<?, ?> store) {
         if (store.underlyingObject() instanceof ByteBuffer buffer && buffer.isReadOnly()) {
             return true;

@@ -14,8 +14,8 @@ import java.util.Map;
 
 /// Tensors as arrays of DJL, on the same memory.
 ///
-/// Whether DJL copies is up to its engine. PyTorch's and ONNX Runtime's take a direct buffer as it is; decision 32 says
-/// what was tried.
+/// Whether DJL copies depends on its engine. PyTorch's and ONNX Runtime's use a direct buffer without a copy; see
+/// decision 32.
 public final class DjlArrays {
     private static final Map<DType, DataType> TYPES = Map.ofEntries(entry(DType.FLOAT32, DataType.FLOAT32),
             entry(DType.FLOAT64, DataType.FLOAT64), entry(DType.FLOAT16, DataType.FLOAT16),
@@ -28,8 +28,8 @@ public final class DjlArrays {
 
     private DjlArrays() {}
 
-    /// An array on the memory of a tensor, of the same shape. (DJL takes memory of Java as a [java.nio.ByteBuffer],
-    /// which ends at 2 GiB.)
+    /// Returns an array on the memory of a tensor, of the same shape. (DJL takes memory of Java as a
+    /// [java.nio.ByteBuffer], which ends at 2 GiB.)
     ///
     /// @param tensor what to show
     /// @param manager what the array belongs to. It holds a reference to the storage until it is closed, even if the

@@ -12,11 +12,11 @@ import java.util.Arrays;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/// What is the same for all libraries: what can be shown to native code, and memory of somebody else as a storage.
+/// What all adapters share: the conditions for passing bytes to native code, and memory of another owner as a storage.
 final class Lending {
     private Lending() {}
 
-    /// The bytes of a tensor that native code may have: one writable run off the heap, aligned to its elements.
+    /// Returns the bytes of a tensor that native code may have: one writable run off the heap, aligned to its elements.
     ///
     /// @throws IllegalArgumentException if the tensor is not such
     static MemorySegment bytes(Tensor tensor) {
@@ -36,7 +36,7 @@ final class Lending {
         return bytes;
     }
 
-    /// The bytes of a tensor for a library that knows memory as a buffer.
+    /// Returns the bytes of a tensor for a library that takes memory as a buffer.
     ///
     /// @throws UnsupportedOperationException if there are more than a buffer can have
     static ByteBuffer buffer(Tensor tensor) {
@@ -44,14 +44,14 @@ final class Lending {
         return tensor.asByteBuffer();
     }
 
-    /// The bytes of a tensor that is not empty, for a library that knows memory by its address.
+    /// Returns the bytes of a tensor that is not empty, for a library that takes memory by its address.
     static MemorySegment someBytes(Tensor tensor) {
         MemorySegment bytes = bytes(tensor);
         checkNotEmpty(bytes);
         return bytes;
     }
 
-    /// The bytes of a storage that is not empty, for a library that knows memory by its address.
+    /// Returns the bytes of a storage that is not empty, for a library that takes memory by its address.
     static MemorySegment someBytes(Storage storage) {
         MemorySegment bytes = writable(storage.segment(), "storage");
         checkNotEmpty(bytes);
@@ -65,7 +65,7 @@ final class Lending {
         }
     }
 
-    /// Native code does not know that memory is read-only, and the JVM dies if it writes there.
+    /// Native code cannot see that memory is read-only, and the JVM dies if it writes there.
     private static MemorySegment writable(MemorySegment bytes, String what) {
         if (!bytes.isNative()) {
             throw new IllegalArgumentException(
@@ -96,7 +96,7 @@ final class Lending {
         return type;
     }
 
-    /// The type that a library calls by a name of its own.
+    /// Returns the type for a library's name.
     ///
     /// @throws IllegalArgumentException if there is no such type here
     static <T> DType dtypeOf(T type, Map<DType, T> types, String library) {
@@ -115,7 +115,7 @@ final class Lending {
         return MemorySegment.ofAddress(address).reinterpret(nbytes);
     }
 
-    /// A storage on memory of a library.
+    /// Creates a storage on memory of a library.
     ///
     /// @param bytes the memory
     /// @param owner what the memory belongs to; reachable as long as the storage is

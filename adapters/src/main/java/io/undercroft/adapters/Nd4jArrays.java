@@ -26,16 +26,16 @@ public final class Nd4jArrays {
 
     private Nd4jArrays() {}
 
-    /// An array on the memory of a tensor, of the same shape, also beyond 2 GiB.
+    /// Returns an array on the memory of a tensor, of the same shape, also beyond 2 GiB.
     ///
     /// @param tensor what to show
-    /// @return the array. It holds a reference to the storage until the garbage collector finds that nobody can reach
-    ///     the array's buffer; closing the array does not hurry it
+    /// @return the array. It holds a reference to the storage until the array's buffer is garbage collected; closing
+    ///     the array does not hurry it
     /// @throws IllegalArgumentException if ND4J has no such dtype, the tensor has no elements, or it is not contiguous,
     ///     on the heap, read-only or not aligned
     /// @throws IllegalStateException if the storage was freed or has no bytes (meta)
-    /// @throws OutOfMemoryError if the process has more memory than JavaCPP allows, whoever took it: four times the
-    ///     heap, unless `org.bytedeco.javacpp.maxPhysicalBytes` says otherwise
+    /// @throws OutOfMemoryError if the process has more memory than JavaCPP allows, of any kind: four times the heap,
+    ///     unless `org.bytedeco.javacpp.maxPhysicalBytes` is set
     public static INDArray lend(Tensor tensor) {
         DataType type = Lending.typeOf(tensor, TYPES, "ND4J");
         MemorySegment bytes = Lending.someBytes(tensor);
@@ -44,7 +44,7 @@ public final class Nd4jArrays {
         return Nd4j.create(buffer, tensor.shape().toArray(), tensor.stride(), 0, 'c');
     }
 
-    /// A tensor on the memory of an array, with its strides.
+    /// Creates a tensor on the memory of an array, with its strides.
     ///
     /// @param array what to show; it must not be closed while the tensor is used, and is kept until the tensor's
     ///     storage is released or collected
@@ -63,7 +63,7 @@ public final class Nd4jArrays {
         return Tensor.of(storage, dtype, 0, shape, stride);
     }
 
-    /// The elements from the first to the last of a strided array.
+    /// Returns the elements from the first to the last of a strided array.
     private static long reach(Shape shape, long[] stride) {
         long last = 0;
         for (int d = 0; d < stride.length; d++) {
@@ -72,7 +72,7 @@ public final class Nd4jArrays {
         return last + 1;
     }
 
-    /// Memory of a storage, until JavaCPP finds that nobody points there any more.
+    /// Memory of a storage, until JavaCPP finds no more pointers to it.
     private static final class Lent extends Pointer {
         Lent(MemorySegment bytes, long numel, Storage storage) {
             // While the capacity is 0, so that JavaCPP does not count what is not its own against its limit.

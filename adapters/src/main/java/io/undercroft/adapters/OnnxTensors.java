@@ -38,8 +38,8 @@ public final class OnnxTensors {
 
     private OnnxTensors() {}
 
-    /// A tensor of ONNX Runtime on the memory of a tensor, of the same shape. (ONNX Runtime takes memory of Java as a
-    /// [java.nio.ByteBuffer], which ends at 2 GiB.)
+    /// Returns a tensor of ONNX Runtime on the memory of a tensor, of the same shape. (ONNX Runtime takes memory of
+    /// Java as a [java.nio.ByteBuffer], which ends at 2 GiB.)
     ///
     /// @param tensor what to show
     /// @param environment the environment of the session that shall see it
@@ -62,12 +62,12 @@ public final class OnnxTensors {
         }
     }
 
-    /// A tensor on the memory of one of ONNX Runtime that was made from a direct buffer or an array. What a session
-    /// returns lies in memory that it does not show; give it a lent tensor as its output instead.
+    /// Creates a tensor on the memory of one of ONNX Runtime that was made from a direct buffer or an array. What a
+    /// session returns lies in memory that it does not show; give it a lent tensor as its output instead.
     ///
     /// @param theirs the tensor there; it may be closed before this one is used, as the buffer belongs to Java. That
-    ///     buffer's position and limit have to be as they were when the tensor was made of it: ONNX Runtime does not
-    ///     say where that was
+    /// buffer's position and limit have to be as they were when the tensor was made of it: ONNX Runtime does not report
+    /// where that was
     /// @return a tensor of the same shape
     /// @throws IllegalArgumentException if the memory is ONNX Runtime's own, the elements are strings, or the buffer
     ///     has more or fewer bytes left than the tensor
@@ -89,7 +89,7 @@ public final class OnnxTensors {
         try {
             return theirs.getBufferRef();
         } catch (NullPointerException e) {
-            // So ONNX Runtime 1.29 answers where there is no buffer.
+            // ONNX Runtime 1.29 returns this where there is no buffer.
             return Optional.empty();
         }
     }

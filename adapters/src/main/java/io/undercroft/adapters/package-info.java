@@ -13,7 +13,7 @@
 /// GiB) and `Storage.segment()` are views, `Storage.wrap(MemorySegment)` and
 /// `Storage.wrap(MemorySegment.ofBuffer(buffer))` the way back.
 ///
-/// **Requirements.** Native code gets an address and a length. So a tensor must be contiguous (call `contiguous()`),
+/// **Requirements.** Native code takes an address and a length. So a tensor must be contiguous (call `contiguous()`),
 /// off the heap, aligned to its elements and writable: a library that writes to a read-only mapping crashes the JVM.
 /// Checkpoints are mapped copy-on-write by default, which is writable. A dtype that the library does not have is
 /// refused, never converted.
@@ -27,7 +27,7 @@
 /// **Dependencies** are optional: a program declares the libraries that it uses, and classes for the others are never
 /// loaded. Arrow needs `--add-opens=java.base/java.nio=ALL-UNNAMED`; DJL and ND4J are used here without JNA, which they
 /// need only to query GPUs and the machine. DJL's engine for ONNX Runtime creates the only `OrtEnvironment` of a
-/// process itself, so start it before you get that. The natives of ONNX Runtime and ND4J come from their own artefacts.
+/// process itself, so start it before you use that. The natives of ONNX Runtime and ND4J come from their own artefacts.
 ///
 /// **Threads.** All methods may be called by several threads; the thread safety of what they return is that of the
 /// library.
