@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
 
-/// A CUDA device of this machine: what the driver tells about it. The counterpart of
+/// A CUDA device of this machine: as the driver describes it. The counterpart of
 /// `torch.cuda.get_device_properties`.
 ///
 /// Whether there are devices is found out by the first call, once per process. Instances are safe for use by several
@@ -43,7 +43,7 @@ public final class CudaDevice {
     /// {@return the device of an index}
     ///
     /// @param index from 0 to `count() - 1`
-    /// @throws CudaException if there is no such device; it says how many there are, or why there is none
+    /// @throws CudaException if there is no such device; its message has the number of devices, or why there is none
     public static CudaDevice of(int index) {
         Driver.of(index);
         return new CudaDevice(index);

@@ -76,12 +76,12 @@ public final class CudaException extends IllegalStateException {
         return known(wanted);
     }
 
-    /// {@return how many bytes were free, if that was asked}
+    /// {@return how many bytes were free, if that was queried}
     public OptionalLong free() {
         return known(free);
     }
 
-    /// {@return how many bytes the device has, if that was asked}
+    /// {@return how many bytes the device has, if that was queried}
     public OptionalLong total() {
         return known(total);
     }

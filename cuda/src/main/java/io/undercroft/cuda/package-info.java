@@ -6,7 +6,7 @@
 /// none. Without a GPU, everything else works as before.
 ///
 /// **Memory.** Each device is used through the process's primary context, which other CUDA libraries of the process
-/// share. Memory comes from the driver's pool, is zeroed, and is freed with the last reference to its storage, or at
+/// share. Memory is from the driver's pool, is zeroed, and is freed with the last reference to its storage, or at
 /// the end of a copy that is still running then. Before an allocation fails for lack of memory of the device or of
 /// pinned memory, the garbage collector frees unreachable storages.
 ///
@@ -21,13 +21,14 @@
 ///
 /// **Other processes** open a storage by a [io.undercroft.mmap.SharedStorageHandle] after `shareMemory()`, which moves
 /// it to memory that the driver shares. It is freed when it was released here and no other process has it open. The
-/// process that shares it has to run as long as others use it: they get an [IllegalStateException] after it has ended.
+/// process that shares it has to run as long as others use it: their accesses throw [IllegalStateException] after it
+/// has ended.
 ///
 /// **Errors** are [io.undercroft.cuda.CudaException].
 ///
 /// **Systems.** Linux on x86-64, with a driver of CUDA 12.0 or newer and `--enable-native-access`.
 ///
-/// Nothing here takes or returns null unless it says so. All types are safe for use by several threads.
+/// Nothing here takes or returns null unless documented otherwise. All types are safe for use by several threads.
 @NullMarked
 package io.undercroft.cuda;
 

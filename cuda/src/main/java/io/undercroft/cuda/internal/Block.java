@@ -32,18 +32,18 @@ final class Block {
         this.check = check;
     }
 
-    /// A block with one holder, its allocation.
+    /// Creates a block with one holder, its allocation.
     ///
     /// @param segment the bytes; nothing else has its scope
-    /// @param free run once, when nobody holds the block any more; must not throw
+    /// @param free run once, after the last release of the block; must not throw
     static Block of(MemorySegment segment, Runnable free) {
         return of(segment, free, () -> {});
     }
 
-    /// A block with one holder, its allocation, of bytes that may be lost.
+    /// Creates a block with one holder, its allocation, of bytes that may be lost.
     ///
     /// @param segment the bytes; nothing else has its scope
-    /// @param free run once, when nobody holds the block any more; must not throw
+    /// @param free run once, after the last release of the block; must not throw
     /// @param check throws [IllegalStateException] if the bytes are lost
     static Block of(MemorySegment segment, Runnable free, Runnable check) {
         Block made = new Block(segment, free, check);
@@ -51,10 +51,10 @@ final class Block {
         return made;
     }
 
-    /// A block with one holder of memory of the host that was pinned in place.
+    /// Creates a block with one holder of memory of the host that was pinned in place.
     ///
     /// @param segment the bytes
-    /// @param free run once, when nobody holds the block any more; must not throw
+    /// @param free run once, after the last release of the block; must not throw
     static Block inPlace(MemorySegment segment, Runnable free) {
         Block made = new Block(segment, free, () -> {});
         IN_PLACE.put(segment.address(), made);

@@ -26,7 +26,7 @@ public final class CudaMemory implements DeviceMemory {
     private static final Thread ANY_THREAD = Thread.ofVirtual().unstarted(() -> {});
     /// How often an allocation is tried again after the garbage collector ran. The pauses are 1, 2, 4, … ms.
     static final int RETRIES = 10;
-    /// Overlapping bytes that move by less than this go through other memory of this size.
+    /// Overlapping bytes that move by less than this are copied through a buffer of this size.
     private static final long SHORT_MOVE = 16 << 20;
 
     private final Device device;
@@ -59,8 +59,8 @@ public final class CudaMemory implements DeviceMemory {
         return ALL.computeIfAbsent(index, _ -> new CudaMemory(driver, index));
     }
 
-    /// Does something whose failure changes nothing any more: after an error of the driver, memory cannot be freed, and
-    /// is gone with the process.
+    /// Runs an action whose failure is ignored: after an error of the driver, memory cannot be freed, and is freed with
+    /// the process.
     static void quietly(Runnable action) {
         try {
             action.run();
@@ -143,7 +143,7 @@ public final class CudaMemory implements DeviceMemory {
         }
     }
 
-    /// Storages that nobody can reach hold device memory, of which the garbage collector does not know. So it runs
+    /// Unreachable storages hold device memory, which the garbage collector does not count. So it runs
     /// before the device is out of memory, as the JDK has it run before it is out of direct memory.
     long reserve(long nbytes, LongSupplier allocation) {
         for (int attempt = 0;; attempt++) {

@@ -32,7 +32,7 @@ public final class CudaProvider implements MemoryProvider {
                 : Optional.of(CudaMemory.of(0).pinned().pinInPlace(bytes, unpinned));
     }
 
-    /// The memory of a CUDA device; without an index, of the first one.
+    /// Returns the memory of a CUDA device; without an index, of the first one.
     ///
     /// @throws CudaException if it is not there, with the reason
     @Override

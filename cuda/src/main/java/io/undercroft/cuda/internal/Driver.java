@@ -329,7 +329,7 @@ public final class Driver {
     }
 
     private static String asking(int index) {
-        return "asking for a property of cuda:" + index;
+        return "reading a property of cuda:" + index;
     }
 
     /// {@return the primary context of a device} It is kept until the process ends.
@@ -417,7 +417,7 @@ public final class Driver {
     }
 
     /// The primary context of one device. What is on a stream is done some time after the call, and host memory has to
-    /// be pinned and stay where it is until then.
+    /// be pinned and not be freed until then.
     static final class Context {
         private final int index;
         private final String pciId;
@@ -435,7 +435,7 @@ public final class Driver {
         Sizes memory() {
             long[] free = new long[1];
             long[] total = new long[1];
-            call("cuMemGetInfo", "asking for the free memory of %s", -1, () -> JCudaDriver.cuMemGetInfo(free, total));
+            call("cuMemGetInfo", "reading the free memory of %s", -1, () -> JCudaDriver.cuMemGetInfo(free, total));
             return new Sizes(-1, free[0], total[0]);
         }
 
@@ -741,7 +741,7 @@ public final class Driver {
             };
         }
 
-        /// Whether there is too little memory on the device, and not too little that can be pinned.
+        /// Returns whether there is too little memory on the device, and not too little that can be pinned.
         private static boolean isFull(int result, String call) {
             return result == CudaException.OUT_OF_MEMORY && !call.startsWith("cuMemHost");
         }

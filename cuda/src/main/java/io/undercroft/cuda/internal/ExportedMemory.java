@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 ///
 /// It is freed when its storage was released and no other process has it open: freeing it earlier is undefined for
 /// those processes. The holders of its [record][SharedRecord] are the processes that have it open; a process that is
-/// killed does not stay among them. A process holds the record before it reads whether the storage was released, and
+/// killed is removed from them. A process holds the record before it reads whether the storage was released, and
 /// the storage is marked as released before the holders are counted. So either the process sees the mark, or it is
 /// counted.
 final class ExportedMemory implements Allocator {
@@ -119,7 +119,7 @@ final class ExportedMemory implements Allocator {
         return there;
     }
 
-    /// Has those who open the memory from now on wait for what was submitted to the device before.
+    /// Makes later openers of the memory wait for work submitted to the device before.
     void handOver() {
         context.record(event());
     }

@@ -102,14 +102,14 @@ public final class ImportedMemory implements SharedDeviceMemory {
             });
         }
 
-        /// Quick, but not enough to say that a process has ended: the time when it started depends on the clock, which
-        /// may have been set since.
+        /// Quick, but not sufficient to conclude that a process has ended: the time when it started depends on the
+        /// clock, which may have been set since.
         private static boolean isRunning(ProcessHandle process) {
             return process.isAlive() && !isZombie(process);
         }
 
-        /// Whether a process has ended and its parent has not waited for it, as in containers whose first process waits
-        /// for none.
+        /// Returns whether a process has ended and its parent has not waited for it, as in containers whose first
+        /// process waits for none.
         private static boolean isZombie(ProcessHandle process) {
             try {
                 String status = Files.readString(Path.of("/proc/" + process.pid() + "/stat"),
@@ -121,7 +121,7 @@ public final class ImportedMemory implements SharedDeviceMemory {
             }
         }
 
-        /// Whether the process is known to have the record, which takes longer to find out.
+        /// Returns whether the process is known to have the record, which takes longer to find out.
         private boolean isHeldByOwner(SharedMemory held) {
             try {
                 return held.registered().stream().flatMap(each -> each.holders().stream()).anyMatch(this::isOwner);
@@ -137,7 +137,7 @@ public final class ImportedMemory implements SharedDeviceMemory {
             }
             SharedSegment registered = segment.registered().orElseThrow(() -> new SharedMemoryException(
                     Reason.NOT_PERMITTED, handle + " cannot be opened: the record of the processes that have it "
-                            + "open was removed or is another user's; open it as the user who shared it",
+                            + "open was removed or is another user's; open it as the user that shared it",
                     null));
             if (registered.holders().stream().noneMatch(this::isOwner)) {
                 throw gone("process " + shared.pid() + ", which shared it, has ended");

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 /// Loads jcuda's native library from a directory of this user.
 ///
 /// jcuda unpacks it from its jar to a fixed name in `java.io.tmpdir`, and loads the file that it finds there if there
-/// is one, whoever made it. So the property names a new directory, which only this user can write to (mode 0700), while
+/// is one, of any owner. So the property names a new directory, which only this user can write to (mode 0700), while
 /// jcuda's class is initialized. The JDK's own temporary files do not depend on the property once the JVM is running.
 /// The loaded library needs neither the file nor the directory any more, so that nothing is left behind.
 final class NativeLibrary {
@@ -51,7 +51,7 @@ final class NativeLibrary {
             }
             Files.delete(folder);
         } catch (IOException | UncheckedIOException _) {
-            // What cannot be deleted stays, in a directory that nobody else can write to.
+            // Files that cannot be deleted remain in a directory that only this user can write to.
         }
     }
 }

@@ -25,7 +25,7 @@ final class PinnedMemory implements Allocator {
         return true;
     }
 
-    /// Allocates zeroed bytes. Pinned storages that nobody can reach are collected before no more memory can be pinned.
+    /// Allocates zeroed bytes. Unreachable pinned storages are collected before this fails for lack of memory.
     @Override
     public Allocation allocate(long nbytes) {
         if (nbytes == 0) {
@@ -66,7 +66,7 @@ final class PinnedMemory implements Allocator {
         return MemorySegment.ofAddress(context.allocateHost(nbytes)).reinterpret(nbytes, arena, null);
     }
 
-    /// Frees bytes as soon as no native call of the host has them.
+    /// Frees bytes as soon as no native call of the host uses them.
     void free(Arena arena, MemorySegment bytes) {
         if (!tryFree(arena, bytes)) {
             Thread.startVirtualThread(() -> {
@@ -98,8 +98,7 @@ final class PinnedMemory implements Allocator {
         }
     }
 
-    /// Pins bytes where they are. Pinned storages that nobody can reach are collected before no more memory can be
-    /// pinned.
+    /// Pins bytes where they are. Unreachable pinned storages are collected before this fails for lack of memory.
     ///
     /// If the driver fails to unpin them, they are never freed: it would copy other bytes at the same address from the
     /// pages that were there before.

@@ -26,14 +26,14 @@ import org.jspecify.annotations.Nullable;
 /// The pinned buffers of one device, through which bytes go that are not in pinned memory.
 ///
 /// A transfer is cut into batches of one buffer each. Each of its threads takes the buffer that was put back first,
-/// or a new one as long as that is still being copied and there are less than [#BUFFERS], waits until the copy that
-/// it was last used for is done, fills it, starts the copy on the buffer's stream, puts it back, and goes on with the
+/// or a new one as long as that is still being copied and there are less than [#BUFFERS], waits until the copy that it
+/// was last used for is done, fills it, starts the copy on the buffer's stream, puts it back, and continues with the
 /// next batch. So some buffers are filled while others are copied, and transfers that run at the same time take
 /// turns. (Downloads likewise, the other way round.) When a transfer returns or throws, none of its copies is
 /// running. While it runs, buffers that it has put back may still be copied.
 ///
 /// A reader or consumer that starts a transfer itself holds a buffer, and all buffers may be held by such readers and
-/// consumers. So this transfer gets buffers of its own.
+/// consumers. So this transfer uses separate buffers.
 ///
 /// The numbers below are guesses until they are measured on a GPU.
 final class Ring {
@@ -57,7 +57,7 @@ final class Ring {
     private final Driver.Context context;
     private final PinnedMemory pinned;
     private final Semaphore permits = new Semaphore(BUFFERS, true);
-    /// Those that nobody fills or empties, what was put back first first. Guarded by itself.
+    /// The buffers not in use, in the order of their return. Guarded by itself.
     private final Deque<Buffer> buffers = new ArrayDeque<>();
     /// How many transfers are running.
     private final AtomicInteger running = new AtomicInteger();
@@ -337,7 +337,7 @@ final class Ring {
         return pollOrMake();
     }
 
-    /// Takes a buffer if there is one that nobody waits for.
+    /// Takes a buffer if one is free that no other thread waits for.
     private @Nullable Buffer tryTake() {
         return !permits.hasQueuedThreads() && permits.tryAcquire() ? pollOrMake() : null;
     }

@@ -87,7 +87,7 @@ record SharedRecord(long pid, long startMillis, long nbytes, String pciId, byte[
         return source.asSlice(start, count).toArray(JAVA_BYTE);
     }
 
-    /// Notes that the storage was released, for those who open a handle to it from now on.
+    /// Notes that the storage was released, for later openers of a handle to it.
     static void release(MemorySegment record) {
         STATE.setVolatile(record, STATE_AT, RELEASED);
     }

@@ -18,7 +18,7 @@ final class UploadPlan {
     private final List<Batch> batches = new ArrayList<>();
     private List<Piece> pieces = new ArrayList<>();
     private List<Copy> copies = new ArrayList<>();
-    /// Where the last piece of the batch goes.
+    /// The target of the last piece of the batch.
     private MemorySegment last = MemorySegment.NULL;
     private long end;
 
@@ -26,7 +26,7 @@ final class UploadPlan {
         this.bufferSize = bufferSize;
     }
 
-    /// What goes through one buffer.
+    /// The pieces that share one buffer.
     ///
     /// @param pieces what is read into it
     /// @param copies what is copied from it
@@ -87,7 +87,7 @@ final class UploadPlan {
         end = start + size;
     }
 
-    /// Whether two segments are parts of one allocation, one directly after the other.
+    /// Returns whether two segments are parts of one allocation, one directly after the other.
     private static boolean isAdjacent(MemorySegment one, MemorySegment other) {
         return one.address() + one.byteSize() == other.address() && one.scope().equals(other.scope());
     }
