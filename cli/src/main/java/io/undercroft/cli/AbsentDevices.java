@@ -20,7 +20,7 @@ final class AbsentDevices implements UnaryOperator<Device> {
         return Device.CPU;
     }
 
-    /// {@return the devices that were met so far, as PyTorch writes them}
+    /// {@return the devices seen so far, as PyTorch writes them}
     Set<String> met() {
         return Collections.unmodifiableSet(met);
     }

@@ -187,7 +187,7 @@ final class Arguments {
         return has(BASE) ? line.matchedOptionValue(BASE, List.of()) : List.of();
     }
 
-    /// {@return whether a file is one of its own bases: what is saved of it refers to it}
+    /// {@return whether a file is one of its own bases: the saved file refers to it}
     boolean isBase(Path source) {
         return basesBut(source).size() < bases().size();
     }
@@ -201,13 +201,12 @@ final class Arguments {
         try {
             return Targets.isSame(one, other);
         } catch (IOException _) {
-            // It cannot be opened either, which is said then.
+            // It cannot be opened either, which is reported then.
             return false;
         }
     }
 
-    /// {@return how the file in hand is to be opened} Unless it was said where storages go, those of devices that are
-    /// not here go to the CPU.
+    /// {@return how the file is to be opened} By default storages of missing devices are loaded to the CPU.
     ///
     /// @throws IllegalArgumentException if no file can be opened like that
     OpenOptions opening() {
@@ -245,7 +244,7 @@ final class Arguments {
         return absent.met();
     }
 
-    /// {@return what is told to a format, by name}
+    /// {@return the settings of a format, by name}
     Map<String, String> settings(String option) {
         return line.matchedOptionValue(option, Map.of());
     }
@@ -255,7 +254,7 @@ final class Arguments {
         return settings(SETTING).containsKey(setting);
     }
 
-    /// {@return the directory below which other files are, if that was said}
+    /// {@return the directory below which other files are, if it was given}
     Optional<Path> rootDirectory() {
         return Optional.ofNullable(line.matchedOptionValue(ROOT, null));
     }
@@ -318,7 +317,7 @@ final class Arguments {
         return rootDirectory().map(options::root).orElse(options);
     }
 
-    /// Java takes it for the current directory.
+    /// In Java it is the current directory.
     private static Path named(String text) {
         if (text.isEmpty()) {
             throw new TypeConversionException("a file has no empty name");

@@ -31,7 +31,7 @@ final class CommandRunner {
     /// Something else failed: the output cannot be written, memory is short, a check of a device failed, croft has a
     /// fault.
     static final int FAILED = 1;
-    /// The command line is wrong, or asks for what cannot be done.
+    /// The command line is wrong, or requires something impossible.
     static final int USAGE = 2;
     /// Something that is needed is missing or cannot be read: a file, another file that has bytes of it, a device.
     static final int MISSING = 3;
@@ -56,8 +56,8 @@ final class CommandRunner {
 
     /// The less severe before the more severe.
     private static final List<Integer> SEVERITY = List.of(OK, USAGE, MISSING, DAMAGED, FAILED, BROKEN_PIPE);
-    /// What [FormatException#code] says if the file may be intact, but is of no format or version that is known, costs
-    /// too much to read, or needs another file that is missing.
+    /// The codes of [FormatException#code] if the file may be intact, but is of no format or version that is known,
+    /// costs too much to read, or needs another file that is missing.
     private static final Set<String> UNREADABLE = Set.of("FORMAT-UNKNOWN", "V12-SIGNATURE", "CROFT-SALVAGE",
             "V8-LIMIT", "V9-RESERVED", "V13-UNSUPPORTED",
             "V18-BASE", "V21-SHARD", "SHARD-INDEX", "COST-WORK", "COST-MEMORY", "CROFT-PUBLISHED", "CROFT-DEVICE",
@@ -104,13 +104,13 @@ final class CommandRunner {
         } catch (IOException | UncheckedIOException e) {
             return explain(e, named(file, e.getMessage()), whereInputOrOutputFails);
         } catch (InternalError e) {
-            // So says the JVM when a page of a mapped file is gone.
+            // The message of the JVM when a page of a mapped file is gone.
             return explain(e,
                     named(file, "its bytes could not be read: it was cut, or its disk failed, while it was in use. "
                             + "Try again on a complete copy"),
                     MISSING);
         } catch (OutOfMemoryError e) {
-            // That of a device has another error as its cause, and says itself what to do.
+            // That of a device has another error as its cause, and its message has a remedy.
             String message = e.getCause() == null
                     ? "out of memory (" + e.getMessage() + "). Give Java more with JAVA_TOOL_OPTIONS=-Xmx…"
                     : String.valueOf(e.getMessage());
@@ -120,8 +120,8 @@ final class CommandRunner {
         }
     }
 
-    /// Runs a body that writes a file. If the process is told to end meanwhile, the body ends first, and removes what
-    /// it began.
+    /// Runs a body that writes a file. If the process receives a signal to end meanwhile, the body ends first, and
+    /// removes what it began.
     int writing(Path file, Callable<Integer> body) {
         try (Interruptible _ = Interruptible.begin()) {
             return of(file, FAILED, body);
@@ -143,7 +143,7 @@ final class CommandRunner {
         return worst;
     }
 
-    /// {@return how a command ends that meets this fault}
+    /// {@return the exit code of a command for this fault}
     static int code(FormatException fault) {
         return switch (fault.code()) {
             // A file that takes no commit; a state that the file does not have.

@@ -185,7 +185,7 @@ final class ConvertCommand {
         }
     }
 
-    /// The files that have to stay, for a sentence about one.
+    /// Returns the files that have to stay, for a sentence about one.
     private static String staying(Checkpoint checkpoint, boolean hasOthers) {
         Path source = checkpoint.path();
         if (hasOthers) {
@@ -196,8 +196,8 @@ final class ConvertCommand {
                 : "the files that " + source + " names, each of which has to stay";
     }
 
-    /// How many bytes the source keeps. What is shared may also be shared within the target, so the target is opened:
-    /// without a root it does not look at a file of another format.
+    /// Returns how many bytes the source keeps. What is shared may also be shared within the target, so the target is
+    /// opened: without a root it does not look at a file of another format.
     private static long staying(Checkpoint checkpoint, DedupReport report, Path target) throws IOException {
         if (checkpoint.snapshot().isPresent()) {
             return report.sharedStorages() + report.sharedChunks();
@@ -275,7 +275,7 @@ final class ConvertCommand {
             return run.complain("%s: no format is known by the end of its name. Choose one with --to (croft formats "
                     .formatted(target) + "lists them), or give OUT a name that ends in .croft");
         }
-        // It may say where bytes of the file are that is read.
+        // It may be a base of the file that is read.
         return replacing(arguments, (checkpoint, options) -> arguments.has(BASE)
                 && (checkpoint.bases().isEmpty() || arguments.isBase(checkpoint.path()))
                         ? refuseForOthers(BASE, arguments)

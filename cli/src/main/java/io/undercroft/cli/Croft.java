@@ -25,10 +25,10 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.UnmatchedArgumentException;
 
-/// The `croft` command: which commands there are, and which one is wanted.
+/// The `croft` command: its subcommands and their selection.
 ///
-/// The commands are described by calls and not by picocli's annotations, and only the one that is asked for is: reading
-/// the annotations of all would take longer than inspecting a file.
+/// The commands are described by calls and not by picocli's annotations, and only the selected one is: reading the
+/// annotations of all would take longer than inspecting a file.
 public final class Croft {
     private static final String VERSION = "croft 0.1.0-SNAPSHOT";
     /// Commands that there were once, and what does their work now.

@@ -12,7 +12,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 
-/// What commands ask of a file before they use it, and what they say if it is damaged.
+/// Checks of a file before commands use it, and messages about damage.
 final class IntegrityChecks {
     private static final int SHOWN_DAMAGES = 20;
     private static final String OTHER_FILE = "V18-BASE";
@@ -39,7 +39,8 @@ final class IntegrityChecks {
                 first.offset(), "Take the file from a backup or make it again; croft verify lists all damage");
     }
 
-    /// Refuses to copy one of several states if the command line does not say which one: nobody would miss the others.
+    /// Refuses to copy one of several states if the command line does not select one: the loss of the others would go
+    /// unnoticed.
     ///
     /// @throws IllegalArgumentException if the file has parts that the state does not contain, and a setting to choose
     ///     what is opened
@@ -86,7 +87,7 @@ final class IntegrityChecks {
                 + checkpoint.format() + " have no snapshots; croft convert makes a .croft file of one"));
     }
 
-    /// Lists damage and says what to do.
+    /// Lists damage and remedies.
     static int tell(Path file, Verification verification, CommandRunner run) {
         List<Damage> damages = verification.damages();
         list(file, damages, run);
@@ -121,7 +122,7 @@ final class IntegrityChecks {
         return damage.where() + (damage.where().startsWith("tensors ") ? " are" : " is");
     }
 
-    /// Whether no byte of the file itself is wrong, only that it needs another one that is not there.
+    /// Returns whether no byte of the file itself is wrong, only that it needs another one that is not there.
     private static boolean isOfOtherFile(Damage damage) {
         return damage.code().equals(OTHER_FILE);
     }

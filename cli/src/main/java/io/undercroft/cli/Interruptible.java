@@ -3,8 +3,8 @@ package io.undercroft.cli;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/// Writing, until this is closed. If the process is told to end meanwhile, by Ctrl-C for instance, the thread that
-/// writes is interrupted and has a moment to take back what it began: a temporary file, a lock.
+/// A write in progress, until this is closed. If the process receives a signal to end meanwhile, Ctrl-C for instance,
+/// the thread that writes is interrupted and has a moment to undo what it began: a temporary file, a lock.
 final class Interruptible implements AutoCloseable {
     private static final int PATIENCE_SECONDS = 10;
 

@@ -57,7 +57,7 @@ final class Saver {
         });
     }
 
-    /// Whether a base can be used is said of that base, and before anything is written.
+    /// Reports a base that cannot be used by its name, before anything is written.
     private static int open(Path base) throws IOException {
         try (Checkpoint _ = Checkpoint.open(base, OpenOptions.defaults().onMeta())) {
             return CommandRunner.OK;
@@ -72,7 +72,7 @@ final class Saver {
         return Text.count(tensors, "tensor") + " on " + Text.count(storages, "storage");
     }
 
-    /// {@return what a result line says of bytes that were not saved, or nothing}
+    /// {@return the part of a result line about bytes that were not saved, or an empty text}
     static String leftOut(DedupReport report) {
         return report.unreached() == 0
                 ? ""
@@ -80,7 +80,7 @@ final class Saver {
                         .formatted(Text.bytes(report.unreached()), report.unreached());
     }
 
-    /// Tells what became of the bytes, if that was asked for.
+    /// Prints a report of bytes written and reused, if it was requested.
     void report(DedupReport report, Arguments arguments) {
         if (arguments.has(REPORT)) {
             Savings.print(report, out);

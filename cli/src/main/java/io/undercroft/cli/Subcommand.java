@@ -12,7 +12,7 @@ import picocli.CommandLine.Model.CommandSpec;
 /// One of the commands of `croft`, or several that share a first word.
 ///
 /// @param description what it does, for the help; empty if the help does not show it
-/// @param takes describes its parameters and options; asked only if this is the command that is wanted
+/// @param takes describes its parameters and options; called only if this command was selected
 /// @param body does it and returns the exit code
 /// @param members the commands whose second word chooses among them; empty if this is one command
 record Subcommand(String description, Supplier<List<ArgSpec>> takes, ToIntFunction<Arguments> body,

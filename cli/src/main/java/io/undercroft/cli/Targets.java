@@ -20,7 +20,7 @@ final class Targets {
         return lowerCase(target).endsWith(SUFFIX);
     }
 
-    /// {@return the format that a file is going to have, if there is such a format}
+    /// {@return the format that a file will have, if there is such a format}
     ///
     /// @param target the file
     /// @param name the name of a format, or nothing for that which the name of the file ends in
@@ -32,7 +32,7 @@ final class Targets {
                         .max(Comparator.comparingInt(format -> fitting(format, target)));
     }
 
-    /// How many characters of the end of a name a format claims.
+    /// Returns how many characters of the end of a name a format claims.
     private static int fitting(CheckpointFormat format, Path target) {
         return format.suffixes().stream().filter(lowerCase(target)::endsWith).mapToInt(String::length).max().orElse(0);
     }

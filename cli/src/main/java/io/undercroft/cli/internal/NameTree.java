@@ -16,8 +16,7 @@ public final class NameTree {
         return root;
     }
 
-    /// Adds a tensor. If there is no way to its place, since that is below the name of another tensor, it gets its
-    /// whole name as a key.
+    /// Adds a tensor. If its path leads through another tensor, its whole name is the key.
     ///
     /// @param name keys, escaped and joined by `/`, as [StateIndex] makes it; after those that sort before it
     /// @param tensor the tensor
@@ -31,7 +30,7 @@ public final class NameTree {
         }
     }
 
-    /// The map in which the last key is.
+    /// Returns the map in which the last key is.
     @SuppressWarnings("unchecked")
     private @Nullable Map<String, Object> descend(String[] keys) {
         Map<String, Object> map = root;

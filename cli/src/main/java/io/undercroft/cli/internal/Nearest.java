@@ -24,7 +24,8 @@ public final class Nearest {
                 : known.stream().filter(word -> word.startsWith(typed)).findFirst();
     }
 
-    /// The fewest letters to insert, delete, replace or exchange with the next one to make one word of the other.
+    /// Returns the fewest letters to insert, delete, replace or exchange with the next one to make one word of the
+    /// other.
     private static int distance(String from, String to) {
         int[][] least = new int[from.length() + 1][to.length() + 1];
         for (int i = 0; i <= from.length(); i++) {

@@ -17,8 +17,8 @@ import java.nio.charset.StandardCharsets;
 /// Standard output, or what a test puts in its place. Buffered; [#flush] before the process ends.
 ///
 /// Unlike a [java.io.PrintStream] it does not swallow failures, so that `croft inspect … | head` ends early and a full
-/// disk is told. They are unchecked and have a type of their own, so that they are not mistaken for a failure of the
-/// file in hand.
+/// disk is reported. They are unchecked and have a separate type, so that they are not mistaken for a failure of the
+/// file.
 public final class Output extends Writer {
     private final OutputStream stream;
     private final Writer text;
@@ -35,7 +35,7 @@ public final class Output extends Writer {
             brokenPipe = message.contains("Broken pipe") || message.contains("EPIPE");
         }
 
-        /// {@return whether only the reader went away, as `head` does when it has enough}
+        /// {@return whether only the reader closed the pipe, as `head` does}
         public boolean isBrokenPipe() {
             return brokenPipe;
         }
@@ -46,7 +46,7 @@ public final class Output extends Writer {
     /// @param stream where to
     public Output(OutputStream stream) {
         this.stream = stream;
-        // It would copy every line without a buffer of its own.
+        // Without a buffer it would copy every line.
         this.text = new BufferedWriter(new OutputStreamWriter(stream, StandardCharsets.UTF_8));
     }
 

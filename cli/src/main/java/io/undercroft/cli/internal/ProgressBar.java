@@ -9,9 +9,9 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.function.LongSupplier;
 
-/// Shows on a terminal how far a save has come, if it takes long: one line, which is gone at the end.
+/// A progress line on a terminal for a save that takes long; it is erased at the end.
 public final class ProgressBar implements SaveProgress, AutoCloseable {
-    /// Who waits less wants to see results only.
+    /// Shorter saves print results only.
     private static final long PATIENCE = Duration.ofSeconds(1).toNanos();
     private static final long BETWEEN = Duration.ofMillis(100).toNanos();
     private static final int WIDTH = 30;
@@ -40,8 +40,8 @@ public final class ProgressBar implements SaveProgress, AutoCloseable {
                 System::nanoTime);
     }
 
-    /// {@return the terminal, if somebody looks at standard output there} JDK 22 always gave a console; 25 gives none
-    /// again where there is none.
+    /// {@return the terminal, if standard output is one} JDK 22 always gave a console; 25 gives none again where there
+    /// is none.
     @SuppressWarnings("SystemConsoleNull")
     public static Optional<Console> terminal() {
         return Optional.ofNullable(System.console()).filter(Console::isTerminal);

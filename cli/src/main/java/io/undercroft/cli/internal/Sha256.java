@@ -29,7 +29,7 @@ public final class Sha256 implements AutoCloseable {
     private static final long COPY_LIMIT = 16L << 20;
     /// What is hashed at a time, in bytes: a [MemorySegment] of more than 2 GiB has no buffer view.
     private static final long STEP = 64L << 20;
-    /// From here on, in bytes, elements that repeat what is stored are not hashed: a file of a kilobyte can ask for
+    /// From here on, in bytes, elements that repeat what is stored are not hashed: a file of a kilobyte can require
     /// years.
     private static final long REPEATED_LIMIT = 64L << 30;
 
@@ -38,7 +38,7 @@ public final class Sha256 implements AutoCloseable {
     private @Nullable Storage borrowed;
     private @Nullable Loan loan;
 
-    /// A run of bytes of a storage; storages count by identity, as their `equals` says.
+    /// A run of bytes of a storage; storages count by identity, as in their `equals`.
     private record Range(Storage storage, long from, long length) {}
 
     /// {@return the digest of all bytes, or null on the meta device, which has none}
@@ -113,8 +113,8 @@ public final class Sha256 implements AutoCloseable {
         });
     }
 
-    /// Whether the elements are stored as they are and in row-major order, so that nothing needs copying. Elements
-    /// narrower than a byte may start inside one.
+    /// Returns whether the elements are stored as they are and in row-major order, so that nothing needs copying.
+    /// Elements narrower than a byte may start inside one.
     private static boolean isOneRun(Tensor tensor) {
         return tensor.isContiguous() && tensor.dtype().isByteSized() && !tensor.is(Tensor.Flag.CONJ)
                 && !tensor.is(Tensor.Flag.NEG);

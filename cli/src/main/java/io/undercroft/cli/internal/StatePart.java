@@ -23,7 +23,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /// Parts of a state, named by their paths as [StateIndex] names tensors: keys and positions, escaped and joined by `/`;
-/// or by keys and positions as they are, joined by `/`, where only one part has that path.
+/// or by unescaped keys and positions, joined by `/`, where only one part has that path.
 public final class StatePart {
     private static final int MOST_NAMED = 8;
 
@@ -56,7 +56,7 @@ public final class StatePart {
     }
 
     private static List<Found> withOtherPaths(@Nullable Object state, String path) {
-        // Of two tensors that come to the same name the second has another one than its path.
+        // Of two tensors with the same name the second has another one than its path.
         Tensor tensor = StateIndex.of(state).tensors().get(path);
         if (tensor != null) {
             return List.of(new Found(path, tensor));
@@ -174,7 +174,7 @@ public final class StatePart {
         return around;
     }
 
-    /// Of two keys that come to the same segment the first has it.
+    /// Of two keys with the same segment the first keeps it.
     private static void putAll(Map<?, ?> map, Map<String, @Nullable Object> children) {
         map.forEach((key, value) -> {
             if (!children.containsKey(StateIndex.segment(key))) {

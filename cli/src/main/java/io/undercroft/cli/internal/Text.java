@@ -31,7 +31,7 @@ public final class Text {
         return String.format(Locale.ROOT, "%.1f %s", value, UNITS[unit]);
     }
 
-    /// {@return a number of bytes that somebody wrote, for instance `65536`, `256K` or `1 MiB`; nothing if it is none}
+    /// {@return a number of bytes as users write it, for instance `65536`, `256K` or `1 MiB`; empty if it is none}
     ///
     /// @param text digits, and perhaps a unit, always a power of 1024
     public static OptionalLong parseBytes(String text) {

@@ -2,7 +2,7 @@ package io.undercroft.cli.internal;
 
 import io.undercroft.serializer.UnreadPart;
 
-/// What is said of parts of a file that its state does not contain.
+/// Messages about parts of a file that its state does not contain.
 public final class UnreadParts {
     private UnreadParts() {}
 

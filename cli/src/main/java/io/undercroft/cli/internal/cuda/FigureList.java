@@ -23,7 +23,7 @@ final class FigureList {
 
     /// An empty list.
     ///
-    /// @param isStandIn whether there is no GPU, so that rates say nothing and have no targets
+    /// @param isStandIn whether there is no GPU, so that rates have no meaning and no targets
     FigureList(boolean isStandIn) {
         this.isStandIn = isStandIn;
     }

@@ -30,7 +30,7 @@ final class PageCache {
         }
     }
 
-    /// Removes a file from the cache. What is mapped can be removed only if no other process has it mapped, and if this
+    /// Removes a file from the cache. Mapped pages can be removed only if no other process has it mapped, and if this
     /// process may write the file.
     ///
     /// @param file the file; all that was written to it is on the disk
@@ -49,7 +49,7 @@ final class PageCache {
 
     private static double residentPart(MemorySegment bytes) throws IOException {
         long resident = Pages.residentBytes(bytes)
-                .orElseThrow(() -> new IOException("the system does not say what is in the page cache"));
+                .orElseThrow(() -> new IOException("the system does not report what is in the page cache"));
         return (double) resident / bytes.byteSize();
     }
 }

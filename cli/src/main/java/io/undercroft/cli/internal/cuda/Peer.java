@@ -28,7 +28,7 @@ final class Peer implements AutoCloseable {
     /// Starts the process.
     ///
     /// @param python the interpreter that the user named; otherwise `python3`
-    /// @return the process, or one that is not available and says why
+    /// @return the process, or one that is not available, with the reason
     /// @throws IOException if the script of this program cannot be read
     static Peer start(Optional<String> python) throws IOException {
         String interpreter = python.orElse("python3");

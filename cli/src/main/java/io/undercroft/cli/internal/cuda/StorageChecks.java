@@ -46,7 +46,7 @@ final class StorageChecks {
     /// Runs all checks.
     ///
     /// @param directory where a file is written and deleted
-    /// @param largest the size of the largest copies that are wanted, in bytes
+    /// @param largest the size of the largest copies, in bytes
     void run(Path directory, long largest) {
         checks.run("every dtype to the device and back", this::dtypes);
         checks.run("every element type of typed storages", this::typedStorages);

@@ -95,7 +95,7 @@ public final class Inspection {
         return isClear ? rawName : name;
     }
 
-    /// How many names have a raw name that differs from them.
+    /// Returns how many names have a raw name that differs from them.
     private Map<String, Integer> rawNames() {
         if (rawNames == null) {
             Map<String, Integer> counts = new HashMap<>();
@@ -110,13 +110,13 @@ public final class Inspection {
         return index.storages();
     }
 
-    /// The number of a storage in order of first use, or null for one that only the key of a map holds.
+    /// Returns the number of a storage in order of first use, or null for one that only the key of a map holds.
     @Nullable
     Integer idOf(Storage storage) {
         return ids.get(storage);
     }
 
-    /// The names of the tensors on a storage.
+    /// Returns the names of the tensors on a storage.
     List<String> users(Storage storage) {
         return users.computeIfAbsent(storage, s -> new ArrayList<>());
     }

@@ -31,8 +31,8 @@ import java.util.Set;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/// A file's contents as one JSON object, as `docs/inspect-json.md` describes it. Written as it goes, so that memory
-/// does not grow with the number of tensors; a storage or tensor a line, so that lines can be compared.
+/// A file's contents as one JSON object, as `docs/inspect-json.md` describes it. Written while it is read, so that
+/// memory does not grow with the number of tensors; a storage or tensor a line, so that lines can be compared.
 public final class JsonReport {
     /// Up to three levels of JSON for one of the state, two for one of a key.
     private static final int DEEPEST = 3 * StateIndex.MAX_DEPTH + 2 * StateKeys.MAX_PARTS + 8;

@@ -72,17 +72,17 @@ public final class SegmentList {
     ///
     /// @param segments the segments in the order in which they are shown
     /// @param out where to
-    /// @throws IOException never, as `out` has exceptions of its own
+    /// @throws IOException never, as `out` throws its own exceptions
     public static void printJson(List<SharedSegment> segments, Output out) throws IOException {
         printJson(out, json -> writeSegments(segments, json));
     }
 
     /// Writes one JSON object about what was removed, as `docs/inspect-json.md` describes it.
     ///
-    /// @param removed the segments whose names were removed, as they were
-    /// @param unheld the names that are published still and that nobody holds
+    /// @param removed the segments whose names were removed
+    /// @param unheld the names that are still published and without holders
     /// @param out where to
-    /// @throws IOException never, as `out` has exceptions of its own
+    /// @throws IOException never, as `out` throws its own exceptions
     public static void printCollectedJson(List<SharedSegment> removed, List<String> unheld, Output out)
             throws IOException {
         printJson(out, json -> {

@@ -61,7 +61,7 @@ public final class SnapshotList {
     ///
     /// @param snapshots the snapshots in the order in which they are shown
     /// @param out where to
-    /// @throws IOException never, as `out` has exceptions of its own
+    /// @throws IOException never, as `out` throws its own exceptions
     public static void printJson(List<SnapshotInfo> snapshots, Output out) throws IOException {
         JsonGenerator json = JsonReport.generator(out);
         json.writeStartObject();

@@ -19,7 +19,7 @@ public final class StateOutline {
 
     private StateOutline() {}
 
-    /// {@return one line that says what a value is: scalars as they are, containers by kind and size}
+    /// {@return one line about a value: scalars as they are, containers by kind and size}
     ///
     /// @param value any value of a state
     public static String of(@Nullable Object value) {
@@ -38,7 +38,7 @@ public final class StateOutline {
         };
     }
 
-    /// A small map of scalars, as configurations are, is told whole.
+    /// Small maps of scalars, such as configurations, are printed whole.
     private static String entries(Map<?, ?> map) {
         boolean told = map.size() <= MOST_ENTRIES && !map.isEmpty()
                 && map.values().stream().allMatch(StateOutline::isScalar);

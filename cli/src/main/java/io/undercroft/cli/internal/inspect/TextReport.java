@@ -22,9 +22,9 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 
-/// A file's contents for people: what it is, one line a tensor, and who shares a storage with whom.
+/// A file's contents for people: what it is, one line a tensor, and which tensors share a storage.
 public final class TextReport {
-    /// How many entries of the state, and how many sharing groups, are told one by one.
+    /// How many entries of the state, and how many sharing groups, are listed one by one.
     private static final int SHOWN = 12;
     private static final int SHOWN_DIGITS = 16;
     private static final int SHOWN_KEY = 40;
@@ -130,7 +130,7 @@ public final class TextReport {
         return String.join(", ", notes);
     }
 
-    /// The other names on the storage: the first one, and how many more there are.
+    /// Returns the other names on the storage: the first one, and how many more there are.
     private String companions(String name, Tensor tensor) {
         List<String> users = inspection.users(tensor.storage());
         if (users.size() < 2) {

@@ -18,7 +18,7 @@ public final class DirectIo {
     private DirectIo() {}
 
     /// {@return the option that opens a file past the page cache, if this Java runtime has it} It is in a module of the
-    /// JDK that a runtime may lack, and a compiler for a release of Java does not know it.
+    /// JDK that a runtime may lack, and cannot be named in code compiled with `--release`.
     public static Optional<OpenOption> option() {
         try {
             Object[] options = Class.forName("com.sun.nio.file.ExtendedOpenOption").getEnumConstants();

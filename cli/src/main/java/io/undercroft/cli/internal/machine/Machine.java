@@ -35,7 +35,7 @@ public final class Machine {
         return List.of(jdk(Runtime.version()), nativeAccess(), mapping(), sharedMemory(), hugePages(), directIo());
     }
 
-    /// {@return the findings about CUDA: one for each device, or one that says why there is none} Never throws.
+    /// {@return the findings about CUDA: one for each device, or one with the reason why there is none} Never throws.
     public static List<Finding> cudaFindings() {
         Optional<String> missing = CudaDevice.unavailability();
         if (missing.isPresent()) {
@@ -99,7 +99,7 @@ public final class Machine {
                 "in anonymous memory: %s, in shared memory: %s".formatted(anonymous, selected("shmem_enabled")));
     }
 
-    /// The system's choice, which its file has in brackets.
+    /// Returns the system's choice, which its file has in brackets.
     private static String selected(String setting) {
         try {
             Matcher choice = SELECTED.matcher(Files.readString(HUGE_PAGES.resolve(setting)));

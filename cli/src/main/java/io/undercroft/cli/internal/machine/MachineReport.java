@@ -29,7 +29,7 @@ public final class MachineReport {
     /// Writes one JSON object, as `docs/inspect-json.md` describes it.
     ///
     /// @param out where to
-    /// @throws IOException never, as `out` has exceptions of its own
+    /// @throws IOException never, as `out` throws its own exceptions
     public static void printJson(Output out) throws IOException {
         JsonGenerator json = new JsonFactory().createGenerator(out)
                 .disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET);

@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/// Opens the `.pt` file in place: nothing in it is executed, and no tensor is read before it is asked for.
+/// Opens the `.pt` file in place: nothing in it is executed, and no tensor is read before it is used.
 final class OpenTorchCheckpoint implements Step {
     @Override
     public String title() {

@@ -11,7 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 
-/// A second JVM that runs [PeerSide], and the lines that go to and fro.
+/// A second JVM that runs [PeerSide], and the lines exchanged with it.
 final class Peer implements AutoCloseable {
     private static final long PATIENCE_SECONDS = 60;
 
@@ -25,7 +25,7 @@ final class Peer implements AutoCloseable {
         this.out = process.outputWriter();
         // It must not outlive this process, nor complain of what an interrupt took away.
         Runtime.getRuntime().addShutdownHook(new Thread(process::destroyForcibly));
-        // Whoever waits for a line of a process that hangs sees it end.
+        // A read that waits for a hanging process then ends.
         Executor later = CompletableFuture.delayedExecutor(PATIENCE_SECONDS, TimeUnit.SECONDS);
         later.execute(process::destroyForcibly);
     }

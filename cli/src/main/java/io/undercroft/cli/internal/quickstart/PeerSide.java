@@ -9,17 +9,17 @@ import java.io.IOException;
 
 /// What the second process of the quickstart does. It has only the name of what is published.
 public final class PeerSide {
-    /// When the first process was interrupted, there is nobody left to tell.
+    /// The exit code when the first process was interrupted.
     private static final int FORSAKEN = 1;
 
     private PeerSide() {}
 
-    /// Attaches, tells what it reads, writes, and reads what the first process answers. The lines in between also order
-    /// the writes of the two.
+    /// Attaches, prints what it reads, writes, and reads the answer of the first process. The lines in between also
+    /// order the writes of the two.
     ///
-    /// @param in what the first process says
-    /// @param out what this one answers
-    /// @return the exit code, 1 if the first process goes away
+    /// @param in the output of the first process
+    /// @param out the output of this process
+    /// @return the exit code, 1 if the first process ends
     /// @throws IOException if the memory cannot be attached
     public static int run(BufferedReader in, Output out) throws IOException {
         String name = in.readLine();

@@ -15,7 +15,7 @@ import java.io.IOException;
 /// Publishes the checkpoint in shared memory and starts a second JVM ([PeerSide]) that attaches, checks and writes it.
 /// What one process writes through one tied weight, the other reads through the other weight.
 final class ShareWithSecondProcess implements Step {
-    /// What the second process writes, and what this one answers.
+    /// The value that the second process writes, and the answer of this one.
     static final double QUESTION = 42;
     static final double ANSWER = 43;
 

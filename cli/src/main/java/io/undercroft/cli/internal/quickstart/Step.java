@@ -7,9 +7,9 @@ interface Step {
     /// What is done, as a heading.
     String title();
 
-    /// Does it, tells what is seen, and checks that it is as claimed.
+    /// Runs the step, prints what it shows, and checks that.
     ///
-    /// @return what the table at the end says
+    /// @return the text for the table at the end
     /// @throws Exception if it fails or a claim does not hold
     Shown run(Workspace workspace, Output out) throws Exception;
 

@@ -10,7 +10,7 @@ import java.util.Comparator;
 import java.util.Objects;
 import java.util.stream.Stream;
 
-/// The folder that the quickstart works in. It goes away when it is closed, also when the process is interrupted.
+/// The folder of the quickstart. It is deleted when it is closed, also when the process is interrupted.
 final class Workspace implements AutoCloseable {
     private static final String CHECKPOINT = "tiny-gpt2-training.pt";
     private static final int ATTEMPTS = 100;
@@ -38,7 +38,7 @@ final class Workspace implements AutoCloseable {
         }
     }
 
-    /// The checkpoint as `torch.save` wrote it.
+    /// Returns the checkpoint as `torch.save` wrote it.
     Path torchFile() {
         return folder.resolve(CHECKPOINT);
     }
@@ -48,13 +48,13 @@ final class Workspace implements AutoCloseable {
         return folder.resolve("tiny-gpt2-training.croft");
     }
 
-    /// A name for shared memory. As random as the folder's: processes in other containers may have the same number and
-    /// the same /dev/shm.
+    /// Returns a name for shared memory. As random as the folder's: processes in other containers may have the same
+    /// number and the same /dev/shm.
     String sharedName() {
         return folder.getFileName().toString();
     }
 
-    /// Whether everything was taken away, which an interrupt does while steps still run.
+    /// Returns whether everything was taken away, which an interrupt does while steps still run.
     synchronized boolean isClosed() {
         return closed;
     }
@@ -81,7 +81,7 @@ final class Workspace implements AutoCloseable {
         }
     }
 
-    /// An interrupted process goes on until its hooks have run, and may just be making a file.
+    /// An interrupted process continues until its hooks have run, and may be creating a file.
     private void deleteFolder() throws IOException {
         for (int attempt = 1; Files.exists(folder); attempt++) {
             try (Stream<Path> files = Files.walk(folder)) {
