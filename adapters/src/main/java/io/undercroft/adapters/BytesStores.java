@@ -15,8 +15,8 @@ public final class BytesStores {
     ///
     /// @param storage what to show
     /// @return the store. Chronicle checks few indices: writing behind its end writes to other memory. It holds a
-    /// reference to the storage until shortly after its last one is released, which Chronicle does in a separate
-    /// thread; the caller has its first
+    ///     reference to the storage until shortly after its last one is released, which Chronicle does in a separate
+    ///     thread; the caller has its first
     /// @throws IllegalArgumentException if the storage is empty, on the heap or read-only
     /// @throws IllegalStateException if it was freed or has no bytes (meta)
     public static BytesStore<?, Void> lend(Storage storage) {

@@ -66,8 +66,8 @@ public final class OnnxTensors {
     /// session returns lies in memory that it does not show; give it a lent tensor as its output instead.
     ///
     /// @param theirs the tensor there; it may be closed before this one is used, as the buffer belongs to Java. That
-    /// buffer's position and limit have to be as they were when the tensor was made of it: ONNX Runtime does not report
-    /// where that was
+    ///     buffer's position and limit have to be as they were when the tensor was made of it: ONNX Runtime does not
+    ///     report where that was
     /// @return a tensor of the same shape
     /// @throws IllegalArgumentException if the memory is ONNX Runtime's own, the elements are strings, or the buffer
     ///     has more or fewer bytes left than the tensor

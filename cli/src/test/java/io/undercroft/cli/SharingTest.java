@@ -176,7 +176,7 @@ class SharingTest {
                         + "croft shm gc --published removes them",
                 "\nweights\n");
         assertThat(parts[2]).isEqualToIgnoringWhitespace("{\"segments\":[],\"unheld\":[\"weights\"]}");
-        assertThat(parts[3]).contains("weights", "when somebody removes it", "nobody");
+        assertThat(parts[3]).contains("weights", "on request", "none");
         assertThat(parts[4]).startsWith("removed").contains("weights", "was held by").endsWith("\nother\n");
         assertThat(parts[5]).isEqualTo("there was nothing to remove\n");
     }

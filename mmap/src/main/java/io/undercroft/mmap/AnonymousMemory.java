@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /// Memory of this process that no file backs, in runs too large for the JDK's own allocator.
 ///
-/// Most of the time of filling fresh memory goes into its page faults. Both allocators here ask for huge pages, which
+/// Filling fresh memory spends most of its time in page faults. Both allocators here ask for huge pages, which
 /// have few: filling takes a quarter to a third of the time. They differ in when the faults are taken. To allocate and
 /// fill takes a little longer when memory is populated, since it is touched twice; but what is left for the fill is
 /// less than half.

@@ -15,16 +15,16 @@ import java.util.Optional;
 /// `torch.ByteStorage(filename, shared, size, sharedMem)`, PyTorch's `torch.from_file` and
 /// `UntypedStorage.from_file(filename, shared, nbytes)`.
 ///
-/// | mode | who sees what is written | the file | when the storage is freed |
+/// | mode | visibility of writes | the file | when the storage is freed |
 /// |---|---|---|---|
-/// | [MapMode#READ_ONLY] | writing throws | has to be there, and readable | it stays as it is |
-/// | [MapMode#PRIVATE] | this storage only | has to be there, and readable | it stays as it is |
+/// | [MapMode#READ_ONLY] | writing throws | has to be there, and readable | it is not changed |
+/// | [MapMode#PRIVATE] | this storage only | has to be there, and readable | it is not changed |
 /// | [MapMode#SHARED] | everyone | has to be there, and writable | it stays |
 /// | [MapMode#SHARED] and a size | everyone | is created, and grows, if need be | it stays |
 /// | [#openSharedMemory] | everyone | the name has to be there | it stays |
-/// | [#openSharedMemory] and a size | everyone | is created, and grows, if need be | a name that it created goes |
+/// | [#openSharedMemory] and a size | everyone | is created, and grows, if need be | a name that it created is removed |
 ///
-/// **Sizes.** Which bytes of the file are meant says a [ByteRange]: whole, so many bytes or elements, from an offset. A
+/// **Sizes.** A [ByteRange] selects bytes of the file: whole, so many bytes or elements, from an offset. A
 /// file that is larger is never cut; a shared one that is smaller grows by zeros, and no byte of it changes; another
 /// one that is smaller is refused.
 ///
@@ -43,19 +43,19 @@ import java.util.Optional;
 /// | `filename` | always | of shared ones | |
 /// | `is_shared` | of shared ones | always | |
 ///
-/// **All of these storages** cannot be resized. Slices keep them alive. They hold no file open, and give their mapping
-/// back with their last reference, or when nobody can reach them any more. To wait until what was written to a shared
+/// **All of these storages** cannot be resized. Slices keep them alive. They hold no file open, and release their
+/// mapping with their last reference, or when they are unreachable. To wait until what was written to a shared
 /// one is on the disk, call [Pages#force] with its segment.
 ///
-/// **When bytes go away.** Cutting a file short that is mapped takes bytes from under its storages: see [MappedFile]
-/// for what happens, and [Pages#guard] for how to meet it.
+/// **When bytes are lost.** Cutting a mapped file removes bytes of its storages: see [MappedFile] for the effects, and
+/// [Pages#guard] for how to handle them.
 public final class FileStorage {
     private FileStorage() {}
 
     /// Maps a whole file.
     ///
     /// @param path which file; reading it has to be allowed, and writing it if the mode is [MapMode#SHARED]
-    /// @param mode what may be written, and who sees it
+    /// @param mode what may be written, and its visibility
     /// @return a storage of all its bytes, with one reference
     /// @throws IOException as [#open(Path, MapMode, ByteRange)]
     public static Storage open(Path path, MapMode mode) throws IOException {
@@ -66,10 +66,10 @@ public final class FileStorage {
     /// [TypedStorage] or a [Tensor][io.undercroft.storage.Tensor] they are seen as elements.
     ///
     /// @param path which file; reading it has to be allowed, and writing it if the mode is [MapMode#SHARED]
-    /// @param mode what may be written, and who sees it
+    /// @param mode what may be written, and its visibility
     /// @param range which bytes; if it has a size, it is more than 0, and the mode is [MapMode#SHARED], a file that is
     ///     not there is created, for its owner only, and a shorter one grows. That takes no space yet where the file
-    ///     system knows sparse files; where the disk is full by the time a page is written, that access throws
+    ///     system supports sparse files; where the disk is full by the time a page is written, that access throws
     ///     [InternalError]
     /// @return a storage of these bytes, with one reference
     /// @throws MappingException if the file does not have these bytes, or the system refuses; the message has the
@@ -83,9 +83,9 @@ public final class FileStorage {
     /// Attaches a shared memory segment. With a size, attaches its start, makes it so long first if it is shorter, and
     /// creates it if it is not there.
     ///
-    /// The name lasts as long as the storage that created it ([NameLifetime#WITH_CREATOR]): it goes when that is freed,
-    /// when its JVM ends, and when its process is found to have been killed. Those that are attached keep the bytes.
-    /// (In Torch7 every storage removes it, and all but the first fail to.)
+    /// The name lasts as long as the storage that created it ([NameLifetime#WITH_CREATOR]): it is removed when that is
+    /// freed, when its JVM ends, and when its process is found to have been killed. Those that are attached keep the
+    /// bytes. (In Torch7 every storage removes it, and all but the first fail to.)
     ///
     /// @param name its name, with or without a slash in front
     /// @param range which bytes, from 0 on; of no bytes, and of all, nothing is created

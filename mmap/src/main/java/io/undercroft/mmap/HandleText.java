@@ -13,7 +13,7 @@ import java.util.stream.Collectors;
 /// A parser of the text of a handle: `undercroft:HOME/NAME?key=value&key=value`. Each key that is read is removed, so
 /// that unknown keys remain at the end.
 ///
-/// Texts come from strangers. They are short, numbers have digits only, and nothing is made of them but strings.
+/// Texts are not trusted. They are short, numbers have digits only, and they are parsed to strings only.
 final class HandleText {
     static final String SCHEME = "undercroft:";
 

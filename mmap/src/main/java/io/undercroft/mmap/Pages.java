@@ -105,7 +105,7 @@ public final class Pages {
         try {
             return libc.isEmpty() ? OptionalLong.empty() : OptionalLong.of(Mapping.residentBytes(libc.get(), segment));
         } catch (ErrnoException e) {
-            throw new UncheckedIOException("the system does not say what is in memory: " + e.getMessage(), e);
+            throw new UncheckedIOException("the system does not report what is in memory: " + e.getMessage(), e);
         }
     }
 
@@ -158,8 +158,8 @@ public final class Pages {
     }
 
     /// Runs an action that reads mapped bytes, and throws a specific exception if they are missing: touching a page
-    /// that is gone throws [InternalError], and in compiled code a little later than where it happened. So this belongs
-    /// around a loop over elements, not into it. It costs nothing.
+    /// that is gone throws [InternalError], and in compiled code slightly later. So use this around a loop over
+    /// elements, not into it. It costs nothing.
     ///
     /// (A file that was cut within a page shows zeros there, which [MappedFile#guard] notices, and so does what
     /// storages and tensors do with many bytes.)

@@ -96,7 +96,7 @@ public final class SharedMemory implements AutoCloseable {
         this.segment = segment;
     }
 
-    /// Creates a segment of zeros that only this user may attach, and whose name lasts until somebody calls [#unlink].
+    /// Creates a segment of zeros that only this user may attach, and whose name lasts until [#unlink] is called.
     ///
     /// @param name its name, with or without a slash in front
     /// @param nbytes its size in bytes, 0 or more
@@ -222,8 +222,8 @@ public final class SharedMemory implements AutoCloseable {
         return nbytes -> allocate(nbytes, SharedMemory::anonymous);
     }
 
-    /// Creates a segment whose name goes with its storage, or attaches one that is there and makes it larger if it is
-    /// too small.
+    /// Creates a segment whose name is removed with its storage, or attaches one that is there and makes it larger if
+    /// it is too small.
     ///
     /// @param name its name, with or without a slash in front
     /// @param nbytes how many bytes; with 0, nothing is created

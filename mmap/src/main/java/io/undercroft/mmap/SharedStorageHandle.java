@@ -143,7 +143,7 @@ public record SharedStorageHandle(Home home, String name, long identity, MapMode
     }
 
     /// Finds the storage, and maps it unless this process has it mapped already. A file that was removed and created
-    /// again with the same inode number is taken for the old one.
+    /// again with the same inode number is not distinguished from the old one.
     ///
     /// @return the storage, with one reference for the caller to [Storage#release]
     /// @throws SharedMemoryException if the shared memory or memory of a device is gone, is other memory by now, or is

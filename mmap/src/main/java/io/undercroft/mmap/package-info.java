@@ -34,7 +34,7 @@
 /// | [MappedFile#map(long, long)] | any thread, until the file's last holder releases it | [MappedFile#close] |
 /// | [MappedFile#allocation(long, long)] | any thread, until the allocation is freed | the storage that owns the allocation, which holds the file so long |
 /// | [SharedMemory#segment] | any thread and process, until the last holder in this process releases it | [SharedMemory#close] the mapping; the name as its [NameLifetime] defines, or [SharedMemory#unlink]; the bytes go when no process maps them and they have no name |
-/// | [SharedMemory#allocator] | any thread and process, until the allocation is freed | the storage that owns the allocation; the name goes with the last holder in any process |
+/// | [SharedMemory#allocator] | any thread and process, until the allocation is freed | the storage that owns the allocation; the name is removed with the last holder in any process |
 /// | [SharedMemory#anonymous], [SharedMemory#anonymousAllocator] | any thread, and processes that got the descriptor, until the last holder releases it | [SharedMemory#close], or the storage; the descriptor goes with the mapping |
 /// | [SharedMemory#attachDescriptor(int)] | any thread, until the last holder releases it | [SharedMemory#close] the mapping; the descriptor stays the caller's |
 /// | [SharedMemoryDraft] | one thread, until it is published or closed | [SharedMemoryDraft#close], or the segment that [SharedMemoryDraft#publish] returns |
@@ -49,9 +49,9 @@
 ///
 /// **Systems.** Linux and macOS are called through the foreign function interface, which requires
 /// `--enable-native-access`. Without it, and on Windows, files are mapped by [java.nio.channels.FileChannel]
-/// (copy-on-write and stitched maps become copies), anonymous memory comes from the JDK, none can be frozen, [Pages]
-/// ignores hints, and shared memory is not supported. On macOS the names of shared memory are no files: holders are
-/// known within their process only, and drafts are not supported.
+/// (copy-on-write and stitched maps become copies), anonymous memory is allocated by the JDK, none can be frozen,
+/// [Pages] ignores hints, and shared memory is not supported. On macOS the names of shared memory are no files: holders
+/// are known within their process only, and drafts are not supported.
 ///
 /// Nothing here takes or returns null unless documented otherwise.
 @NullMarked

@@ -63,7 +63,7 @@ public enum Constant {
     MADV_SEQUENTIAL(          2,        2),
     /// Advice, for `madvise`.
     MADV_WILLNEED(            3,        3),
-    /// Gives memory up without losing bytes: `MADV_PAGEOUT`, since Linux 5.4; on macOS `MADV_DONTNEED` has that
+    /// Frees memory without losing bytes: `MADV_PAGEOUT`, since Linux 5.4; on macOS `MADV_DONTNEED` has that
     /// meaning.
     MADV_RELEASE(             21,       4),
     /// Forgets private copies of pages; on macOS only [#MADV_RELEASE].

@@ -44,7 +44,7 @@ record Deadline(Duration patience, long end) {
             while (!attempt.succeeds()) {
                 if (nanosLeft() <= 0) {
                     throw new RegistryException(
-                            what + " for " + patience.toSeconds() + " seconds; find its processes (fuser "
+                            what + " for " + patience.toSeconds() + " seconds; find the holder (fuser "
                                     + folder + "), and end it if it hangs");
                 }
                 LockSupport.parkNanos(pause);

@@ -196,7 +196,7 @@ public final class Libc {
     /// Makes a directory (`mkdir`).
     ///
     /// @param path the path
-    /// @param mode who may use it
+    /// @param mode its permissions
     /// @throws ErrnoException if it failed
     public void mkdir(String path, int mode) throws ErrnoException {
         callWithText("mkdir", path, (state, text) -> mkdir.call(state, text, mode));

@@ -65,10 +65,10 @@ import java.util.regex.Pattern;
 /// | *creating*, after a record, before the name | records of an inode that the name does not mean; the draft |
 /// | *creating*, after the name | a segment whose creator is dead |
 /// | *publishing*, after a record, before the name | the old segment and its records; the new ones; the draft |
-/// | *publishing*, after the name, before the old records are gone | the new segment, whose creator is dead; the old records |
-/// | *attaching*, after the record | the hold of a dead process |
-/// | *releasing*, before the name is gone | the hold of a dead process |
-/// | *releasing*, after the name, before the last record is gone | records of an inode that the name does not mean |
+/// | *publishing*, after the name, before the old records are gone | the new segment, whose creator has ended; the old records |
+/// | *attaching*, after the record | the hold of an ended process |
+/// | *releasing*, before the name is gone | the hold of an ended process |
+/// | *releasing*, after the name, before the last record is gone | records of another inode than that of the name |
 /// | *leaving*, after its process file, before the directories are gone | directories, empty |
 /// | *collecting*, anywhere | less than before |
 ///

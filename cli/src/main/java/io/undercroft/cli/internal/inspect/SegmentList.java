@@ -24,7 +24,7 @@ public final class SegmentList {
     /// @param segments the segments in the order in which they are shown
     /// @param out where to
     public static void print(List<SharedSegment> segments, Output out) {
-        Table table = new Table(left("shared memory"), right("bytes"), left("its name goes"),
+        Table table = new Table(left("shared memory"), right("bytes"), left("its name is removed"),
                 left("held by processes"));
         for (SharedSegment segment : segments) {
             table.row(segment.name(), Text.bytes(segment.nbytes()), words(segment.lifetime()),
@@ -38,7 +38,7 @@ public final class SegmentList {
     /// @param segments the segments, as they were
     /// @param out where to
     public static void printRemoved(List<SharedSegment> segments, Output out) {
-        Table table = new Table(left("removed"), right("bytes"), left("its name was to go"), left("was held by"));
+        Table table = new Table(left("removed"), right("bytes"), left("its name was to be removed"), left("was held by"));
         for (SharedSegment segment : segments) {
             table.row(segment.name(), Text.bytes(segment.nbytes()), words(segment.lifetime()),
                     holders(segment));
@@ -48,7 +48,7 @@ public final class SegmentList {
 
     private static String words(NameLifetime lifetime) {
         return switch (lifetime) {
-            case UNTIL_UNLINKED -> "when somebody removes it";
+            case UNTIL_UNLINKED -> "on request";
             case WITH_CREATOR -> "with its creator";
             case WITH_LAST_HOLDER -> "with its last holder";
         };
@@ -57,7 +57,7 @@ public final class SegmentList {
     /// A process may hold a segment several times.
     private static String holders(SharedSegment segment) {
         return segment.holders().isEmpty()
-                ? "nobody"
+                ? "none"
                 : segment.holders().stream().map(SegmentList::words).distinct().collect(Collectors.joining(", "));
     }
 
