@@ -87,7 +87,8 @@ class SharedMemoryLimitsTest {
 
     @Test
     void noFileIsLeftWhereTheFileSystemHasNoMore() throws Exception {
-        // Of 12 inodes the file system has one itself, and files take the others: from the last one on they are deleted.
+        // Of 12 inodes the file system has one itself, and files take the others: from the last one on they are
+        // deleted.
         try (PeerJvm peer = in("mount -t tmpfs -o size=2m,nr_inodes=12 tmpfs /dev/shm"
                 + " && for i in 0 1 2 3 4 5 6 7 8 9; do touch /dev/shm/$i; done")) {
             List<String> others = new ArrayList<>(contents(peer));

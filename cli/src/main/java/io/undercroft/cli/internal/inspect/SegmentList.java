@@ -38,7 +38,8 @@ public final class SegmentList {
     /// @param segments the segments, as they were
     /// @param out where to
     public static void printRemoved(List<SharedSegment> segments, Output out) {
-        Table table = new Table(left("removed"), right("bytes"), left("its name was to be removed"), left("was held by"));
+        Table table = new Table(left("removed"), right("bytes"), left("its name was to be removed"),
+                left("was held by"));
         for (SharedSegment segment : segments) {
             table.row(segment.name(), Text.bytes(segment.nbytes()), words(segment.lifetime()),
                     holders(segment));
