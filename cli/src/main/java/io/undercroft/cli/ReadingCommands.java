@@ -154,7 +154,7 @@ final class ReadingCommands {
             // Whatever device its storages are for, its bytes are in the file.
             try (Checkpoint checkpoint = Checkpoint.open(file, arguments.openingOnCpu())) {
                 Verification verification = checkpoint.verify();
-                if (!verification.isIntact()) {
+                if (!verification.damages().isEmpty()) {
                     return IntegrityChecks.tell(file, verification, run);
                 }
                 run.noteUnusedRoot(checkpoint, arguments);
@@ -181,13 +181,11 @@ final class ReadingCommands {
             IntegrityChecks.noteMissing(checkpoint.path(), verification.missingBases(), run);
             return CommandRunner.MISSING;
         }
-        if (verification.isComplete() && IntegrityChecks.hasChecksums(checkpoint)) {
+        if (verification.isComplete()) {
             run.say("%s: all is well %s".formatted(checkpoint.path(), contents));
         } else {
             run.say("%s: its structure is valid %s; not checked: %s that have no checksums".formatted(
-                    checkpoint.path(), contents, verification.isComplete()
-                            ? "bytes"
-                            : Text.bytes(verification.unverifiedBytes())));
+                    checkpoint.path(), contents, Text.bytes(verification.unverifiedBytes())));
         }
         return CommandRunner.OK;
     }

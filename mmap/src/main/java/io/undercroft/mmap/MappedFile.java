@@ -27,6 +27,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicLong;
@@ -107,6 +108,8 @@ public final class MappedFile implements AutoCloseable {
     public static MappedFile attach(String name, MapMode mode, MapBudget budget, TrustedOwner owner)
             throws IOException {
         String plain = SharedMemoryNames.plain(name);
+        Objects.requireNonNull(mode, "mode");
+        Objects.requireNonNull(budget, "budget");
         Libc libc = SharedMemory.libc("/" + plain);
         int flags = SharedMemory.flag(mode);
         try {
@@ -131,6 +134,9 @@ public final class MappedFile implements AutoCloseable {
 
     /// As [#open(Path, MapMode, MapBudget)], with or without the C library.
     static MappedFile open(Path path, MapMode mode, MapBudget budget, Optional<Libc> libc) throws IOException {
+        Objects.requireNonNull(path, "path");
+        Objects.requireNonNull(mode, "mode");
+        Objects.requireNonNull(budget, "budget");
         checkRegular(path);
         return opened(path, mode, budget, HostFile.open(libc, path, mode));
     }

@@ -240,7 +240,7 @@ public final class Pages {
 
     private static void checkAlive(MemorySegment segment) {
         if (!segment.scope().isAlive()) {
-            throw new IllegalStateException("the segment is closed");
+            throw new IllegalStateException("the segment is closed; use it before its arena or file is closed");
         }
     }
 }

@@ -23,6 +23,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
@@ -152,6 +153,7 @@ public final class SharedMemory implements AutoCloseable {
     /// @throws SharedMemoryException as [#attach(String)]
     /// @throws IllegalArgumentException if the mode is [MapMode#PRIVATE]
     public static SharedMemory attach(String name, MapMode mode, TrustedOwner owner) throws SharedMemoryException {
+        Objects.requireNonNull(mode, "mode");
         if (mode == MapMode.PRIVATE) {
             throw new IllegalArgumentException("a segment is attached shared or read-only, not privately");
         }

@@ -3,6 +3,7 @@ package io.undercroft.mmap;
 import io.undercroft.mmap.SharedMemoryException.Reason;
 import io.undercroft.mmap.internal.Constant;
 import java.nio.charset.StandardCharsets;
+import java.util.Objects;
 import java.util.regex.Pattern;
 
 /// What shared memory may be called.
@@ -17,7 +18,7 @@ final class SharedMemoryNames {
     /// @param name a name, with or without a slash in front
     /// @throws SharedMemoryException if it is not valid
     static String plain(String name) throws SharedMemoryException {
-        String plain = name.startsWith("/") ? name.substring(1) : name;
+        String plain = Objects.requireNonNull(name, "name").startsWith("/") ? name.substring(1) : name;
         int length = plain.getBytes(StandardCharsets.UTF_8).length;
         int limit = Constant.SHM_NAME_MAX.value();
         if (plain.isEmpty() || plain.equals(".") || plain.equals("..")) {

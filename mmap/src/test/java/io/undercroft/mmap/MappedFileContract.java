@@ -415,7 +415,7 @@ abstract class MappedFileContract {
         held.close();
         assertThatThrownBy(() -> segment.get(JAVA_BYTE, 0)).isInstanceOf(IllegalStateException.class);
         assertThatThrownBy(() -> file.map(0, 1)).isInstanceOf(IllegalStateException.class)
-                .hasMessageContaining("is closed");
+                .hasMessageContaining("is closed; close it later, or open it again");
         assertThatThrownBy(() -> file.map(0, 0)).isInstanceOf(IllegalStateException.class);
         assertThatThrownBy(() -> file.read(0, MemorySegment.ofArray(new byte[1])))
                 .isInstanceOf(IllegalStateException.class);

@@ -26,6 +26,25 @@ import org.junit.jupiter.params.provider.ValueSource;
 @EnabledOnOs(OS.LINUX)
 class SharedMemoryTest extends NamedSegment {
     @Test
+    void aNameOrPathThatIsNullIsRefusedWithTheNameOfTheParameter() {
+        String none = null;
+        Path nowhere = null;
+        assertNamed("name", () -> SharedMemory.create(none, 1));
+        assertNamed("name", () -> SharedMemory.attach(none));
+        assertNamed("name", () -> SharedMemory.unlink(none));
+        assertNamed("name", () -> SharedMemory.unlinkIfUnheld(none));
+        assertNamed("mode", () -> SharedMemory.attach("/" + name, null, TrustedOwner.SELF_OR_ROOT));
+        assertNamed("name",
+                () -> MappedFile.attach(none, MapMode.SHARED, new MapBudget(), TrustedOwner.SELF_OR_ROOT));
+        assertNamed("path", () -> MappedFile.open(nowhere, MapMode.PRIVATE));
+        assertNamed("mode", () -> MappedFile.open(Path.of("weights"), null));
+    }
+
+    private static void assertNamed(String parameter, ThrowingCallable call) {
+        assertThatThrownBy(call).isInstanceOf(NullPointerException.class).hasMessage(parameter);
+    }
+
+    @Test
     void aSecondProcessReadsAndWritesTheSameBytes() throws Exception {
         try (SharedMemory memory = SharedMemory.create(name, 1_000_001);
                 PeerJvm peer = PeerJvm.start(SharedMemoryPeer.class, "/" + name)) {

@@ -24,6 +24,7 @@ import io.undercroft.serializer.internal.loading.StateMatch;
 import io.undercroft.serializer.internal.writing.CroftWriter;
 import io.undercroft.serializer.internal.writing.FormatWriter;
 import io.undercroft.serializer.spi.CheckpointFormat;
+import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Setting.Use;
 import io.undercroft.serializer.state.StateIndex;
@@ -34,6 +35,8 @@ import java.io.UncheckedIOException;
 import java.nio.channels.WritableByteChannel;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
@@ -70,7 +73,8 @@ import org.jspecify.annotations.Nullable;
 ///
 /// **Lifetime.** Closing a checkpoint releases its storages; a retained storage ([Storage#retain]) and its mapping stay
 /// usable until it is released too. Using any other throws [IllegalStateException]. So does using a retained one whose
-/// bytes were first read when the checkpoint was closed, and turned out to be damaged.
+/// bytes were first read when the checkpoint was closed, and turned out to be damaged. A closed checkpoint still has its
+/// [#path], [#files], [#format] and [#damages]; all other methods throw [IllegalStateException].
 ///
 /// **Threads.** All methods may be called from several threads at once.
 public final class Checkpoint implements AutoCloseable {
@@ -82,13 +86,16 @@ public final class Checkpoint implements AutoCloseable {
     private final References.@Nullable Referrer set;
     private final Queue<Scrub> scrubs = new ConcurrentLinkedQueue<>();
     private final AtomicBoolean closed = new AtomicBoolean();
+    private final boolean isWithoutChecksums;
     private final NameLookup lookup;
 
     /// The state with the objects of the program. (A record, since the state itself may be null.)
     private record DecodedState(@Nullable Object state) {}
 
-    private Checkpoint(String format, MappedFile file, Contents contents, OpenOptions options) {
-        this.format = format;
+    private Checkpoint(CheckpointFormat format, MappedFile file, Contents contents, OpenOptions options) {
+        this.format = format.name();
+        this.isWithoutChecksums = Collections.disjoint(format.capabilities(),
+                EnumSet.of(Capability.CHECKSUMS, Capability.SEVERAL_FILES));
         this.file = file;
         this.contents = contents;
         this.options = options;
@@ -121,6 +128,8 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws NoSuchElementException if the options name a snapshot that the file does not have, or a pattern that
     ///     matches no name of a tensor
     public static Checkpoint open(Path path, OpenOptions options) throws IOException {
+        Objects.requireNonNull(path, "path");
+        Objects.requireNonNull(options, "options");
         return open(MappedFile.open(ModelDirectory.fileIn(path), options.request().mapping()),
                 file -> Formats.of(file, options.request().format().orElse(null)),
                 options);
@@ -129,7 +138,7 @@ public final class Checkpoint implements AutoCloseable {
     /// Opens a file of a set, with mappings out of a budget that it shares with the others.
     static Checkpoint open(Path path, Shard shard, OpenOptions options, MapBudget budget) throws IOException {
         return opened(MappedFile.open(path, options.request().mapping(), budget), file -> new Checkpoint(
-                new CroftFormat().name(), file, CroftFormat.openShard(file, shard, options), options), _ -> {});
+                new CroftFormat(), file, CroftFormat.openShard(file, shard, options), options), _ -> {});
     }
 
     /// Finds the format of a file.
@@ -144,7 +153,7 @@ public final class Checkpoint implements AutoCloseable {
             Settings.check(options.request().settings().keySet(), Use.OPENING);
             CheckpointFormat format = sniffing.formatOf(file);
             Contents contents = Formats.open(format, file, options);
-            return new Checkpoint(format.name(), file, contents, options);
+            return new Checkpoint(format, file, contents, options);
         }, checkpoint -> checkPatterns(mapped.path(), List.of(checkpoint)));
     }
 
@@ -290,6 +299,8 @@ public final class Checkpoint implements AutoCloseable {
     ///     message has the path to what it cannot hold. Also if the format does not have one of the
     ///     [settings][CheckpointFormat#settings] or of the options
     public static SaveReport save(Path path, @Nullable Object state, SaveOptions options) throws IOException {
+        Objects.requireNonNull(path, "path");
+        Objects.requireNonNull(options, "options");
         CheckpointFormat format = Formats.forWriting(path, options.request().format().orElse(null));
         Settings.check(options.request().settings().keySet(), Use.WRITING);
         Settings.requireApplying(path.toString(), format, options.request().settings().keySet());
@@ -391,7 +402,14 @@ public final class Checkpoint implements AutoCloseable {
     ///
     /// @throws FormatException if what describes them is damaged
     public List<BaseFile> bases() {
+        checkOpen();
         return contents instanceof CroftContents croft ? croft.bases() : List.of();
+    }
+
+    private void checkOpen() {
+        if (closed.get()) {
+            throw new IllegalStateException(path() + " is closed; close it later, or open it again");
+        }
     }
 
     /// {@return whether this was closed}
@@ -410,6 +428,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws FormatException if an object is of a class that [OpenOptions#classes(StateClasses)] does not know, or
     ///     cannot be made of what was saved; the message has its path
     public @Nullable Object state() {
+        checkOpen();
         return decoded.get().state;
     }
 
@@ -417,8 +436,9 @@ public final class Checkpoint implements AutoCloseable {
         return named(() -> new DecodedState(ObjectDecoder.of(tree(), options.request().classes())));
     }
 
-    /// Adds the path of the file to an exception that does not have one yet.
+    /// Reads from the open file, and adds its path to an exception that does not have one yet.
     private <T extends @Nullable Object> T named(Supplier<T> access) {
+        checkOpen();
         try {
             return access.get();
         } catch (FormatException e) {
@@ -428,8 +448,9 @@ public final class Checkpoint implements AutoCloseable {
 
     /// {@return the state tree as it is in the file, as [io.undercroft.serializer.state] describes it; the same
     /// objects at every call} An object of a Java program is a node whose type begins with `java:`, a record for
-    /// instance a [TypedMap][io.undercroft.serializer.state.TypedMap] of its components; a tree with such nodes can be
-    /// saved as it is.
+    /// instance a [TypedMap][io.undercroft.serializer.state.TypedMap] of its components. Of an object that was saved by
+    /// its fields it has those that hold tensors, collections and objects; numbers, texts and enum constants are bytes
+    /// in the attribute `kryo`, which [#state] reads. A tree with such nodes can be saved as it is.
     public @Nullable Object tree() {
         return named(contents::state);
     }
@@ -444,9 +465,26 @@ public final class Checkpoint implements AutoCloseable {
         Object state = state();
         if (!type.isInstance(state)) {
             throw new ClassCastException("the state in " + path() + " is "
-                    + (state == null ? "null" : "a " + state.getClass().getName()) + ", not a " + type.getName());
+                    + (state == null ? "null" : "of the class " + state.getClass().getName()) + ", not of "
+                    + type.getName());
         }
         return type.cast(state);
+    }
+
+    /// {@return the state, which is a map with texts as keys: the map itself, not a copy}
+    ///
+    /// @throws ClassCastException if it is no map, or has another key
+    /// @throws FormatException as from [#state()]
+    @SuppressWarnings("unchecked")
+    public Map<String, @Nullable Object> stateMap() {
+        Map<?, ?> state = state(Map.class);
+        for (Object key : state.keySet()) {
+            if (!(key instanceof String)) {
+                throw new ClassCastException("the state in " + path() + " has the key " + key
+                        + ", which is no text; use state(Map.class)");
+            }
+        }
+        return (Map<String, @Nullable Object>) state;
     }
 
     /// {@return free-form text about the file}
@@ -494,6 +532,7 @@ public final class Checkpoint implements AutoCloseable {
     /// {@return the tensors by their [names][#names], in that order} A view: each tensor is created by [#tensor] when
     /// it is requested, so an unreadable one does not affect the others.
     public Map<String, Tensor> tensors() {
+        checkOpen();
         return new TensorMap(this);
     }
 
@@ -507,17 +546,20 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws IOException if reading fails
     /// @throws FormatException if an earlier commit is damaged or missing
     public List<SnapshotInfo> snapshots() throws IOException {
+        checkOpen();
         return contents instanceof CroftContents croft ? croft.snapshots() : List.of();
     }
 
     /// {@return the committed state that was opened, if the format has snapshots}
     public Optional<SnapshotInfo> snapshot() {
+        checkOpen();
         return contents instanceof CroftContents croft ? Optional.of(croft.snapshot()) : Optional.empty();
     }
 
     /// {@return why a newer commit was skipped when this was opened, if one was} A crash during an append leaves such a
     /// commit; so does damage.
     public Optional<FormatException> skippedCommit() {
+        checkOpen();
         return contents instanceof CroftContents croft ? croft.skippedCommit() : Optional.empty();
     }
 
@@ -526,6 +568,7 @@ public final class Checkpoint implements AutoCloseable {
     /// or after the parts that were read. A copy of the state does not contain them. Formats whose reference
     /// implementation refuses such files refuse them when they are opened.
     public List<UnreadPart> unread() {
+        checkOpen();
         return contents.unread();
     }
 
@@ -542,8 +585,9 @@ public final class Checkpoint implements AutoCloseable {
     ///     is in other files that were not looked for, and which other files are missing
     /// @throws IOException if reading fails
     public Verification verify() throws IOException {
+        checkOpen();
         try {
-            Verification found = contents.verify();
+            Verification found = verified(contents.verify());
             Optional<Damage> cut = cut();
             return cut.isPresent() ? found.and(cut.get()) : found;
         } catch (IOException | RuntimeException | InternalError e) {
@@ -553,6 +597,14 @@ public final class Checkpoint implements AutoCloseable {
             }
             return Verification.ofAll(List.of(cut.get()));
         }
+    }
+
+    /// A format without checksums has compared nothing, even if it does not say so. The index of a set reports what its
+    /// files report.
+    private Verification verified(Verification found) {
+        return isWithoutChecksums && found.unverifiedBytes() == 0
+                ? new Verification(found.damages(), 1, file.size(), found.missingBases())
+                : found;
     }
 
     /// What is behind the end of a file that was cut cannot be read, and need not be missed by a format without
@@ -577,7 +629,7 @@ public final class Checkpoint implements AutoCloseable {
         scrubs.add(scrub);
         if (closed.get()) {
             scrub.close();
-            throw new IllegalStateException(path() + " is closed");
+            checkOpen();
         }
         return scrub;
     }
@@ -617,24 +669,33 @@ public final class Checkpoint implements AutoCloseable {
     /// @param name its name
     /// @param rows which rows, in this order; a row may come twice
     /// @return a new tensor, whose first size is the number of rows
-    /// @throws IndexOutOfBoundsException if there is no such row, as [#rows(String, long, long)] throws all others
+    /// @throws IndexOutOfBoundsException if there is no such row; the message has the row and its place in the array.
+    ///     [#rows(String, long, long)] has all others
     public Tensor rows(String name, long[] rows) {
+        Objects.requireNonNull(name, "name");
         Objects.requireNonNull(rows, "rows");
         if (rows.length == 0) {
             return rows(name, 0, 0);
         }
-        Tensor first = row(name, rows[0]);
-        long[] sizes = first.shape().toArray();
+        TensorSpec spec = named(() -> contents.spec(name).or(() -> lookup.find(name).flatMap(contents::spec))
+                .orElseThrow(() -> missing(name)));
+        requireRows(name, spec.shape().size(0), rows);
+        long[] sizes = spec.shape().toArray();
         sizes[0] = rows.length;
-        Tensor gathered = Tensor.zeros(first.dtype(), sizes);
+        Tensor gathered = Tensor.zeros(spec.dtype(), sizes);
         for (int i = 0; i < rows.length; i++) {
-            gathered.narrow(0, i, 1).copyFrom(i == 0 ? first : row(name, rows[i]));
+            gathered.narrow(0, i, 1).copyFrom(rows(name, rows[i], rows[i] + 1));
         }
         return gathered;
     }
 
-    private Tensor row(String name, long number) {
-        return rows(name, number, number < 0 ? number : Math.addExact(number, 1));
+    private static void requireRows(String name, long count, long[] rows) {
+        for (int i = 0; i < rows.length; i++) {
+            if (rows[i] < 0 || rows[i] >= count) {
+                throw new IndexOutOfBoundsException("row " + rows[i] + ", at index " + i + " of the array, of "
+                        + FormatException.quote(name) + ", which has " + count + " rows, counted from 0");
+            }
+        }
     }
 
     /// {@return how the tensors differ from those expected} Reads no element.
@@ -643,6 +704,7 @@ public final class Checkpoint implements AutoCloseable {
     ///     [TensorSpec#ofState]
     /// @throws FormatException if what describes the state or a tensor is damaged
     public MatchReport compare(Map<String, TensorSpec> expected) {
+        Objects.requireNonNull(expected, "expected");
         return named(() -> StateMatch.compare(contents, expected, TensorSpec::equals).report());
     }
 

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 ///
 /// ```java
 /// try (CheckpointFile file = CheckpointFile.open(Path.of("run.croft"))) {
-///     Map<?, ?> state = (Map<?, ?>) file.newest().map(Checkpoint::state).orElseGet(this::freshState);
+///     Map<String, Object> state = file.newest().map(Checkpoint::stateMap).orElseGet(this::freshState);
 ///     while (train(state)) {
 ///         file.commit(state, "step " + state.get("step"));
 ///         file.retain(Retention.last(3).andEvery(10));
@@ -109,6 +109,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// @return how many bytes were written and shared
     /// @throws LockedException as [#commit(Object, String)], as are all others
     public synchronized DedupReport commit(@Nullable Object state, SaveOptions options) throws IOException {
+        Objects.requireNonNull(options, "options");
         checkOpen();
         try {
             return new CroftWriter(disk).commit(path, state, options);
@@ -155,6 +156,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// @return the running save, which continues if this is closed, and reports later failures
     /// @throws LockedException as [#commitAsync(Object, String)], as are all others
     public synchronized PendingSave commitAsync(@Nullable Object state, SaveOptions options) throws IOException {
+        Objects.requireNonNull(options, "options");
         checkOpen();
         try {
             return PendingSave.start(new CroftWriter(disk).prepareCommit(path, state, options,
@@ -394,7 +396,7 @@ public final class CheckpointFile implements AutoCloseable {
 
     private void checkOpen() {
         if (closed) {
-            throw new IllegalStateException(path + " is closed");
+            throw new IllegalStateException(path + " is closed; close it later, or open it again");
         }
     }
 

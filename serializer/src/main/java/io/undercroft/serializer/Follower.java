@@ -101,7 +101,8 @@ public final class Follower implements AutoCloseable {
     /// @throws IllegalStateException if this is closed
     public synchronized Lease lease() throws IOException {
         if (closed) {
-            throw new IllegalStateException("the follower of " + name + " is closed");
+            throw new IllegalStateException(
+                    "the follower of " + name + " is closed; close it later, or follow it again");
         }
         if (!newest.checkpoint.isCurrent()) {
             renew();

@@ -3,7 +3,8 @@ package io.undercroft.serializer;
 import java.util.ArrayList;
 import java.util.List;
 
-/// What was found when a whole file was read and compared with its checksums.
+/// What was found when a whole file was read and compared with its checksums. Files of most other formats have none:
+/// then [#isIntact] is false though no damage was found, and [#unverifiedBytes] says how much was not compared.
 ///
 /// @param damages what is damaged; empty if nothing that was read is
 /// @param unverifiedExtents how many runs of bytes were not compared, since they have no checksum, or are in other
@@ -35,9 +36,10 @@ public record Verification(List<Damage> damages, long unverifiedExtents, long un
         return new Verification(damages, 0, 0);
     }
 
-    /// {@return whether no damage was found} What was not compared may be damaged all the same: see [#isComplete].
+    /// {@return whether everything was compared with its checksum, and no damage was found} If not, [#damages] are what
+    /// was found, and [#isComplete] returns whether everything was compared.
     public boolean isIntact() {
-        return damages.isEmpty();
+        return damages.isEmpty() && isComplete();
     }
 
     /// {@return whether everything was compared: nothing is without a checksum, and no other file is missing}

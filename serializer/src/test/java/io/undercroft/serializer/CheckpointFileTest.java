@@ -403,7 +403,8 @@ class CheckpointFileTest {
         commit(file, 1, 1);
         file.close();
         file.close();
-        assertThatIllegalStateException().isThrownBy(() -> commit(file, 2, 2)).withMessageContaining("is closed");
+        assertThatIllegalStateException().isThrownBy(() -> commit(file, 2, 2))
+                .withMessage(path + " is closed; close it later, or open it again");
         assertThatIllegalStateException().isThrownBy(file::newest);
         assertThatIllegalStateException().isThrownBy(() -> file.at(1));
     }

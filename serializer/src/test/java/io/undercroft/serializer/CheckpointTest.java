@@ -42,6 +42,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Set;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -71,6 +72,47 @@ class CheckpointTest {
             assertThat(c.tensor("head").contentEquals(weight.transpose(0, 1))).isTrue();
             assertThat(c.storages()).hasSize(2);
             assertThat(c.verify().damages()).isEmpty();
+        }
+    }
+
+    @Test
+    void aClosedCheckpointAnswersOnlyWhatItIs() throws IOException {
+        Checkpoint.save(file, map("a", counting(6)));
+        Checkpoint c = Checkpoint.open(file);
+        Map<String, Tensor> tensors = c.tensors();
+        assertThat(c.state()).isNotNull();
+        c.close();
+
+        List<ThrowingCallable> uses = List.of(c::names, () -> c.tensor("a"), () -> c.contains("a"), c::state, c::tree,
+                c::stateMap, c::metadata, c::storages, c::tensors, c::snapshots, c::unread, c::verify, c::bases,
+                c::skippedCommit, c::snapshot, () -> c.scrub(_ -> {}), () -> c.rows("a", 0, 1),
+                () -> c.compare(Map.of()),
+                () -> c.loadInto(Map.of()), () -> tensors.get("a"), tensors::size);
+        uses.forEach(use -> assertThatIllegalStateException().isThrownBy(use)
+                .withMessage(file + " is closed; close it later, or open it again"));
+        assertThat(c.path()).isEqualTo(file);
+        assertThat(c.files()).containsExactly(file);
+        assertThat(c.format()).isEqualTo("croft");
+        assertThat(c.damages()).isEmpty();
+        assertThat(c).hasToString(file + " (croft)");
+    }
+
+    @Test
+    void aStateThatIsAMapOfTextsNeedsNoCast() throws IOException {
+        Checkpoint.save(file, map("step", 7L, "loss", null));
+        try (Checkpoint c = Checkpoint.open(file)) {
+            Map<String, Object> state = c.stateMap();
+            assertThat(state).containsEntry("step", 7L).containsEntry("loss", null).isSameAs(c.state());
+        }
+        Checkpoint.save(file, List.of(1L));
+        try (Checkpoint c = Checkpoint.open(file)) {
+            assertThatExceptionOfType(ClassCastException.class).isThrownBy(c::stateMap)
+                    .withMessageContaining("is of the class java.util.ArrayList, not of java.util.Map");
+        }
+        Checkpoint.save(file, Map.of(0L, "first"));
+        try (Checkpoint c = Checkpoint.open(file)) {
+            assertThatExceptionOfType(ClassCastException.class).isThrownBy(c::stateMap)
+                    .withMessageContaining("has the key 0, which is no text");
         }
     }
 

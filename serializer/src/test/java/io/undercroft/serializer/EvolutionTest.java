@@ -207,7 +207,7 @@ class EvolutionTest {
         }
         assertRefused(saved(), StateClasses.of().named(NAME, Optimizer1.class)
                 .upgrading(Optimizer1.class, components -> components.put("steps", 1L << 40)), "CROFT-OBJECT",
-                "has a component steps that takes a int, but was saved with a java.lang.Long");
+                "has a component steps that takes int, but was saved with a value of type java.lang.Long");
         assertRefused(saved(), StateClasses.of().named(NAME, Optimizer1.class)
                 .upgrading(Optimizer1.class, components -> components.put("steps", null)), "CROFT-OBJECT", "null");
     }
@@ -236,7 +236,7 @@ class EvolutionTest {
         }
         assertThat(grown.defaults(Grown.class)).isEmpty();
         assertRefused(saved(), grown.defaulting(Grown.class, "decay", "none"), "CROFT-OBJECT",
-                "has a component decay that takes a double");
+                "has a component decay that takes double");
         assertRefused(saved(), grown.defaulting(Grown.class, "decay", null), "CROFT-OBJECT", "null");
         assertThatIllegalArgumentException().isThrownBy(() -> grown.defaulting(Grown.class, "decya", 1))
                 .withMessageContaining("'decya'");
@@ -467,7 +467,8 @@ class EvolutionTest {
         try (Checkpoint c = Checkpoint.open(saved(),
                 OpenOptions.defaults().classes(StateClasses.of().named(NAME, Optimizer1.class)))) {
             assertThatExceptionOfType(ClassCastException.class).isThrownBy(() -> c.state(Optimizer1.class))
-                    .withMessageContaining("is a java.util.LinkedHashMap, not a " + Optimizer1.class.getName());
+                    .withMessageContaining(
+                            "is of the class java.util.LinkedHashMap, not of " + Optimizer1.class.getName());
         }
     }
 

@@ -63,6 +63,22 @@ class ExportTest {
         assertThatThrownBy(() -> Checkpoint.open(other, OpenOptions.defaults().format("row")))
                 .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("row")
                 .hasMessageContaining("croft");
+        assertThatThrownBy(() -> Checkpoint.save(other, few(), SaveOptions.defaults().format("crofft")))
+                .isInstanceOf(IllegalArgumentException.class).hasMessageEndingWith("; did you mean 'croft'?");
+    }
+
+    /// The format has no checksums, and does not say so when it is verified.
+    @Test
+    void aFileWithoutChecksumsIsNotCalledIntact() throws IOException {
+        Checkpoint.save(file, few());
+
+        try (Checkpoint c = Checkpoint.open(file)) {
+            Verification verification = c.verify();
+            assertThat(verification.damages()).isEmpty();
+            assertThat(verification.isIntact()).isFalse();
+            assertThat(verification.isComplete()).isFalse();
+            assertThat(verification.unverifiedBytes()).isEqualTo(Files.size(file));
+        }
     }
 
     /// What refers to it needs to know nothing of its format.

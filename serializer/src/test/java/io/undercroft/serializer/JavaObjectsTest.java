@@ -125,6 +125,17 @@ class JavaObjectsTest {
         private @Nullable Object value;
     }
 
+    @Test
+    void theTreeShowsTheClassAndTheFieldsOfAnObject() throws IOException {
+        Path path = directory.resolve("node.croft");
+        Node node = new Node();
+        node.value = List.of(1L, 2L);
+        Checkpoint.save(path, node, SaveOptions.defaults().classes(CLASSES));
+        try (Checkpoint c = Checkpoint.open(path)) {
+            assertThat(String.valueOf(c.tree())).startsWith("java:").contains("Node{value=[1, 2]} with [kryo]");
+        }
+    }
+
     private @Nullable Object again(@Nullable Object state) throws IOException {
         return again(state, CLASSES);
     }
@@ -469,12 +480,13 @@ class JavaObjectsTest {
         LinkedList<Integer> reversed = new LinkedList<>(List.of(1, 2)).reversed();
         QuantizedTensor tensor = new QuantizedTensor(Tensor.zeros(DType.QINT8, 1), new Quantizer.PerTensor(0.5, 3));
         assertNotSaved(classes, new Typings(new Properties(), null, null), "state/0/properties",
-                "would come back as a java.util.LinkedHashMap, which a variable of type java.util.Properties");
-        assertNotSaved(classes, new Typings(null, reversed, null), "state/0/list", "as a java.util.ArrayList");
+                "would come back as one of type java.util.LinkedHashMap, which a variable of type java.util.Properties");
+        assertNotSaved(classes, new Typings(null, reversed, null), "state/0/list",
+                "as one of type java.util.ArrayList");
         assertNotSaved(classes, new Typings(null, null, tensor), "state/0/tensor", "Typed");
         Settings settings = new Settings();
         settings.properties.put("rate", "0.5");
-        assertNotSaved(classes, settings, "state/0/properties", "as a java.util.LinkedHashMap");
+        assertNotSaved(classes, settings, "state/0/properties", "as one of type java.util.LinkedHashMap");
         StateClasses upgraded = classes.upgrading(Typings.class, components -> {
             Properties properties = new Properties();
             properties.putAll((Map<?, ?>) Objects.requireNonNull(components.get("properties")));
@@ -530,7 +542,7 @@ class JavaObjectsTest {
         Checkpoint.save(path, Map.of("a", 1));
         try (Checkpoint c = Checkpoint.open(path)) {
             assertThatIllegalArgumentException().isThrownBy(() -> c.loadInto(Map.of("a", new Object())))
-                    .withMessageStartingWith("cannot load into state/a: a java.lang.Object");
+                    .withMessageStartingWith("cannot load into state/a: a value of type java.lang.Object");
         }
     }
 
@@ -565,12 +577,12 @@ class JavaObjectsTest {
 
     @SuppressWarnings("JdkObsolete") // Programs have them.
     static Stream<Arguments> replaced() {
-        return Stream.of(Arguments.of(new Stack<>(), "use a java.util.ArrayList"),
-                Arguments.of(new PriorityBlockingQueue<>(), "use a java.util.PriorityQueue"),
-                Arguments.of(new ConcurrentSkipListMap<>(), "use a java.util.TreeMap"),
-                Arguments.of(new CopyOnWriteArraySet<>(), "use a java.util.LinkedHashSet"),
-                Arguments.of(new LinkedBlockingQueue<>(), "use a java.util.ArrayDeque"),
-                Arguments.of(ThaiBuddhistDate.of(2569, 11, 23), "use a java.time.LocalDate"));
+        return Stream.of(Arguments.of(new Stack<>(), "use java.util.ArrayList"),
+                Arguments.of(new PriorityBlockingQueue<>(), "use java.util.PriorityQueue"),
+                Arguments.of(new ConcurrentSkipListMap<>(), "use java.util.TreeMap"),
+                Arguments.of(new CopyOnWriteArraySet<>(), "use java.util.LinkedHashSet"),
+                Arguments.of(new LinkedBlockingQueue<>(), "use java.util.ArrayDeque"),
+                Arguments.of(ThaiBuddhistDate.of(2569, 11, 23), "use java.time.LocalDate"));
     }
 
     @ParameterizedTest
@@ -612,7 +624,7 @@ class JavaObjectsTest {
         Path file = directory.resolve("a.croft");
         String key = "a\nb\u001b[31m";
         assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.save(file, Map.of(key, new Object())))
-                .withMessageStartingWith("cannot save state/a\\u{a}b\\u{1b}[31m: a java.lang.Object");
+                .withMessageStartingWith("cannot save state/a\\u{a}b\\u{1b}[31m: a value of type java.lang.Object");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Checkpoint.save(file, Map.of(key, Map.of(1, "int", 1L, "long"))))
                 .withMessageStartingWith("cannot save state/a\\u{a}b\\u{1b}[31m: the key");

@@ -64,9 +64,13 @@ class RowsTest {
             assertThat(c.storages()).noneMatch(Storage::isMaterialized);
             assertThat(c.rows("wte", new long[0]).shape()).isEqualTo(Shape.of(0, COLUMNS));
             assertThatExceptionOfType(IndexOutOfBoundsException.class)
-                    .isThrownBy(() -> c.rows("wte", new long[]{ROWS}));
+                    .isThrownBy(() -> c.rows("wte", new long[]{0, 7, ROWS}))
+                    .withMessage("row " + ROWS + ", at index 2 of the array, of 'wte', which has " + ROWS
+                            + " rows, counted from 0");
             assertThatExceptionOfType(IndexOutOfBoundsException.class)
-                    .isThrownBy(() -> c.rows("wte", new long[]{-1}));
+                    .isThrownBy(() -> c.rows("wte", new long[]{-1})).withMessageContaining("row -1, at index 0");
+            assertThatExceptionOfType(NoSuchElementException.class)
+                    .isThrownBy(() -> c.rows("wtf", new long[]{0})).withMessageContaining("did you mean 'wte'");
             assertThatExceptionOfType(IndexOutOfBoundsException.class)
                     .isThrownBy(() -> c.rows("scalar", new long[]{0}));
         }

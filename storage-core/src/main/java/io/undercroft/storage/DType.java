@@ -1,7 +1,8 @@
 package io.undercroft.storage;
 
+import io.undercroft.storage.spi.NearNames;
 import java.util.Collections;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -165,7 +166,7 @@ public final class DType {
     /// @param name PyTorch's name with or without `torch.`, PyTorch's alias (`half`), or Torch7's (`Half`)
     /// @return the type, or nothing if no known type has that name
     public static Optional<DType> find(String name) {
-        return Optional.ofNullable(BY_NAME.get(name.startsWith("torch.") ? name.substring(6) : name));
+        return Optional.ofNullable(BY_NAME.get(plain(name)));
     }
 
     /// Returns a known type by any of its names.
@@ -174,7 +175,8 @@ public final class DType {
     /// @return the type
     /// @throws IllegalArgumentException if no known type has that name
     public static DType of(String name) {
-        return find(name).orElseThrow(() -> new IllegalArgumentException("no dtype is called '" + name + "'"));
+        return find(name).orElseThrow(() -> new IllegalArgumentException("no dtype is called '" + name + "'"
+                + NearNames.question(plain(name), BY_NAME.keySet()).orElse("; DType.values() has all of them")));
     }
 
     /// Returns a type by name and width. Elements of a type unknown to this library can be carried, copied, compared
@@ -305,8 +307,12 @@ public final class DType {
         return made;
     }
 
+    private static String plain(String name) {
+        return name.startsWith("torch.") ? name.substring(6) : name;
+    }
+
     private static Map<String, DType> byName() {
-        Map<String, DType> names = new HashMap<>();
+        Map<String, DType> names = new LinkedHashMap<>();
         for (DType dtype : KNOWN) {
             names.put(dtype.name, dtype);
             dtype.aliases.forEach(alias -> names.put(alias, dtype));

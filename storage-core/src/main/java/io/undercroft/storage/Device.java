@@ -39,9 +39,10 @@ public record Device(String type, int index) {
         return new Device("cuda", index);
     }
 
-    /// Parses PyTorch's notation.
+    /// Parses PyTorch's notation. The kind may be any word, since a file may name a device that is not here; the
+    /// exception for using a device that is not here lists those that are.
     ///
-    /// @param text for instance `cpu`, `cuda` or `cuda:1`
+    /// @param text for instance `cpu`, `meta`, `cuda` or `cuda:1`
     /// @return the device
     /// @throws IllegalArgumentException if the text is not a device
     public static Device parse(String text) {
@@ -55,7 +56,8 @@ public record Device(String type, int index) {
         }
         String digits = text.substring(colon + 1);
         if (digits.isEmpty() || digits.length() > 9 || !digits.chars().allMatch(c -> c >= '0' && c <= '9')) {
-            throw new IllegalArgumentException("'" + text + "' has no device index after the colon");
+            throw new IllegalArgumentException(
+                    "'" + text + "' has no device index after the colon; write for instance cuda:0");
         }
         return new Device(type, Integer.parseInt(digits));
     }

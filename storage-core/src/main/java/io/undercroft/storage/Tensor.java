@@ -172,7 +172,7 @@ public abstract sealed class Tensor {
     /// Creates a tensor of one number repeated, on a new storage.
     ///
     /// @param dtype type of the elements
-    /// @param value the number; integers too wide for the dtype lose their upper bits
+    /// @param value the number; converted as [#setLong(long[],long)] does
     /// @param sizes size in each dimension
     /// @return the tensor
     /// @throws IllegalArgumentException as [#zeros(DType,long...)]
@@ -303,6 +303,15 @@ public abstract sealed class Tensor {
         return of(values).view(sizes);
     }
 
+    /// {@return a float32 tensor of the given values}
+    ///
+    /// @param values the elements in row-major order; copied
+    /// @param shape the shape, which has as many elements as there are values
+    /// @throws IllegalArgumentException if the number of values differs
+    public static Tensor of(float[] values, Shape shape) {
+        return of(values).view(shape);
+    }
+
     /// {@return a float64 tensor of the given values}
     ///
     /// @param values the elements in row-major order; copied
@@ -310,6 +319,15 @@ public abstract sealed class Tensor {
     /// @throws IllegalArgumentException if the number of values differs
     public static Tensor of(double[] values, long... sizes) {
         return of(values).view(sizes);
+    }
+
+    /// {@return a float64 tensor of the given values}
+    ///
+    /// @param values the elements in row-major order; copied
+    /// @param shape the shape, which has as many elements as there are values
+    /// @throws IllegalArgumentException if the number of values differs
+    public static Tensor of(double[] values, Shape shape) {
+        return of(values).view(shape);
     }
 
     /// {@return an int64 tensor of the given values}
@@ -321,6 +339,15 @@ public abstract sealed class Tensor {
         return of(values).view(sizes);
     }
 
+    /// {@return an int64 tensor of the given values}
+    ///
+    /// @param values the elements in row-major order; copied
+    /// @param shape the shape, which has as many elements as there are values
+    /// @throws IllegalArgumentException if the number of values differs
+    public static Tensor of(long[] values, Shape shape) {
+        return of(values).view(shape);
+    }
+
     /// {@return an int32 tensor of the given values}
     ///
     /// @param values the elements in row-major order; copied
@@ -328,6 +355,15 @@ public abstract sealed class Tensor {
     /// @throws IllegalArgumentException if the number of values differs
     public static Tensor of(int[] values, long... sizes) {
         return of(values).view(sizes);
+    }
+
+    /// {@return an int32 tensor of the given values}
+    ///
+    /// @param values the elements in row-major order; copied
+    /// @param shape the shape, which has as many elements as there are values
+    /// @throws IllegalArgumentException if the number of values differs
+    public static Tensor of(int[] values, Shape shape) {
+        return of(values).view(shape);
     }
 
     // ---- what it is ----
@@ -612,7 +648,34 @@ public abstract sealed class Tensor {
         setDoubleAt(position(i, j), value);
     }
 
-    /// Writes one element; integers too wide for the dtype lose their upper bits, as in C.
+    /// Writes one element, converted as [#setDouble(long[],double)] does.
+    ///
+    /// @param index one index for each dimension, negative from the end
+    /// @param value what to write
+    /// @throws IndexOutOfBoundsException as [#setDouble(long[],double)], as are all others
+    public void setFloat(long[] index, float value) {
+        setDoubleAt(position(index), value);
+    }
+
+    /// Writes one element of a tensor of one dimension, converted as [#setDouble(long[],double)] does.
+    ///
+    /// @param i its index, negative from the end
+    /// @param value what to write
+    public void setFloat(long i, float value) {
+        setDoubleAt(position(i), value);
+    }
+
+    /// Writes one element of a tensor of two dimensions, converted as [#setDouble(long[],double)] does.
+    ///
+    /// @param i its index in the first dimension, negative from the end
+    /// @param j its index in the second
+    /// @param value what to write
+    public void setFloat(long i, long j, float value) {
+        setDoubleAt(position(i, j), value);
+    }
+
+    /// Writes one element, converted to its dtype as PyTorch's `to` converts: integers too wide for the dtype lose
+    /// their upper bits without an exception (300 is 44 as uint8), floating-point dtypes round to nearest.
     ///
     /// @param index one index for each dimension, negative from the end
     /// @param value what to write
@@ -1180,7 +1243,7 @@ public abstract sealed class Tensor {
         return fill(of(value));
     }
 
-    /// Sets all elements to one integer, as [#fill(double)].
+    /// Sets all elements to one integer, converted as [#setLong(long[],long)] does; otherwise as [#fill(double)].
     ///
     /// @param value what to write
     /// @return this tensor

@@ -263,6 +263,13 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         };
     }
 
+    /// {@return an element as a float, rounded from [#getDouble(long)]}
+    ///
+    /// @param index from 0 to `size() - 1`
+    public float getFloat(long index) {
+        return (float) getDouble(index);
+    }
+
     /// {@return an element as a long, without its fraction; uint64 ones from 2^63 on are negative}
     ///
     /// @param index from 0 to `size() - 1`
@@ -301,7 +308,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// Writes an element.
     ///
     /// @param index from 0 to `size() - 1`
-    /// @param value what to convert to the type
+    /// @param value the number; one that does not fit is [converted][TypedStorage] without an exception
     public void setDouble(long index, double value) {
         if (untyped.isMeta()) {
             check(index, untyped.nbytes());
@@ -318,7 +325,15 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// Writes an element.
     ///
     /// @param index from 0 to `size() - 1`
-    /// @param value what to convert to the type
+    /// @param value the number; one that does not fit is [converted][TypedStorage] without an exception
+    public void setFloat(long index, float value) {
+        setDouble(index, value);
+    }
+
+    /// Writes an element.
+    ///
+    /// @param index from 0 to `size() - 1`
+    /// @param value the number; one that does not fit is [converted][TypedStorage] without an exception
     public void setLong(long index, long value) {
         if (untyped.isMeta()) {
             check(index, untyped.nbytes());
@@ -335,7 +350,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// Writes an element.
     ///
     /// @param index from 0 to `size() - 1`
-    /// @param value what to convert to the type
+    /// @param value the number, converted to the type; unless that is complex, the imaginary part is dropped
     public void setComplex(long index, Complex value) {
         if (untyped.isMeta()) {
             check(index, untyped.nbytes());
@@ -366,7 +381,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
 
     /// Writes one value over all elements.
     ///
-    /// @param value what to convert to the type
+    /// @param value the number; one that does not fit is [converted][TypedStorage] without an exception
     /// @return this storage
     public TypedStorage fill(double value) {
         return fill(ElementBytes.of(stored(), value));
@@ -374,7 +389,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
 
     /// Writes one value over all elements.
     ///
-    /// @param value what to convert to the type
+    /// @param value the number; one that does not fit is [converted][TypedStorage] without an exception
     /// @return this storage
     public TypedStorage fill(long value) {
         return fill(ElementBytes.of(stored(), value));
@@ -382,7 +397,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
 
     /// Writes one value over all elements.
     ///
-    /// @param value what to convert to the type
+    /// @param value the number, converted to the type; unless that is complex, the imaginary part is dropped
     /// @return this storage
     public TypedStorage fill(Complex value) {
         return fill(ElementBytes.of(stored(), value));

@@ -62,7 +62,18 @@ class DTypeTest {
     void anUnknownNameIsAnError() {
         assertThat(DType.find("float7")).isEmpty();
         assertThatThrownBy(() -> DType.of("float7")).isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("no dtype is called 'float7'");
+                .hasMessage("no dtype is called 'float7'; did you mean 'float'?");
+    }
+
+    @Test
+    void ofAMistypedNameTheNearOnesAreNamed() {
+        assertThatThrownBy(() -> DType.of("flaot32"))
+                .hasMessage("no dtype is called 'flaot32'; did you mean 'float32'?");
+        assertThatThrownBy(() -> DType.of("FLOAT32")).hasMessageEndingWith("; did you mean 'float32'?");
+        assertThatThrownBy(() -> DType.of("torch.unit8"))
+                .hasMessage("no dtype is called 'torch.unit8'; did you mean 'uint8'?");
+        assertThatThrownBy(() -> DType.of("decimal"))
+                .hasMessage("no dtype is called 'decimal'; DType.values() has all of them");
     }
 
     @Test

@@ -22,6 +22,13 @@ class DeviceTest {
     }
 
     @Test
+    void usingADeviceThatIsNotHereNamesThoseThatAre() {
+        assertThatThrownBy(() -> Tensor.of(1f).to(Device.parse("gpu:0"))).isInstanceOf(IllegalStateException.class)
+                .hasMessageStartingWith("there is no device gpu:0 here, only cpu").hasMessageContaining("cuda");
+        assertThatThrownBy(() -> Device.parse("cuda:")).hasMessageEndingWith("write for instance cuda:0");
+    }
+
+    @Test
     void kindsOfDevicesCanBeAskedFor() {
         assertThat(Device.parse("cpu")).isEqualTo(Device.CPU);
         assertThat(Device.CPU.isCpu()).isTrue();

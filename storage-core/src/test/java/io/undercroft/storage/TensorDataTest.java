@@ -40,6 +40,27 @@ class TensorDataTest {
         }
 
         @Test
+        void anArrayAndAShapeMakeATensorOfThatShape() {
+            Shape shape = Shape.of(2, 1);
+            assertThat(Tensor.of(new float[]{1, 2}, shape)).hasToString(Tensor.of(new float[]{1, 2}, 2, 1).toString());
+            assertThat(Tensor.of(new double[]{1, 2}, shape).getDouble(1, 0)).isEqualTo(2);
+            assertThat(Tensor.of(new long[]{1, 2}, shape).shape()).isEqualTo(shape);
+            assertThat(Tensor.of(new int[]{1, 2}, shape).dtype()).isEqualTo(DType.INT32);
+            assertThatIllegalArgumentException().isThrownBy(() -> Tensor.of(new float[3], shape));
+        }
+
+        @Test
+        void elementsAreWrittenAsFloats() {
+            Tensor row = Tensor.zeros(DType.FLOAT64, 3);
+            row.setFloat(1, 0.1f);
+            row.setFloat(new long[]{-1}, 2.5f);
+            assertThat(row.toDoubleArray()).containsExactly(0, 0.1f, 2.5);
+            Tensor table = Tensor.zeros(DType.UINT8, 2, 2);
+            table.setFloat(1, 0, 300.7f);
+            assertThat(table.getLong(1, 0)).isEqualTo(44);
+        }
+
+        @Test
         void anArrayIsCopiedIntoATensorOfAnyDType() {
             Tensor target = Tensor.zeros(DType.BFLOAT16, 2, 2);
             assertThat(target.copyFrom(1, 2.5f, -3, 4).t().contiguous().toFloatArray()).containsExactly(1, -3, 2.5f, 4);

@@ -219,6 +219,15 @@ class TypedStorageTest {
         }
 
         @Test
+        void elementsAreReadAndWrittenAsFloats() {
+            TypedStorage x = TypedStorage.of(DType.FLOAT64, 0.1, 2);
+            x.setFloat(1, 0.7f);
+            assertThat(x.getFloat(0)).isEqualTo(0.1f);
+            assertThat(doubles(x)).containsExactly(0.1, 0.7f);
+            assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> x.setFloat(2, 1));
+        }
+
+        @Test
         void bytesBehindTheLastElementAreNoElement() {
             TypedStorage x = new TypedStorage(Storage.allocate(10), DType.INT32);
             assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> x.getLong(2));

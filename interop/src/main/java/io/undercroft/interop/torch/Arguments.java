@@ -167,7 +167,7 @@ final class Arguments {
             case PickleFunction function -> "the function " + function.name();
             case ForeignClass foreign -> "the class " + foreign.name();
             case StorageClass type -> "the class " + type.name();
-            default -> "a " + value.getClass().getSimpleName();
+            default -> "a value of type " + value.getClass().getSimpleName();
         };
     }
 }

@@ -129,7 +129,7 @@ final class Pickler {
                 call(Globals.SET, () -> setParts(set));
                 remember(set);
             }
-            default -> throw new IllegalArgumentException("a " + value.getClass().getName()
+            default -> throw new IllegalArgumentException("a value of type " + value.getClass().getName()
                     + " is not part of a state; use maps, lists, plain values and tensors");
         }
         depth--;
@@ -143,7 +143,7 @@ final class Pickler {
             case Float real -> out.real(real);
             case BigInteger big -> out.integer(big);
             case Long _,Integer _,Short _,Byte _ -> out.integer(number.longValue());
-            default -> throw new IllegalArgumentException("a " + number.getClass().getName()
+            default -> throw new IllegalArgumentException("a value of type " + number.getClass().getName()
                     + " is not part of a state; use a long, a double or a BigInteger");
         }
     }

@@ -153,7 +153,7 @@ final class LuaWriter {
             case Tuple _ -> throw refused("a Tuple", "make a List of it");
             case Map<?, ?> map -> writeTable(map, entries(map));
             case List<?> list -> writeTable(list, entries(list));
-            default -> throw refused("a " + value.getClass().getSimpleName(),
+            default -> throw refused("a value of type " + value.getClass().getSimpleName(),
                     "make numbers, strings, lists, maps or tensors of it");
         }
     }
@@ -290,13 +290,13 @@ final class LuaWriter {
             case HASH -> writeFields(object.type(), fields(object));
             case VECTOR -> {
                 if (!(object.value() instanceof List<?> elements)) {
-                    throw refused("a " + object.type() + " that is no list", "leave it out");
+                    throw refused("a value of type " + object.type() + " that is no list", "leave it out");
                 }
                 writeElements(elements);
             }
             case COUNTER -> {
                 if (!(object.value() instanceof Long count)) {
-                    throw refused("a " + object.type() + " that is no long", "leave it out");
+                    throw refused("a value of type " + object.type() + " that is no long", "leave it out");
                 }
                 writeLongs(count);
             }
@@ -309,7 +309,7 @@ final class LuaWriter {
 
     private List<Entry> fields(Typed object) {
         if (!(object.value() instanceof Typed table && table.type().equals(Nodes.TABLE))) {
-            throw refused("a " + object.type() + " that holds no table of fields",
+            throw refused("a value of type " + object.type() + " that holds no table of fields",
                     "make a map, a list or a tensor of it");
         }
         return pairs(table);
@@ -319,7 +319,7 @@ final class LuaWriter {
     private void writeFields(String type, List<Entry> entries) {
         switch (tdsClass(type).orElse(null)) {
             case HASH -> writeLongs(entries.size());
-            case VECTOR, COUNTER -> throw refused("a " + type + " that is a map", "leave it out");
+            case VECTOR, COUNTER -> throw refused("a value of type " + type + " that is a map", "leave it out");
             case null -> {
                 code.writeInt(Tag.TABLE);
                 code.writeInt(number(new Object()));
@@ -357,15 +357,16 @@ final class LuaWriter {
     private boolean writeClass(Object object, String type, Map<String, @Nullable Object> attributes) {
         String className = type.substring(Math.min(Nodes.PREFIX.length(), type.length()));
         if (!type.startsWith(Nodes.PREFIX) || TorchClass.find(className).isPresent()) {
-            throw refused("a " + type, "make a map, a list or a tensor of it");
+            throw refused("a value of type " + type, "make a map, a list or a tensor of it");
         }
         boolean hasVersion = !Objects.equals(version(attributes, className), Nodes.NO_VERSION)
                 || TdsClass.find(className).isPresent();
         if (!LuaReader.isClassName(className, hasVersion)) {
-            throw refused("a " + type + ", which is no name of a class", "give the class a name without spaces");
+            throw refused("a value of type " + type + ", which is no name of a class",
+                    "give the class a name without spaces");
         }
         if (attributes.keySet().stream().anyMatch(name -> !name.equals(Nodes.VERSION))) {
-            throw refused("the attributes " + attributes.keySet() + " of a " + type,
+            throw refused("the attributes " + attributes.keySet() + " of a value of type " + type,
                     "only " + Nodes.VERSION + " is kept");
         }
         boolean isNew = begin(Tag.TORCH, object);
@@ -384,7 +385,7 @@ final class LuaWriter {
         String className = type.substring(Nodes.PREFIX.length());
         Object version = version(attributes, className);
         if (!(version instanceof Number number && number.doubleValue() >= 0)) {
-            throw refused("a " + type + " of the version " + version, "versions are numbers");
+            throw refused("a value of type " + type + " of the version " + version, "versions are numbers");
         }
         if (!version.equals(Nodes.NO_VERSION) || TdsClass.find(className).isPresent()) {
             writeString("V " + CNumbers.print(number.doubleValue(), LuaNumbers.DIGITS));

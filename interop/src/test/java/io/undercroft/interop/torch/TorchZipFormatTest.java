@@ -184,7 +184,7 @@ class TorchZipFormatTest {
     @Test
     void recordsWithoutChecksumsAreAcceptedAndCounted() throws IOException {
         Fixtures.open(Fixtures.PYTORCH.resolve("zip_nocrc.pt"), contents -> {
-            assertThat(contents.verify().isIntact()).isTrue();
+            assertThat(contents.verify().damages()).isEmpty();
             assertThat(contents.verify().unverifiedExtents()).isGreaterThan(5);
             assertThat(contents.verify().unverifiedBytes())
                     .isGreaterThan(contents.storages().getFirst().nbytes());

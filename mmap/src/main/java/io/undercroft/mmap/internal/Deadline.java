@@ -44,8 +44,8 @@ record Deadline(Duration patience, long end) {
             while (!attempt.succeeds()) {
                 if (nanosLeft() <= 0) {
                     throw new RegistryException(
-                            what + " for " + patience.toSeconds() + " seconds; find the holder (fuser "
-                                    + folder + "), and end it if it hangs");
+                            what + " for " + patience.toSeconds() + " seconds; find the process that has it open with "
+                                    + "`fuser " + folder + "`, and end it if it hangs");
                 }
                 LockSupport.parkNanos(pause);
                 pause = Math.min(2 * pause, LONGEST_PAUSE);

@@ -199,7 +199,7 @@ public final class FreezableRange implements Freezable {
         @Override
         public MemorySegment segment() {
             if (closed.get()) {
-                throw new IllegalStateException("the image was closed");
+                throw new IllegalStateException("the image was closed; read it before");
             }
             return bytes;
         }

@@ -73,7 +73,7 @@ public final class Lifetime {
     /// @throws IllegalStateException if the last one has released it
     public void retain() {
         if (holders.getAndUpdate(count -> count == 0 ? 0 : count + 1) == 0) {
-            throw new IllegalStateException(what + " is closed");
+            throw new IllegalStateException(what + " is closed; close it later, or open it again");
         }
     }
 

@@ -164,7 +164,7 @@ public final class PosixFile implements HostFile {
             return "the name is longer than file systems allow; check the path";
         }
         return e.isBusy()
-                ? "another program has leased it and does not release it; see which (fuser), then try again"
+                ? "another program has leased it and does not release it; find it with `fuser`, then try again"
                 : String.valueOf(e.getMessage());
     }
 }

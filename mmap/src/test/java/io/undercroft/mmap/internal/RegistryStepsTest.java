@@ -266,7 +266,8 @@ class RegistryStepsTest {
         try (RegistryLock _ = lock(player.steps)) {
             Thread.currentThread().interrupt();
             assertThatThrownBy(() -> player(NEVER).registry.list()).isInstanceOf(RegistryException.class)
-                    .hasMessageContaining(root + " is locked by another process").hasMessageContaining("fuser");
+                    .hasMessageContaining(root + " is locked by another process")
+                    .hasMessageContaining("find the process that has it open with `fuser " + root + "`");
             assertThat(Thread.interrupted()).as("the interrupt is kept for later").isTrue();
         }
         hold.release();

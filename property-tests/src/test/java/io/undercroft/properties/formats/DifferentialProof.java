@@ -175,7 +175,7 @@ public final class DifferentialProof {
             JsonNode ours = described(specimen.format(), opened.state());
             if (!theirsOpens) {
                 count(row + "files that only we open");
-            } else if (!opened.verify().isIntact()) {
+            } else if (!opened.verify().damages().isEmpty()) {
                 count(row + "files that both open, and in which we find damage");
             } else if (ours.equals(theirs.get())) {
                 count(row + "files that both open alike");

@@ -61,7 +61,8 @@ public final class Bases implements BaseFiles, AutoCloseable {
     /// @throws IllegalStateException if all are closed
     public synchronized MappedFile file(BaseRecord base) {
         if (closed) {
-            throw new IllegalStateException(file + " is closed, and so are the files in which its bytes are");
+            throw new IllegalStateException(file + " is closed, and so are the files in which its bytes are; close it"
+                    + " later, or open it again");
         }
         MappedFile there = open.get(base);
         if (there == null) {

@@ -10,6 +10,7 @@ import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Setting.Use;
+import io.undercroft.storage.spi.NearNames;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Comparator;
@@ -241,7 +242,12 @@ public final class Formats {
         List<CheckpointFormat> formats = all();
         return formats.stream().filter(format -> format.name().equals(name)).findFirst()
                 .orElseThrow(() -> new IllegalArgumentException("there is no format " + FormatException.quote(name)
-                        + " among " + names(formats) + (formats.size() == 1 ? "; " + ADD_OTHERS : "")));
+                        + " among " + names(formats) + instead(name, formats)));
+    }
+
+    private static String instead(String name, List<CheckpointFormat> formats) {
+        return NearNames.question(name, formats.stream().map(CheckpointFormat::name).toList())
+                .orElseGet(() -> formats.size() == 1 ? "; " + ADD_OTHERS : "");
     }
 
     /// That of which the longest suffix fits: an index of several files ends as any JSON does.

@@ -1,10 +1,10 @@
 package io.undercroft.serializer.internal;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.serializer.internal.loading.NearNames;
 import io.undercroft.serializer.spi.CheckpointFormat;
-import io.undercroft.serializer.spi.Setting;
 import io.undercroft.serializer.spi.Setting.Use;
+import io.undercroft.serializer.spi.Setting;
+import io.undercroft.storage.spi.NearNames;
 import java.nio.file.Path;
 import java.util.Collection;
 import java.util.List;
@@ -71,15 +71,11 @@ public final class Settings {
     }
 
     private static String hint(String name, Use use, List<String> fitting, List<String> others) {
-        String near = NearNames.question(name, fitting);
-        if (!near.isEmpty()) {
-            return near;
-        }
-        String otherwise = NearNames.question(name, others);
-        if (!otherwise.isEmpty()) {
-            return otherwise + " It is for " + files(other(use));
-        }
-        return fitting.isEmpty() ? "; no known format has any" : "; there are " + String.join(", ", fitting);
+        return NearNames.question(name, fitting)
+                .or(() -> NearNames.question(name, others).map(near -> near + " It is for " + files(other(use))))
+                .orElseGet(() -> fitting.isEmpty()
+                        ? "; no known format has any"
+                        : "; there are " + String.join(", ", fitting));
     }
 
     private static Use other(Use use) {

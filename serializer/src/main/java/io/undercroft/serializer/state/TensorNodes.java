@@ -175,8 +175,8 @@ public final class TensorNodes {
         static <T> T as(Class<T> wanted, String type, String name, @Nullable Object value) {
             if (!wanted.isInstance(value)) {
                 throw new IllegalArgumentException("in a node of type " + type + ", " + name + " is "
-                        + (value == null ? "missing" : "a " + value.getClass().getSimpleName()) + ", not a "
-                        + wanted.getSimpleName());
+                        + (value == null ? "missing" : "of type " + value.getClass().getSimpleName())
+                        + "; it should be of type " + wanted.getSimpleName());
             }
             return wanted.cast(value);
         }

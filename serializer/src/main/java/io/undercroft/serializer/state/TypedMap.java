@@ -43,6 +43,12 @@ public final class TypedMap extends AbstractMap<@Nullable Object, @Nullable Obje
         return entries.put(key, value);
     }
 
+    /// {@return the type and the entries, for instance `java:app.Run{weights=…}`, and the names of the attributes}
+    @Override
+    public String toString() {
+        return type + super.toString() + (attributes.isEmpty() ? "" : " with " + attributes.keySet());
+    }
+
     // The inherited methods for one key would search all entries.
 
     @Override

@@ -101,13 +101,14 @@ class TensorNodesTest {
         Typed node = new Typed(PerTensor.SCHEME, Tensor.of(1f));
         node.attributes().put("scale", 0.1);
         assertThatIllegalArgumentException().isThrownBy(() -> TensorNodes.quantized(node))
-                .withMessage("in a node of type torch.per_tensor_affine, zero_point is missing, not a Number");
+                .withMessage(
+                        "in a node of type torch.per_tensor_affine, zero_point is missing; it should be of type Number");
         node.attributes().put("zero_point", 10L);
         assertThatIllegalArgumentException().isThrownBy(() -> TensorNodes.quantized(node))
                 .withMessageContaining("float32");
         node.value("text");
         assertThatIllegalArgumentException().isThrownBy(() -> TensorNodes.quantized(node))
-                .withMessageContaining("value is a String, not a Tensor");
+                .withMessageContaining("value is of type String; it should be of type Tensor");
         TypedMap map = new TypedMap("torch.sparse_csr");
         map.put("values", INTEGERS);
         map.put("size", Shape.of(2));

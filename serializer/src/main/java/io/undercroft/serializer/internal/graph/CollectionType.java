@@ -93,7 +93,7 @@ record CollectionType(Class<?> type, boolean isSorted, Function<@Nullable Compar
         String name = collection.getClass().getName();
         CollectionType other = REPLACED.get(name);
         if (other != null) {
-            throw new IllegalArgumentException("a " + name + " is not saved; use a " + other.type.getName()
+            throw new IllegalArgumentException("a value of type " + name + " is not saved; use " + other.type.getName()
                     + ", or register the class with a StateCodec");
         }
         CollectionType type = BY_NAME.get(name);
@@ -116,8 +116,9 @@ record CollectionType(Class<?> type, boolean isSorted, Function<@Nullable Compar
     static void checkFits(Class<?> variable, @Nullable Object value, @Nullable Object node) {
         Class<?> back = madeOf(node);
         if (value != null && back != null && !variable.isAssignableFrom(back)) {
-            throw new IllegalArgumentException("a " + value.getClass().getTypeName() + " would come back as a "
-                    + back.getTypeName() + ", which a variable of type " + variable.getTypeName()
+            throw new IllegalArgumentException("a value of type " + value.getClass().getTypeName()
+                    + " would come back as one of type " + back.getTypeName() + ", which a variable of type "
+                    + variable.getTypeName()
                     + " does not take; declare it as what comes back, or register an upgrader that makes the one of "
                     + "the "
                     + "other");

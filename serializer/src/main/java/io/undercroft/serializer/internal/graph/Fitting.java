@@ -25,8 +25,8 @@ final class Fitting {
         Object number = value instanceof Number given ? convert(given, wanted) : null;
         if (number == null) {
             throw ObjectFaults.changed(
-                    what.get() + " that takes a " + type.getTypeName() + ", but was saved with "
-                            + (value == null ? "null" : "a " + value.getClass().getTypeName()),
+                    what.get() + " that takes " + type.getTypeName() + ", but was saved with "
+                            + (value == null ? "null" : "a value of type " + value.getClass().getTypeName()),
                     "Register an upgrader that makes the one of the other: StateClasses.upgrading(…)");
         }
         return number;

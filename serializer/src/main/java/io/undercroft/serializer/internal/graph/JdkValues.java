@@ -73,9 +73,9 @@ final class JdkValues {
         }
 
         Object decode(@Nullable Object saved) {
-            Object value = Fitting.fit(plain, saved, () -> "is a " + type.getName());
+            Object value = Fitting.fit(plain, saved, () -> "is a value of type " + type.getName());
             if (value == null) {
-                throw ObjectFaults.damaged("is a " + type.getName() + " without a value");
+                throw ObjectFaults.damaged("is of type " + type.getName() + " and has no value");
             }
             return decoder.apply(plain.cast(value));
         }

@@ -100,7 +100,7 @@ final class NodeFactories {
                     : constant(type, named.value()));
         }
         if (Modifier.isAbstract(type.getModifiers())) {
-            throw ObjectFaults.damaged("is a " + type.getName() + ", which has no objects of its own");
+            throw ObjectFaults.damaged("is of type " + type.getName() + ", which has no objects of its own");
         }
         TypedMap map = mapNode(node);
         List<String> names = map.keySet().stream().map(NodeFactories::text).toList();

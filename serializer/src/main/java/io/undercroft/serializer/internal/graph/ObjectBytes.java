@@ -104,13 +104,13 @@ final class ObjectBytes {
         try (BoundedInput in = new BoundedInput(bytes)) {
             T read = body.apply(in);
             if (in.left() > 0) {
-                throw ObjectFaults.damaged("has bytes after the end of a " + type.getName());
+                throw ObjectFaults.damaged("has bytes after the end of a value of type " + type.getName());
             }
             return read;
         } catch (FormatException e) {
             throw e;
         } catch (RuntimeException | StackOverflowError | OutOfMemoryError e) {
-            throw ObjectFaults.failed("cannot be read as a " + type.getName(),
+            throw ObjectFaults.failed("cannot be read as a value of type " + type.getName(),
                     e instanceof KryoException && e.getCause() != null ? e.getCause() : e);
         } finally {
             kryo.get().reset();

@@ -162,7 +162,7 @@ public final class ObjectEncoder {
     private Object met(Object object, Object node) {
         for (Object holder : open.subList(lateFrom, open.size())) {
             if (holder == object) {
-                throw new IllegalArgumentException("a " + object.getClass().getName()
+                throw new IllegalArgumentException("a value of type " + object.getClass().getName()
                         + " holds itself, and could not be made "
                         + "again, as it needs what it holds; put a list between, or save it by its fields");
             }
@@ -360,7 +360,7 @@ public final class ObjectEncoder {
                 List<@Nullable Object> node = new ArrayList<>(list.size());
                 yield addAll(list, noted(list, node));
             }
-            default -> throw new IllegalArgumentException("a " + collection.getClass().getName()
+            default -> throw new IllegalArgumentException("a value of type " + collection.getClass().getName()
                     + " is neither a list nor a set; copy it into one of them");
         };
     }
@@ -478,7 +478,7 @@ public final class ObjectEncoder {
             attributes.put(JavaNode.ORDER, JavaNode.REVERSE);
         } else if (order != null && !Comparator.naturalOrder().equals(order)) {
             throw new IllegalArgumentException(
-                    "a " + collection.getClass().getName() + " with a comparator of its own ("
+                    "a value of type " + collection.getClass().getName() + " with a comparator of its own ("
                             + order.getClass().getName() + ") cannot be saved; use the natural order or its reverse, "
                             + "or copy it into a list");
         }

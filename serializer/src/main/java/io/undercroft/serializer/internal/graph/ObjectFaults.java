@@ -22,10 +22,11 @@ final class ObjectFaults {
     /// @param type a class that is not registered
     static IllegalArgumentException unregistered(Class<?> type) {
         String instead = ChronoLocalDate.class.isAssignableFrom(type)
-                ? "a java.time.LocalDate"
+                ? "java.time.LocalDate"
                 : "maps, lists, plain values and tensors";
-        return new IllegalArgumentException("a " + type.getTypeName() + " is not part of a state unless its class is "
-                + "registered: StateClasses.of(…), as classes of the options; or use " + instead);
+        return new IllegalArgumentException("a value of type " + type.getTypeName()
+                + " is not part of a state unless its class is registered: StateClasses.of(…), as classes of the options; or use "
+                + instead);
     }
 
     /// {@return the exception for a node whose class is not registered}

@@ -188,7 +188,7 @@ final class ObjectType {
         } catch (InvocationTargetException e) {
             throw ObjectFaults.failed("cannot be made: the constructor of " + type.getName() + " threw", e.getCause());
         } catch (ReflectiveOperationException e) {
-            throw ObjectFaults.failed("is a " + type.getName() + ", of which none can be made", e);
+            throw ObjectFaults.failed("is of type " + type.getName() + ", of which no object can be made", e);
         }
     }
 

@@ -1,7 +1,9 @@
 package io.undercroft.serializer.internal.loading;
 
+import io.undercroft.format.FormatException;
 import io.undercroft.serializer.internal.Lazy;
 import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.storage.spi.NearNames;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -78,11 +80,28 @@ public final class NameLookup {
     public String hint(String typed, Iterable<String> all) {
         List<String> candidates = candidates(typed);
         return candidates.isEmpty()
-                ? NearNames.question(typed, all, this::shortest)
+                ? near(typed, all)
                 : ", but " + candidates.size() + " that have these keys: "
-                        + candidates.stream().limit(MOST_SHOWN).map(NearNames::whole)
+                        + candidates.stream().limit(MOST_SHOWN).map(NameLookup::whole)
                                 .collect(Collectors.joining(", "))
                         + (candidates.size() > MOST_SHOWN ? ", …" : "") + "; name one of them as it is";
+    }
+
+    private String near(String typed, Iterable<String> all) {
+        return NearNames.question(typed, all,
+                name -> Math.min(distance(typed, name), distance(typed, StateIndex.rawName(name))),
+                name -> whole(shortest(name))).orElse("");
+    }
+
+    /// A name that lacks the path before it, or has too much of one, is as near as can be.
+    private static int distance(String typed, String name) {
+        boolean isTail = name.endsWith("/" + typed) || typed.endsWith("/" + name);
+        return isTail ? 0 : NearNames.edits(typed, name);
+    }
+
+    /// A name in quotes, whole, so that it can be copied.
+    private static String whole(String name) {
+        return "'" + FormatException.printable(name) + "'";
     }
 
     /// Names without escapes are their own raw names.

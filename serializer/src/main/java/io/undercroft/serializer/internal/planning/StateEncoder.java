@@ -149,7 +149,7 @@ final class StateEncoder {
                 checkDistinct(set);
                 writeElements(set, set, out.openSet(set.size()));
             }
-            default -> throw new IllegalArgumentException("a " + value.getClass().getName()
+            default -> throw new IllegalArgumentException("a value of type " + value.getClass().getName()
                     + " is not part of a state; use maps, lists, plain values and tensors");
         }
     }
@@ -170,7 +170,7 @@ final class StateEncoder {
             case Short integer -> out.writeInt16(integer);
             case Byte integer -> out.writeInt8(integer);
             case BigInteger big -> out.writeInteger(big);
-            default -> throw new IllegalArgumentException("a " + number.getClass().getName()
+            default -> throw new IllegalArgumentException("a value of type " + number.getClass().getName()
                     + " is not part of a state; use a long, a double or a BigInteger");
         }
     }

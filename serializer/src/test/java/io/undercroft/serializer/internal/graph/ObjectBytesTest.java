@@ -201,7 +201,7 @@ class ObjectBytesTest {
         assertThatExceptionOfType(FormatException.class)
                 .isThrownBy(() -> Saved.of(new Old()).as(Retyped.class))
                 .withMessageContaining(
-                        "a field kept that takes a java.lang.String, but was saved with a java.lang.Int");
+                        "a field kept that takes java.lang.String, but was saved with a value of type java.lang.Int");
     }
 
     static final class ListOfOurs extends ArrayList<String> {
