@@ -353,7 +353,7 @@ class ConversionsTest {
         Invocation verified = Invocation.of("verify", empty);
 
         assertThat(verified.code()).isZero();
-        assertThat(verified.out()).contains("its structure is valid", "not checked: bytes that have no checksums")
+        assertThat(verified.out()).contains("its structure is valid", "not checked: 10 B that have no checksums")
                 .doesNotContain("all is well");
     }
 

@@ -12,6 +12,7 @@ import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.ChecksumPolicy;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.PendingSave;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.spi.CheckpointFormat;
@@ -127,6 +128,30 @@ class OtherFormatsTest {
         }
         try (Checkpoint c = Checkpoint.open(source, unchecked)) {
             Checkpoint.save(copy, c.tree());
+        }
+    }
+
+    /// What is written to the state afterwards is not in the files.
+    @ParameterizedTest
+    @ValueSource(strings = {"a.safetensors", "a.safetensors.index.json", "a.pt", "a.npz", "a.gguf", "a.t7"})
+    void aSaveInTheBackgroundWritesTheBytesOfOneInTheForeground(String name) throws IOException {
+        Tensor even = Tensor.arange(DType.FLOAT32, 3000);
+        Map<String, Tensor> state = new LinkedHashMap<>(Map.of("w", even));
+        state.put("v", even.narrow(0, 1000, 500));
+        state.put("u", even.copy().view(30, 100).t());
+        Path foreground = Files.createDirectory(folder.resolve("foreground"));
+        Path background = Files.createDirectory(folder.resolve("background"));
+        SaveReport report = Checkpoint.save(foreground.resolve(name), state);
+
+        try (PendingSave save = Checkpoint.saveAsync(background.resolve(name), state)) {
+            even.fill(-1);
+            state.clear();
+            assertThat(save.join().losses()).isEqualTo(report.losses());
+            assertThat(save.join().nbytes()).isEqualTo(report.nbytes());
+        }
+
+        for (Path file : report.files()) {
+            assertThat(background.resolve(file.getFileName())).hasSameBinaryContentAs(file);
         }
     }
 

@@ -21,6 +21,7 @@ import io.undercroft.serializer.internal.loading.Glob;
 import io.undercroft.serializer.internal.loading.InPlaceLoad;
 import io.undercroft.serializer.internal.loading.NameLookup;
 import io.undercroft.serializer.internal.loading.StateMatch;
+import io.undercroft.serializer.internal.planning.Staging;
 import io.undercroft.serializer.internal.writing.CroftWriter;
 import io.undercroft.serializer.internal.writing.FormatWriter;
 import io.undercroft.serializer.spi.CheckpointFormat;
@@ -301,14 +302,20 @@ public final class Checkpoint implements AutoCloseable {
     public static SaveReport save(Path path, @Nullable Object state, SaveOptions options) throws IOException {
         Objects.requireNonNull(path, "path");
         Objects.requireNonNull(options, "options");
+        CheckpointFormat format = formatToWrite(path, options);
+        return Formats.isCroft(format)
+                ? new CroftWriter(Disk.system()).save(path, state, options)
+                : new FormatWriter(Disk.system()).write(path, state, format, options);
+    }
+
+    private static CheckpointFormat formatToWrite(Path path, SaveOptions options) {
         CheckpointFormat format = Formats.forWriting(path, options.request().format().orElse(null));
         Settings.check(options.request().settings().keySet(), Use.WRITING);
         Settings.requireApplying(path.toString(), format, options.request().settings().keySet());
-        if (Formats.isCroft(format)) {
-            return new CroftWriter(Disk.system()).save(path, state, options);
+        if (!Formats.isCroft(format)) {
+            options.requireForeign(path, format.name());
         }
-        options.requireForeign(path, format.name());
-        return new FormatWriter(Disk.system()).write(path, state, format, options);
+        return format;
     }
 
     /// Saves a state in the background; see [#saveAsync(Path, Object, SaveOptions)].
@@ -320,7 +327,6 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws SnapshotMemoryException if there is no memory for a copy
     /// @throws IOException if the file cannot be written to
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path.
-    ///     Also if the name or the options choose a format other than `croft`, which is not written in the background
     public static PendingSave saveAsync(Path path, @Nullable Object state) throws IOException {
         return saveAsync(path, state, SaveOptions.defaults());
     }
@@ -329,7 +335,8 @@ public final class Checkpoint implements AutoCloseable {
     /// same bytes. When this returns a snapshot of the state has been taken, and the caller may change it at once.
     ///
     /// The tensors must not be written while the snapshot is taken. Storages in [io.undercroft.mmap.CopyOnWriteMemory]
-    /// are frozen, which takes milliseconds; of others the bytes that tensors reach are copied. Callers that save often
+    /// are frozen, which takes milliseconds; of others the bytes that tensors reach are copied. For formats other than
+    /// `.croft` all storages are copied whole, and compared with the checksums of their file. Callers that save often
     /// should give [SaveOptions#snapshotMemory], which keeps the memory for that.
     ///
     /// @param path the file to make or replace
@@ -339,22 +346,26 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws LockedException if another writer has the file, for instance a save that has not ended
     /// @throws SnapshotMemoryException if there is no memory for a copy
     /// @throws IOException if the file cannot be written to
+    /// @throws FormatException if bytes of the state are in a damaged file, and the format is not `croft`
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path.
-    ///     Also if the name or the options choose a format other than `croft`, which is not written in the background
     public static PendingSave saveAsync(Path path, @Nullable Object state, SaveOptions options) throws IOException {
         return saveAsync(Disk.system(), path, state, options);
     }
 
     static PendingSave saveAsync(Disk disk, Path path, @Nullable Object state, SaveOptions options)
             throws IOException {
+        Objects.requireNonNull(path, "path");
+        Objects.requireNonNull(options, "options");
         if (options.request().snapshotMemory().isEmpty()) {
             try (SnapshotMemory once = new SnapshotMemory()) {
                 return saveAsync(disk, path, state, options.snapshotMemory(once));
             }
         }
-        return PendingSave.start(
-                new CroftWriter(disk).prepareSave(path, state, options,
-                        options.request().snapshotMemory().get().staging()));
+        CheckpointFormat format = formatToWrite(path, options);
+        Staging staging = options.request().snapshotMemory().get().staging();
+        return PendingSave.start(Formats.isCroft(format)
+                ? new CroftWriter(disk).prepareSave(path, state, options, staging)
+                : new FormatWriter(disk).prepare(path, state, format, options, staging));
     }
 
     /// Writes a state as a sealed `.croft` file, from its first byte to its last, to something that cannot seek: a

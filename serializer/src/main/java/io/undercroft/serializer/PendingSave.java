@@ -32,7 +32,7 @@ import java.util.concurrent.CompletionException;
 ///
 /// **Threads.** All methods may be called from several threads at once.
 public final class PendingSave implements AutoCloseable {
-    private final CompletableFuture<DedupReport> result = new CompletableFuture<>();
+    private final CompletableFuture<SaveReport> result = new CompletableFuture<>();
     private final PreparedSave prepared;
     private final SaveControl control;
     private final Thread hook;
@@ -106,22 +106,24 @@ public final class PendingSave implements AutoCloseable {
         return result.isDone();
     }
 
-    /// {@return how many bytes of the snapshot were worked on; all of them, while they are brought to the disk}
+    /// {@return how many bytes of the snapshot were worked on; all of them, while they are brought to the disk} Of formats
+    /// other than `.croft` this counts bytes of the files.
     public long done() {
         return control.done();
     }
 
-    /// {@return how many bytes the snapshot has: the chunks of storages that tensors reach}
+    /// {@return how many bytes the snapshot has: the chunks of storages that tensors reach; of formats other than `.croft`
+    /// how many the files are going to have, as near as is known}
     public long total() {
         return control.total();
     }
 
     /// Waits until the file is durable.
     ///
-    /// @return what became of the bytes
+    /// @return the files that were written, and of a `.croft` file how many bytes it shares
     /// @throws IOException if saving failed; the file is as it was
     /// @throws CancellationException if it was cancelled
-    public DedupReport join() throws IOException {
+    public SaveReport join() throws IOException {
         toldHow = true;
         try {
             return result.join();

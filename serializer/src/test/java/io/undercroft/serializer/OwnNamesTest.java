@@ -39,7 +39,6 @@ class OwnNamesTest {
     void whatOnlyACroftFileCanDoIsRefusedForTheNameOfAnotherFormat(String name) {
         Path path = folder.resolve(name);
 
-        assertRefused(() -> Checkpoint.saveAsync(path, state));
         try (CheckpointFile file = CheckpointFile.open(path)) {
             assertRefused(() -> file.commit(state, "first"));
             assertRefused(() -> file.commitAsync(state, "first"));
@@ -105,7 +104,6 @@ class OwnNamesTest {
 
         try (CheckpointFile file = CheckpointFile.open(path)) {
             Stream.<ThrowingCallable>of(() -> file.commit(state, options), () -> file.commitAsync(state, options),
-                    () -> Checkpoint.saveAsync(path, state, options),
                     () -> Checkpoint.save(Channels.newChannel(out), state, options),
                     () -> Published.publish(name, state, options))
                     .forEach(save -> assertThatThrownBy(save).isInstanceOf(IllegalArgumentException.class)

@@ -6,7 +6,8 @@ import java.util.Collections;
 import java.util.List;
 import java.util.SequencedMap;
 
-/// A file of a format that has been planned and not been written. Used once, by one thread.
+/// A file of a format that has been planned and not been written. Used once, by one thread, which
+/// need not be the one that planned it.
 public interface Draft {
     /// {@return the estimated size of the file in bytes}
     long nbytes();

@@ -41,6 +41,7 @@ import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.stream.Stream;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /// Converts a state to the tree that represents it: the same containers, in which each Java object is a node of
@@ -62,6 +63,7 @@ public final class ObjectEncoder {
             Tensor.class, Storage.class, TypedStorage.class, QuantizedTensor.class);
 
     private final Map<Class<?>, ObjectType> types = new HashMap<>();
+    private final UnaryOperator<Object> leaves;
     private final StatePath path = new StatePath();
     /// The objects that this is in.
     private final List<Object> open = new ArrayList<>();
@@ -69,8 +71,9 @@ public final class ObjectEncoder {
     private int lateFrom;
     private final ObjectBytes bytes;
 
-    private ObjectEncoder(StateClasses classes) {
+    private ObjectEncoder(StateClasses classes, UnaryOperator<Object> leaves) {
         this.classes = classes;
+        this.leaves = leaves;
         this.arrays = new ArrayTypes(classes);
         this.bytes = new ObjectBytes(classes);
     }
@@ -93,12 +96,20 @@ public final class ObjectEncoder {
     /// @return the tree
     /// @throws IllegalArgumentException if it holds something that cannot be saved; the message has its path
     public static @Nullable Object of(@Nullable Object state, StateClasses classes, String end) {
-        ObjectEncoder encoder = new ObjectEncoder(classes);
+        ObjectEncoder encoder = new ObjectEncoder(classes, UnaryOperator.identity());
         try {
             return encoder.encode(state);
         } catch (IllegalArgumentException e) {
             throw new IllegalArgumentException("cannot " + end + " " + encoder.path + ": " + e.getMessage(), e);
         }
+    }
+
+    /// {@return a copy of a tree}
+    ///
+    /// @param tree a tree that this made
+    /// @param leaves what the copy has for a tensor, a storage or an array of bytes
+    public static @Nullable Object copyOf(@Nullable Object tree, UnaryOperator<Object> leaves) {
+        return new ObjectEncoder(StateClasses.of(), leaves).encode(tree);
     }
 
     /// {@return whether a class is one of the JDK whose objects any state may hold}
@@ -126,7 +137,8 @@ public final class ObjectEncoder {
     private @Nullable Object encode(@Nullable Object value) {
         return switch (value) {
             case null -> null;
-            case Tensor _,Storage _,TypedStorage _,Boolean _,String _,byte[] _ -> value;
+            case Tensor _,Storage _,TypedStorage _,byte[] _ -> leaves.apply(value);
+            case Boolean _,String _ -> value;
             case Long _,Integer _,Double _,Float _,Short _,Byte _ -> value;
             case BigInteger big when big.bitLength() >= Long.SIZE -> value;
             case Complex _,DType _,Device _,Shape _,Symbol _ -> value;

@@ -42,14 +42,17 @@ public final class SaveControl {
     }
 
     /// Counts bytes that will be read.
-    void expect(long bytes) {
+    ///
+    /// @param bytes how many
+    public void expect(long bytes) {
         total.add(bytes);
     }
 
     /// Counts bytes that are read.
     ///
+    /// @param bytes how many
     /// @throws CancellationException if the save was cancelled
-    void read(long bytes) {
+    public void read(long bytes) {
         if (isCancelled()) {
             throw cancelled();
         }

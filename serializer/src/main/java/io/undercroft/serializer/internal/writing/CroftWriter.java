@@ -49,9 +49,7 @@ public final class CroftWriter {
     /// @throws IOException if writing fails; nothing is left behind
     public SaveReport save(Path path, @Nullable Object state, SaveOptions options) throws IOException {
         StatePlan plan = StatePlan.of(state, options);
-        DedupReport bytes = prepare(Target.of(path), plan, options, null).run();
-        return new SaveReport("croft", List.of(path), Files.size(path), plan.tensorCount(), plan.storages().size(),
-                List.of(), List.of(), List.of(), Optional.of(bytes));
+        return prepare(Target.of(path), plan, options, null).run();
     }
 
     /// Takes a snapshot of a state, to be saved as a new file; see [io.undercroft.serializer.Checkpoint#saveAsync].
@@ -64,7 +62,6 @@ public final class CroftWriter {
     /// @throws IOException if the file cannot be written to, or there is no memory; nothing is left behind
     public PreparedSave prepareSave(Path path, @Nullable Object state, SaveOptions options, Staging staging)
             throws IOException {
-        Formats.requireCroft(path, options, "saved in the background");
         return prepare(Target.of(path), StatePlan.of(state, options), options, staging);
     }
 
@@ -77,7 +74,7 @@ public final class CroftWriter {
     /// @return what became of the bytes
     /// @throws IOException if reading or writing fails; the file still has the snapshots it had
     public DedupReport commit(Path path, @Nullable Object state, SaveOptions options) throws IOException {
-        return prepareCommit(path, state, options, null).run();
+        return prepareCommit(path, state, options, null).run().dedup().orElseThrow();
     }
 
     /// Takes a snapshot of a state, to be added to a file, or saved as the first of a new one; see
@@ -102,10 +99,10 @@ public final class CroftWriter {
         return PreparedSave.of(target, (resources, control) -> {
             target.requireDirectory();
             resources.add(target.lock());
-            return target.exists()
+            return reported(target, plan, target.exists()
                     ? appending(target, plan, options, staging, resources, control)
                     : replacing(resources.add(create(target, options)), target, plan, options, staging, resources,
-                            control);
+                            control));
         });
     }
 
@@ -114,9 +111,17 @@ public final class CroftWriter {
         return PreparedSave.of(target, (resources, control) -> {
             target.requireDirectory();
             resources.add(staging == null ? target.lockIfInUse() : target.lock());
-            return replacing(resources.add(create(target, options)), target, plan, options, staging, resources,
-                    control);
+            return reported(target, plan, replacing(resources.add(create(target, options)), target, plan, options,
+                    staging, resources, control));
         });
+    }
+
+    private static Target.Work<SaveReport> reported(Target target, StatePlan plan, Target.Work<DedupReport> work) {
+        return () -> {
+            DedupReport bytes = work.run();
+            return new SaveReport("croft", List.of(target.path()), Files.size(target.file()), plan.tensorCount(),
+                    plan.storages().size(), List.of(), List.of(), List.of(), Optional.of(bytes));
+        };
     }
 
     private AtomicFile create(Target target, SaveOptions options) throws IOException {

@@ -32,7 +32,7 @@ final class FormatFiles implements AutoCloseable {
     }
 
     void write(Target target, Draft draft) throws IOException {
-        write(target, draft, () -> {});
+        write(target, draft, () -> {}, () -> {});
     }
 
     /// Writes the last file.
@@ -43,20 +43,20 @@ final class FormatFiles implements AutoCloseable {
             write(target, draft, () -> {
                 check.run();
                 progress.finish();
-            });
+            }, progress::commit);
         } finally {
             complete = named.contains(target.path());
         }
     }
 
-    private void write(Target target, Draft draft, LastStep whenWritten) throws IOException {
+    private void write(Target target, Draft draft, LastStep whenWritten, Runnable lastWord) throws IOException {
         try (AtomicFile file = AtomicFile.create(target, disk, rule);
                 BlockOutput output = new BlockOutput(file, progress)) {
             draft.writeTo(output);
             output.finish();
             whenWritten.run();
             try {
-                file.commit();
+                file.commit(lastWord);
             } finally {
                 if (file.isNamed()) {
                     named.add(target.path());

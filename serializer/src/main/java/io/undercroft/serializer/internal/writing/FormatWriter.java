@@ -14,6 +14,9 @@ import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.Target;
 import io.undercroft.serializer.internal.graph.ObjectEncoder;
 import io.undercroft.serializer.internal.planning.Reach;
+import io.undercroft.serializer.internal.planning.SaveControl;
+import io.undercroft.serializer.internal.planning.Staging;
+import io.undercroft.serializer.internal.planning.TreeCopy;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Unreadable;
@@ -61,19 +64,70 @@ public final class FormatWriter {
     /// @throws IOException if writing fails; nothing is left behind
     public SaveReport write(Path path, @Nullable Object state, CheckpointFormat format, SaveOptions options)
             throws IOException {
+        Plan plan = plan(path, ObjectEncoder.of(state, StateClasses.of()), format, options);
+        Target target = Target.of(path);
+        return target.write(() -> {
+            try (Closeable _ = lock(target, plan.draft)) {
+                return write(target, plan, () -> checkSources(plan.index), new SaveControl());
+            }
+        });
+    }
+
+    /// Takes a snapshot of a state, to be written by another thread; see
+    /// [io.undercroft.serializer.Checkpoint#saveAsync].
+    ///
+    /// @param path the file to make or replace
+    /// @param state the root of the tree
+    /// @param format a format for writing
+    /// @param options what else to write, and how
+    /// @param staging where bytes are copied to
+    /// @return the save, which holds the lock of the file until it has run
+    /// @throws IOException if the file cannot be written to, or there is no memory; nothing is left behind
+    public PreparedSave prepare(Path path, @Nullable Object state, CheckpointFormat format, SaveOptions options,
+            Staging staging) throws IOException {
         Object tree = ObjectEncoder.of(state, StateClasses.of());
-        // What a reader could not name is refused here too.
+        StateIndex original = StateIndex.of(tree);
+        Unreadable.requireNone(original);
+        Target target = Target.of(path);
+        return PreparedSave.of(target, (resources, control) -> {
+            target.requireDirectory();
+            resources.add(target.lock());
+            Object copy = TreeCopy.of(tree, original.storages(), staging, resources);
+            checkSources(original);
+            Plan plan = plan(path, copy, format, options);
+            control.expect(plan.nbytes);
+            return () -> write(target, plan, () -> {}, control);
+        });
+    }
+
+    /// What is going to be written.
+    private record Plan(CheckpointFormat format, SaveOptions options, StateIndex index, Draft draft, long nbytes,
+            List<SaveReport.Loss> losses) {}
+
+    private static Plan plan(Path path, @Nullable Object tree, CheckpointFormat format, SaveOptions options) {
+        // What a reader could not name is refused too.
         StateIndex index = StateIndex.of(tree);
         Unreadable.requireNone(index);
         Draft draft = draft(path, tree, index, format, options);
-        long nbytes = PlannedSize.of(draft, index, path);
-        List<SaveReport.Loss> losses = Losses.of(tree, index, draft, format, options);
-        Target target = Target.of(path);
-        Written written = target.write(() -> draft.companions().isEmpty()
-                ? writeFile(target, draft, nbytes, index, options)
-                : writeSet(target, draft, nbytes, index, options));
-        return new SaveReport(format.name(), written.files, written.nbytes, Losses.tensors(index).size(),
-                index.storages().size(), losses, written.former.deleted, written.former.left, Optional.empty());
+        return new Plan(format, options, index, draft, PlannedSize.of(draft, index, path),
+                Losses.of(tree, index, draft, format, options));
+    }
+
+    /// A set is locked always, since another writer might be replacing the same files.
+    private static Closeable lock(Target target, Draft draft) throws IOException {
+        if (draft.companions().isEmpty()) {
+            return target.lockIfInUse();
+        }
+        target.requireDirectory();
+        return target.lock();
+    }
+
+    private SaveReport write(Target target, Plan plan, FormatFiles.LastStep check, SaveControl control)
+            throws IOException {
+        Written written = writeFiles(target, plan, check, control);
+        return new SaveReport(plan.format.name(), written.files, written.nbytes, Losses.tensors(plan.index).size(),
+                plan.index.storages().size(), plan.losses, written.former.deleted, written.former.left,
+                Optional.empty());
     }
 
     private static Draft draft(Path path, @Nullable Object tree, StateIndex index, CheckpointFormat format,
@@ -91,41 +145,29 @@ public final class FormatWriter {
     /// The files of the set that was replaced.
     private record Former(List<Path> deleted, List<Path> left) {}
 
-    private Written writeFile(Target target, Draft draft, long nbytes, StateIndex index, SaveOptions options)
+    private Written writeFiles(Target target, Plan plan, FormatFiles.LastStep check, SaveControl control)
             throws IOException {
-        try (Closeable _ = target.lockIfInUse()) {
-            return write(target, draft, new LinkedHashMap<>(), nbytes, index, options);
-        }
-    }
-
-    /// Alone, since another one might be replacing the same files.
-    private Written writeSet(Target target, Draft draft, long nbytes, StateIndex index, SaveOptions options)
-            throws IOException {
-        target.requireDirectory();
+        Draft draft = plan.draft;
+        SaveOptions options = plan.options;
         SequencedMap<Path, Draft> companions = new LinkedHashMap<>();
         draft.companions().forEach((name, companion) -> companions.put(
                 target.file().resolveSibling(checked(name, target.file())), companion));
-        try (Closeable _ = target.lock()) {
+        target.requireDirectory();
+        if (!companions.isEmpty()) {
             requireFree(companions.keySet());
             // Else an index that was deleted a moment ago might be back after a power cut, among files of another set.
             disk.forceDirectory(target.directory());
-            return write(target, draft, companions, nbytes, index, options);
         }
-    }
-
-    private Written write(Target target, Draft draft, SequencedMap<Path, Draft> companions, long nbytes,
-            StateIndex index, SaveOptions options) throws IOException {
-        target.requireDirectory();
         target.requireSpace(Stream.concat(companions.values().stream(), Stream.of(draft))
                 .mapToLong(Draft::leastBytes).reduce(0, Math::addExact), disk);
-        WriteProgress progress = new WriteProgress(options.request().progress(), nbytes);
+        WriteProgress progress = new WriteProgress(options.request().progress(), control, plan.nbytes);
         List<Path> former = former(target.file());
         try (FormatFiles files = new FormatFiles(disk, progress,
                 References.rule(options.request().isReplacingReferenced()))) {
             for (Map.Entry<Path, Draft> companion : companions.entrySet()) {
                 files.write(Target.of(companion.getKey()), companion.getValue());
             }
-            files.writeLast(target, draft, () -> checkSources(index));
+            files.writeLast(target, draft, check);
             return new Written(Stream.concat(Stream.of(target.path()), companions.keySet().stream()).toList(),
                     progress.done(),
                     options.request().isDeletingFormerFiles()

@@ -1,7 +1,7 @@
 package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.mmap.MappingException;
-import io.undercroft.serializer.DedupReport;
+import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.internal.disk.Target;
 import io.undercroft.serializer.internal.planning.ResourceStack;
 import io.undercroft.serializer.internal.planning.SaveControl;
@@ -15,9 +15,9 @@ public final class PreparedSave implements Closeable {
     private final Target target;
     private final ResourceStack resources;
     private final SaveControl control;
-    private final Target.Work<DedupReport> saving;
+    private final Target.Work<SaveReport> saving;
 
-    private PreparedSave(Target target, ResourceStack resources, SaveControl control, Target.Work<DedupReport> saving) {
+    private PreparedSave(Target target, ResourceStack resources, SaveControl control, Target.Work<SaveReport> saving) {
         this.target = target;
         this.resources = resources;
         this.control = control;
@@ -32,7 +32,7 @@ public final class PreparedSave implements Closeable {
         /// @param resources receives what is to be closed in the end, also if this fails
         /// @param control the control of the save
         /// @return what is left to do
-        Target.Work<DedupReport> prepare(ResourceStack resources, SaveControl control) throws IOException;
+        Target.Work<SaveReport> prepare(ResourceStack resources, SaveControl control) throws IOException;
     }
 
     static PreparedSave of(Target target, Preparation preparation) throws IOException {
@@ -60,10 +60,10 @@ public final class PreparedSave implements Closeable {
 
     /// Saves. Afterwards this is closed, however that ends.
     ///
-    /// @return what became of the bytes
+    /// @return what was written
     /// @throws IOException if writing fails; the file is as it was
     /// @throws java.util.concurrent.CancellationException if it was cancelled in time
-    public DedupReport run() throws IOException {
+    public SaveReport run() throws IOException {
         try (resources) {
             return target.write(saving);
         } catch (MappingException e) {
