@@ -74,8 +74,8 @@ import org.jspecify.annotations.Nullable;
 ///
 /// **Lifetime.** Closing a checkpoint releases its storages; a retained storage ([Storage#retain]) and its mapping stay
 /// usable until it is released too. Using any other throws [IllegalStateException]. So does using a retained one whose
-/// bytes were first read when the checkpoint was closed, and turned out to be damaged. A closed checkpoint still has its
-/// [#path], [#files], [#format] and [#damages]; all other methods throw [IllegalStateException].
+/// bytes were first read when the checkpoint was closed, and turned out to be damaged. A closed checkpoint still has
+/// its [#path], [#files], [#format] and [#damages]; all other methods throw [IllegalStateException].
 ///
 /// **Threads.** All methods may be called from several threads at once.
 public final class Checkpoint implements AutoCloseable {

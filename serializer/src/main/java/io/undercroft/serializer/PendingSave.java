@@ -106,14 +106,14 @@ public final class PendingSave implements AutoCloseable {
         return result.isDone();
     }
 
-    /// {@return how many bytes of the snapshot were worked on; all of them, while they are brought to the disk} Of formats
-    /// other than `.croft` this counts bytes of the files.
+    /// {@return how many bytes of the snapshot were worked on; all of them, while they are brought to the disk} For
+    /// formats other than `.croft` this counts bytes of the files.
     public long done() {
         return control.done();
     }
 
-    /// {@return how many bytes the snapshot has: the chunks of storages that tensors reach; of formats other than `.croft`
-    /// how many the files are going to have, as near as is known}
+    /// {@return how many bytes the snapshot has: the chunks of storages that tensors reach; for formats other than
+    /// `.croft` how many the files are going to have, as near as is known}
     public long total() {
         return control.total();
     }

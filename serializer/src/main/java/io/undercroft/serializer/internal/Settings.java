@@ -5,7 +5,6 @@ import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Setting.Use;
 import io.undercroft.serializer.spi.Setting;
 import io.undercroft.storage.spi.NearNames;
-import java.nio.file.Path;
 import java.util.Collection;
 import java.util.List;
 import java.util.stream.Collectors;

@@ -101,8 +101,8 @@ class TensorNodesTest {
         Typed node = new Typed(PerTensor.SCHEME, Tensor.of(1f));
         node.attributes().put("scale", 0.1);
         assertThatIllegalArgumentException().isThrownBy(() -> TensorNodes.quantized(node))
-                .withMessage(
-                        "in a node of type torch.per_tensor_affine, zero_point is missing; it should be of type Number");
+                .withMessage("in a node of type torch.per_tensor_affine, zero_point is missing; it should be of type "
+                        + "Number");
         node.attributes().put("zero_point", 10L);
         assertThatIllegalArgumentException().isThrownBy(() -> TensorNodes.quantized(node))
                 .withMessageContaining("float32");

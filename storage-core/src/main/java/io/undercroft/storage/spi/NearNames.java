@@ -20,7 +20,7 @@ public final class NearNames {
 
     private record Candidate(String name, int distance) {}
 
-    /// {@return a question for the end of a message, such as `; did you mean 'float32'?`, or nothing if no name is near}
+    /// {@return a question for the end of a message, such as `; did you mean 'float32'?`; nothing if no name is near}
     ///
     /// @param wanted the name that was given
     /// @param names the names that exist

@@ -25,8 +25,8 @@ final class ObjectFaults {
                 ? "java.time.LocalDate"
                 : "maps, lists, plain values and tensors";
         return new IllegalArgumentException("a value of type " + type.getTypeName()
-                + " is not part of a state unless its class is registered: StateClasses.of(…), as classes of the options; or use "
-                + instead);
+                + " is not part of a state unless its class is registered: StateClasses.of(…), as classes of the "
+                + "options; or use " + instead);
     }
 
     /// {@return the exception for a node whose class is not registered}

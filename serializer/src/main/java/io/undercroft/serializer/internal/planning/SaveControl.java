@@ -61,7 +61,7 @@ public final class SaveControl {
 
     /// Begins the last step.
     ///
-    /// @throws CancellationException if the save is not wanted any more
+    /// @throws CancellationException if the save was cancelled
     public void commit() {
         end();
         if (isCancelled()) {

@@ -26,7 +26,7 @@ final class WriteProgress {
     /// Counts more bytes.
     ///
     /// @param bytes how many
-    /// @throws java.util.concurrent.CancellationException if the save is not wanted any more
+    /// @throws java.util.concurrent.CancellationException if the save was cancelled
     void add(long bytes) {
         control.read(bytes);
         done += bytes;
