@@ -3,7 +3,7 @@ package io.undercroft.interop.torch7;
 import io.undercroft.interop.internal.Ordinals;
 import io.undercroft.interop.internal.StorageFilter;
 import io.undercroft.interop.torch7.LuaReader.References;
-import io.undercroft.interop.torch7.ObjectSequence.Numbering;
+import io.undercroft.interop.torch7.LuaReader.Numbering;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
@@ -78,16 +78,17 @@ public final class Torch7Format implements CheckpointFormat {
     private static TreeContents contents(MappedFile file, Torch7Storages storages, Encoding encoding,
             References references, OpenOptions options) throws IOException {
         int number = Ordinals.of(options, OBJECT);
-        ObjectSequence objects = objects(file, storages, encoding, references, Numbering.CONTINUED);
-        Object state = objects.next();
+        Input in = Input.of(encoding, file);
+        LuaReader objects = new LuaReader(in, storages, references, Numbering.CONTINUED);
+        Object state = objects.read();
         List<UnreadPart> unread = List.of();
-        if (number > 1 || !objects.isAtEnd()) {
+        if (number > 1 || !in.isAtEnd()) {
             Survey survey = Survey.of(file, encoding, references);
             survey.check(number, options.request().setting(OBJECT).isPresent());
             if (number > 1) {
-                objects = objects(file, storages, encoding, references, survey.numbering());
+                objects = new LuaReader(Input.of(encoding, file), storages, references, survey.numbering());
                 for (int i = 1; i <= number; i++) {
-                    state = objects.next();
+                    state = objects.read();
                 }
             }
             unread = survey.besides(number);
@@ -95,12 +96,6 @@ public final class Torch7Format implements CheckpointFormat {
         // There are no checksums to compare.
         return TreeContents.of(state, Map.of(), List::of, objects.budget()).withPlaces(storages::placeOf)
                 .withUnverified(1, file.size()).withUnread(unread);
-    }
-
-    private static ObjectSequence objects(MappedFile file, Torch7Storages storages, Encoding encoding,
-            References references, Numbering numbering) {
-        Input in = Input.of(encoding, file);
-        return new ObjectSequence(in, storages, references, numbering);
     }
 
     private static References references(Encoding.Settings settings) {
