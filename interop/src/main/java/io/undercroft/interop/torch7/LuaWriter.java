@@ -76,15 +76,15 @@ final class LuaWriter {
                 Loss.of(Kind.ATTRIBUTES, writer.attributes)).filter(loss -> loss.count() > 0).toList());
     }
 
-    private record Plan(List<Code.Part> parts, List<Loss> losses) implements Draft {
+    private record Plan(List<Draft> parts, List<Loss> losses) implements Draft {
         @Override
         public long nbytes() {
-            return parts.stream().mapToLong(Code.Part::nbytes).reduce(0, Math::addExact);
+            return parts.stream().mapToLong(Draft::nbytes).reduce(0, Math::addExact);
         }
 
         @Override
         public void writeTo(Output output) throws IOException {
-            for (Code.Part part : parts) {
+            for (Draft part : parts) {
                 part.writeTo(output);
             }
         }

@@ -1,6 +1,6 @@
 package io.undercroft.interop.torch7;
 
-import io.undercroft.interop.internal.Ordinals;
+import io.undercroft.interop.internal.FormatSettings;
 import io.undercroft.interop.internal.StorageFilter;
 import io.undercroft.interop.torch7.LuaReader.References;
 import io.undercroft.interop.torch7.LuaReader.Numbering;
@@ -77,7 +77,8 @@ public final class Torch7Format implements CheckpointFormat {
 
     private static TreeContents contents(MappedFile file, Torch7Storages storages, Encoding encoding,
             References references, OpenOptions options) throws IOException {
-        int number = Ordinals.of(options, OBJECT);
+        FormatSettings settings = options.request()::setting;
+        int number = settings.ordinal(OBJECT);
         Input in = Input.of(encoding, file);
         LuaReader objects = new LuaReader(in, storages, references, Numbering.CONTINUED);
         Object state = objects.read();
@@ -98,10 +99,8 @@ public final class Torch7Format implements CheckpointFormat {
                 .withUnverified(1, file.size()).withUnread(unread);
     }
 
-    private static References references(Encoding.Settings settings) {
-        return settings.oneOf(REFERENCES, "on", "off").filter("off"::equals).isPresent()
-                ? References.WRITTEN_OUT
-                : References.NUMBERED;
+    private static References references(FormatSettings settings) {
+        return settings.isOther(REFERENCES, "on", "off") ? References.WRITTEN_OUT : References.NUMBERED;
     }
 
     @Override
@@ -123,7 +122,7 @@ public final class Torch7Format implements CheckpointFormat {
                 Setting.ofOpening("torch7.longs", "8, 4"),
                 Setting.ofWriting("torch7.longs", "8, 4"),
                 Setting.ofOpening(REFERENCES, "on, off"),
-                Setting.ofOpening(OBJECT, Ordinals.VALUES));
+                Setting.ofOpening(OBJECT, FormatSettings.ORDINALS));
     }
 
     @Override
