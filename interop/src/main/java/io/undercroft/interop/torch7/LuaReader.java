@@ -23,8 +23,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/// Reads the objects of a file, one after the other, each with all that it holds. It never recurses, and charges what it
-/// makes to a [ReadBudget]. Belongs to one thread.
+/// Reads the objects of a file, one after the other, each with all that it holds. It never recurses, and charges what
+/// it makes to a [ReadBudget]. Belongs to one thread.
 final class LuaReader {
     /// Whether a later place of an object has only its number.
     enum References {

@@ -2,8 +2,8 @@ package io.undercroft.interop.torch7;
 
 import io.undercroft.interop.internal.FormatSettings;
 import io.undercroft.interop.internal.StorageFilter;
-import io.undercroft.interop.torch7.LuaReader.References;
 import io.undercroft.interop.torch7.LuaReader.Numbering;
+import io.undercroft.interop.torch7.LuaReader.References;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
