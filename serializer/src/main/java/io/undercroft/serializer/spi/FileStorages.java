@@ -116,8 +116,8 @@ public final class FileStorages {
         return Storage.meta(nbytes);
     }
 
-    /// {@return what the offset of elements in a file has to be a multiple of to map them, in bytes: the size of what has
-    /// a byte order}
+    /// {@return what the offset of elements in a file has to be a multiple of to map them, in bytes: the size of what
+    /// has a byte order}
     ///
     /// @param dtype the type of the elements
     public static int alignment(DType dtype) {
