@@ -1,5 +1,6 @@
 package io.undercroft.cuda;
 
+import java.io.Serializable;
 import java.util.OptionalLong;
 
 /// A call of NVIDIA's driver failed, or there is no such device. The message is one line: which call, for which device,
@@ -17,9 +18,7 @@ public final class CudaException extends IllegalStateException {
     private final int code;
     private final String name;
     private final String call;
-    private final long wanted;
-    private final long free;
-    private final long total;
+    private final Sizes sizes;
     private final String remedy;
 
     /// Describes a failure.
@@ -35,9 +34,7 @@ public final class CudaException extends IllegalStateException {
         this.code = code;
         this.name = name;
         this.call = call;
-        this.wanted = sizes.wanted;
-        this.free = sizes.free;
-        this.total = sizes.total;
+        this.sizes = sizes;
         this.remedy = remedy;
     }
 
@@ -46,7 +43,7 @@ public final class CudaException extends IllegalStateException {
     /// @param wanted how many bytes were to be allocated or copied, or -1
     /// @param free how many bytes were free, or -1 if that is unknown
     /// @param total how many bytes the device has, or -1 if that is unknown
-    public record Sizes(long wanted, long free, long total) {
+    public record Sizes(long wanted, long free, long total) implements Serializable {
         /// No bytes were involved.
         public static final Sizes NONE = new Sizes(-1, -1, -1);
 
@@ -73,17 +70,17 @@ public final class CudaException extends IllegalStateException {
 
     /// {@return how many bytes were to be allocated or copied, if any}
     public OptionalLong wanted() {
-        return known(wanted);
+        return known(sizes.wanted);
     }
 
     /// {@return how many bytes were free, if that was queried}
     public OptionalLong free() {
-        return known(free);
+        return known(sizes.free);
     }
 
     /// {@return how many bytes the device has, if that was queried}
     public OptionalLong total() {
-        return known(total);
+        return known(sizes.total);
     }
 
     /// {@return what to do about it}

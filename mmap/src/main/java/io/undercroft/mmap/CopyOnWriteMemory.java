@@ -38,11 +38,6 @@ public final class CopyOnWriteMemory {
                 .orElseGet(AnonymousMemory::populatedAllocator);
     }
 
-    /// {@return whether there is such memory here; else that of [AnonymousMemory] takes its place}
-    public static boolean isSupported() {
-        return MemoryFile.find().isPresent();
-    }
-
     private static Allocation allocate(MemoryFile file, long nbytes) {
         if (nbytes < AnonymousMemory.MIN_MAPPED) {
             return Allocator.offHeap().allocate(nbytes);

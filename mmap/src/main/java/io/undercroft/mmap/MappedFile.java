@@ -8,6 +8,7 @@ import io.undercroft.mmap.internal.ForeignSegmentException;
 import io.undercroft.mmap.internal.Hold;
 import io.undercroft.mmap.internal.HostFile;
 import io.undercroft.mmap.internal.HostPath;
+import io.undercroft.mmap.internal.IoTask;
 import io.undercroft.mmap.internal.Libc;
 import io.undercroft.mmap.internal.Lifetime;
 import io.undercroft.mmap.internal.RegistryException;
@@ -606,13 +607,7 @@ public final class MappedFile implements AutoCloseable {
         return now < size ? OptionalLong.of(now) : OptionalLong.empty();
     }
 
-    /// Work with an open file.
-    @FunctionalInterface
-    private interface Task<T extends @Nullable Object> {
-        T run() throws IOException;
-    }
-
-    private <T extends @Nullable Object> T held(Task<T> task) throws IOException {
+    private <T extends @Nullable Object> T held(IoTask<T> task) throws IOException {
         lifetime.retain();
         try {
             return task.run();
@@ -621,7 +616,7 @@ public final class MappedFile implements AutoCloseable {
         }
     }
 
-    private <T extends @Nullable Object> T heldOrUnknown(Task<T> task) {
+    private <T extends @Nullable Object> T heldOrUnknown(IoTask<T> task) {
         try {
             return held(task);
         } catch (IOException e) {

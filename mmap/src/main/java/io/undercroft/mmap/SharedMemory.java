@@ -12,6 +12,7 @@ import io.undercroft.mmap.internal.Draft;
 import io.undercroft.mmap.internal.ErrnoException;
 import io.undercroft.mmap.internal.FileIdentity;
 import io.undercroft.mmap.internal.Hold;
+import io.undercroft.mmap.internal.IoTask;
 import io.undercroft.mmap.internal.Libc;
 import io.undercroft.mmap.internal.Lifetime;
 import io.undercroft.mmap.internal.Mapping;
@@ -390,11 +391,12 @@ public final class SharedMemory implements AutoCloseable {
     /// @param naming gives it the name
     /// @return the segment, the creator's hold
     /// @throws IOException if it cannot be mapped or named; nothing stays mapped then
-    static SharedMemory named(Libc libc, String name, Draft draft, long nbytes, Naming naming) throws IOException {
+    static SharedMemory named(Libc libc, String name, Draft draft, long nbytes, IoTask<Hold> naming)
+            throws IOException {
         Source source = Source.named(name, libc.identity(draft.descriptor()));
         SharedMemory memory = map(libc, source, draft.descriptor(), nbytes, MapMode.SHARED);
         try {
-            Hold hold = naming.hold();
+            Hold hold = naming.run();
             memory.lifetime.whenGoneLetGo(hold);
             return memory;
         } catch (IOException e) {
@@ -439,16 +441,7 @@ public final class SharedMemory implements AutoCloseable {
         lifetime.whenGone(action);
     }
 
-    /// What gives a draft its name.
-    @FunctionalInterface
-    interface Naming {
-        /// {@return the creator's hold}
-        ///
-        /// @throws IOException if the name cannot be taken
-        Hold hold() throws IOException;
-    }
-
-    /// An operation of the registry.
+    /// What is asked of the registry.
     @FunctionalInterface
     private interface Question {
         List<SharedSegment> ask(SegmentNames names) throws IOException;

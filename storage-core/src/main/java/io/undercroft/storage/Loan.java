@@ -31,10 +31,7 @@ public final class Loan implements AutoCloseable {
             throw new IllegalArgumentException("the tensor is on " + tensor.storage().describe() + " and not on "
                     + lent.describe());
         }
-        return storage == lent
-                ? tensor
-                : Tensor.of(storage, tensor.dtype(), tensor.storageOffset(), tensor.shape(), tensor.stride())
-                        .withFlags(tensor.flags());
+        return storage == lent ? tensor : tensor.withStorage(storage);
     }
 
     /// Frees the bytes if they were made for this loan. Calling it again has no effect.

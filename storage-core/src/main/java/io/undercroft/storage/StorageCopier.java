@@ -55,10 +55,7 @@ public final class StorageCopier {
     public Tensor copy(Tensor tensor) {
         tensor.checkHolds(tensor.storage().nbytes());
         Storage target = copy(tensor.storage());
-        Tensor copy = target == tensor.storage()
-                ? tensor
-                : Tensor.of(target, tensor.dtype(), tensor.storageOffset(), tensor.shape(), tensor.stride())
-                        .withFlags(tensor.flags());
+        Tensor copy = target == tensor.storage() ? tensor : tensor.withStorage(target);
         Tensor grad = tensor.grad().orElse(null);
         Tensor gradCopy = grad == null ? null : copy(grad);
         return gradCopy == null || (copy == tensor && gradCopy == grad) ? copy : copy.withGrad(gradCopy);

@@ -1463,6 +1463,13 @@ public abstract sealed class Tensor {
     }
 
     /// The same window with other flags, as a view.
+    /// {@return a tensor of the same geometry on another storage}
+    ///
+    /// @throws IllegalArgumentException if that is too small
+    Tensor withStorage(Storage other) {
+        return checked(on(other, type, offset, geometry));
+    }
+
     Tensor withType(ElementType other) {
         return on(storage, other, offset, geometry);
     }

@@ -1,6 +1,7 @@
 package io.undercroft.storage;
 
 import io.undercroft.storage.Tensor.Flag;
+import io.undercroft.storage.internal.Conversion;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
@@ -315,22 +316,14 @@ final class Views {
         if (dtype.kind() != DType.Kind.COMPLEX) {
             throw new IllegalArgumentException("elements of " + dtype + " have no imaginary parts");
         }
-        DType part = dtype.equals(DType.COMPLEX128)
-                ? DType.FLOAT64
-                : dtype.equals(DType.COMPLEX64) ? DType.FLOAT32 : DType.FLOAT16;
-        return withoutConj(ElementType.of(part), base);
+        return withoutConj(ElementType.of(Conversion.part(dtype)), base);
     }
 
     private static ElementType complexType(Tensor base) {
         DType dtype = base.dtype();
-        DType pair = dtype.equals(DType.FLOAT64)
-                ? DType.COMPLEX128
-                : dtype.equals(DType.FLOAT32)
-                        ? DType.COMPLEX64
-                        : dtype.equals(DType.FLOAT16) ? DType.COMPLEX32 : null;
-        if (pair == null) {
-            throw new IllegalArgumentException("two elements of " + dtype + " are no complex number");
-        }
+        DType pair = DType.values().stream()
+                .filter(each -> each.kind() == DType.Kind.COMPLEX && Conversion.part(each).equals(dtype)).findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("two elements of " + dtype + " are no complex number"));
         return withoutConj(ElementType.of(pair), base);
     }
 

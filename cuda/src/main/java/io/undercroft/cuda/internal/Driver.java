@@ -478,13 +478,12 @@ public final class Driver {
 
         /// Allocates device memory, which later work of the stream may use.
         long allocate(long nbytes, Stream stream) {
-            Result result = new Result();
-            if (pools) {
-                call("cuMemAllocAsync", "an allocation on %s", nbytes,
-                        () -> JCudaDriver.cuMemAllocAsync(result, nbytes, stream.handle));
-            } else {
-                call("cuMemAlloc", "an allocation on %s", nbytes, () -> JCudaDriver.cuMemAlloc(result, nbytes));
+            if (!pools) {
+                return allocateUnpooled(nbytes);
             }
+            Result result = new Result();
+            call("cuMemAllocAsync", "an allocation on %s", nbytes,
+                    () -> JCudaDriver.cuMemAllocAsync(result, nbytes, stream.handle));
             return result.address();
         }
 
@@ -494,7 +493,7 @@ public final class Driver {
                 call("cuMemFreeAsync", "freeing memory of %s", -1,
                         () -> JCudaDriver.cuMemFreeAsync(device(address), stream.handle));
             } else {
-                call("cuMemFree", "freeing memory of %s", -1, () -> JCudaDriver.cuMemFree(device(address)));
+                freeUnpooled(address);
             }
         }
 

@@ -1,6 +1,7 @@
 package io.undercroft.cuda.internal;
 
 import io.undercroft.cuda.CudaException;
+import io.undercroft.storage.spi.DeviceMemory.HostWriter;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
@@ -148,42 +149,37 @@ final class Ring {
     /// @param isInterruptible whether an interruption of the calling thread ends the transfer
     /// @param batch what to do
     void run(int count, int threads, boolean isInterruptible, Batch batch) {
-        if (IS_INSIDE.isBound()) {
-            withOwnBuffers(own -> own.transfer(count, 1, isInterruptible, batch));
-            return;
-        }
-        try {
-            transfer(count, threads, isInterruptible, batch);
-        } finally {
-            used();
-        }
+        int most = IS_INSIDE.isBound() ? 1 : threads;
+        withBuffers(ring -> ring.transfer(count, most, isInterruptible, batch));
     }
 
     private void transfer(int count, int threads, boolean isInterruptible, Batch batch) {
-        running.incrementAndGet();
+        Transfer transfer = new Transfer(count, isInterruptible, batch);
+        List<Future<?>> helpers = new ArrayList<>();
         try {
-            Transfer transfer = new Transfer(count, isInterruptible, batch);
-            List<Future<?>> helpers = new ArrayList<>();
-            try {
-                for (int i = 1; i < Math.min(threads, count); i++) {
-                    helpers.add(HELPERS.submit(transfer::help));
-                }
-            } catch (RuntimeException | Error e) {
-                transfer.fail(e);
+            for (int i = 1; i < Math.min(threads, count); i++) {
+                helpers.add(HELPERS.submit(transfer::help));
             }
-            transfer.workHere();
-            transfer.finish(helpers);
-        } finally {
-            running.decrementAndGet();
+        } catch (RuntimeException | Error e) {
+            transfer.fail(e);
         }
+        transfer.workHere();
+        transfer.finish(helpers);
     }
 
-    private void withOwnBuffers(Consumer<Ring> transfer) {
-        Ring own = new Ring(context, pinned);
+    /// Does a transfer with the buffers of this ring, or within another transfer with buffers of its own.
+    private void withBuffers(Consumer<Ring> transfer) {
+        Ring ring = IS_INSIDE.isBound() ? new Ring(context, pinned) : this;
+        ring.running.incrementAndGet();
         try {
-            transfer.accept(own);
+            transfer.accept(ring);
         } finally {
-            own.free();
+            ring.running.decrementAndGet();
+            if (ring == this) {
+                used();
+            } else {
+                ring.free();
+            }
         }
     }
 
@@ -191,23 +187,14 @@ final class Ring {
     ///
     /// @param source on the device
     /// @param consumer called by this thread with each part and where it begins in the source
-    void runInOrder(MemorySegment source, PartConsumer consumer) {
-        if (IS_INSIDE.isBound()) {
-            withOwnBuffers(own -> own.transferInOrder(source, consumer));
-            return;
-        }
-        try {
-            transferInOrder(source, consumer);
-        } finally {
-            used();
-        }
+    void runInOrder(MemorySegment source, HostWriter consumer) {
+        withBuffers(ring -> ring.transferInOrder(source, consumer));
     }
 
-    private void transferInOrder(MemorySegment source, PartConsumer consumer) {
+    private void transferInOrder(MemorySegment source, HostWriter consumer) {
         record Part(long offset, MemorySegment bytes, Buffer buffer) {}
         Deque<Part> ahead = new ArrayDeque<>();
         long started = 0;
-        running.incrementAndGet();
         try {
             while (started < source.byteSize() || !ahead.isEmpty()) {
                 while (started < source.byteSize() && ahead.size() < AHEAD) {
@@ -223,7 +210,7 @@ final class Ring {
                 }
                 Part part = ahead.getFirst();
                 part.buffer.await();
-                ScopedValue.where(IS_INSIDE, true).run(() -> consumer.accept(part.offset, part.bytes));
+                ScopedValue.where(IS_INSIDE, true).run(() -> consumer.write(part.offset, part.bytes));
                 putBack(ahead.removeFirst().buffer);
             }
         } finally {
@@ -231,14 +218,7 @@ final class Ring {
                 CudaMemory.quietly(part.buffer::await);
                 putBack(part.buffer);
             }
-            running.decrementAndGet();
         }
-    }
-
-    /// Consumes the parts of a download.
-    @FunctionalInterface
-    interface PartConsumer {
-        void accept(long offset, MemorySegment part);
     }
 
     /// One transfer while it runs.

@@ -6,7 +6,6 @@ import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.interop.internal.TensorBytes;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
-import io.undercroft.serializer.state.Typed;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -37,7 +36,9 @@ final class GgufDraft implements Draft {
     /// @return the file to be
     /// @throws IllegalArgumentException if the format has no place for something
     static GgufDraft of(SequencedMap<String, Tensor> tensors, Map<String, @Nullable Object> values) {
-        long alignment = alignment(values);
+        long alignment = GgufHeader.alignment(values).orElseThrow(() -> new IllegalArgumentException(
+                GgufHeader.ALIGNMENT + " has to be a power of two of the type " + ValueType.UINT32.scalarName()
+                        + " up to " + GgufHeader.LARGEST_ALIGNMENT));
         HeaderBytes header = new HeaderBytes();
         header.bytes(GgufHeader.MAGIC).u32(GgufHeader.NEWEST).u64(tensors.size()).u64(values.size());
         values.forEach((key, value) -> {
@@ -52,19 +53,6 @@ final class GgufDraft implements Draft {
             offset = Math.addExact(offset, padded(tensor.getValue().nbytes(), alignment));
         }
         return new GgufDraft(header.toByteArray(), List.copyOf(tensors.values()), alignment);
-    }
-
-    private static long alignment(Map<String, @Nullable Object> values) {
-        Object value = values.get(GgufHeader.ALIGNMENT);
-        if (value == null) {
-            return GgufHeader.DEFAULT_ALIGNMENT;
-        }
-        if (value instanceof Typed typed && typed.value() instanceof Long alignment && Long.bitCount(alignment) == 1
-                && typed.type().equals(ValueType.UINT32.scalarName()) && alignment <= GgufHeader.LARGEST_ALIGNMENT) {
-            return alignment;
-        }
-        throw new IllegalArgumentException(GgufHeader.ALIGNMENT + " has to be a power of two of the type "
-                + ValueType.UINT32.scalarName() + " up to " + GgufHeader.LARGEST_ALIGNMENT);
     }
 
     private static void writeInfo(String name, Tensor tensor, long offset, HeaderBytes header) {

@@ -14,6 +14,7 @@ import io.undercroft.serializer.spi.TreeContents;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -56,7 +57,7 @@ public final class GgufFormat implements CheckpointFormat {
         TypedMap state = new TypedMap(name());
         header.tensors().forEach((name, info) -> {
             Storage storage = options.request().isChosen(StateIndex.escape(name))
-                    ? storage(file, header, info, storages)
+                    ? storage(header, info, storages)
                     : storages.blank(info.nbytes());
             state.put(name, Tensor.of(storage, info.type().dtype(), 0, info.shape(), info.shape().contiguousStride()));
         });
@@ -67,21 +68,15 @@ public final class GgufFormat implements CheckpointFormat {
                 .withUnread(header.besides(file.size())).only(options);
     }
 
-    private static Storage storage(MappedFile file, GgufHeader header, GgufHeader.TensorInfo info,
-            FileStorages storages) {
+    private static Storage storage(GgufHeader header, GgufHeader.TensorInfo info, FileStorages storages) {
         // What is empty may claim to start anywhere.
         long offset = header.data() + (info.nbytes() == 0 ? 0 : info.offset());
-        if (header.order() == ByteOrder.nativeOrder() || info.type().dtype().itemsize() == 1) {
-            return storages.stored(offset, info.nbytes(), info.type().alignment());
-        }
-        if (!info.type().isPlain()) {
+        DType dtype = info.type().dtype();
+        if (header.order() != ByteOrder.nativeOrder() && dtype.itemsize() > 1 && !info.type().isPlain()) {
             throw new FormatException("GGUF-ENDIAN", "tensor " + FormatException.quote(info.name())
                     + " has blocks in the other byte order", offset, "Convert the file on a machine of its byte order");
         }
-        return storages.decoded(info.nbytes(), into -> {
-            file.read(offset, into);
-            Storage.wrap(into).byteswap(info.type().dtype());
-        });
+        return storages.stored(offset, info.nbytes(), dtype, header.order());
     }
 
     private static Map<String, String> text(Map<String, ? extends @Nullable Object> values) {

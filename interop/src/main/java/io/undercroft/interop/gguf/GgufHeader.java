@@ -14,7 +14,10 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
 import java.util.SequencedMap;
+import org.jspecify.annotations.Nullable;
 
 /// The header of a file, checked against the file: no tensor extends past its end, or into another one.
 ///
@@ -28,7 +31,7 @@ record GgufHeader(ByteOrder order, SequencedMap<String, Object> values, Sequence
     static final byte[] MAGIC = {'G', 'G', 'U', 'F'};
     static final int NEWEST = 3;
     static final String ALIGNMENT = "general.alignment";
-    static final long DEFAULT_ALIGNMENT = 32;
+    private static final long DEFAULT_ALIGNMENT = 32;
     static final int LONGEST_KEY = 0xFFFF;
     static final int MOST_DIMENSIONS = 4;
 
@@ -99,18 +102,23 @@ record GgufHeader(ByteOrder order, SequencedMap<String, Object> values, Sequence
     }
 
     private long alignment() {
+        return alignment(values).orElseThrow(() -> GgufInput.damaged("GGUF-VALUE",
+                ALIGNMENT + " is no power of two in 32 bits up to " + LARGEST_ALIGNMENT, FormatException.NO_OFFSET));
+    }
+
+    /// {@return what the offsets of tensors are multiples of, or nothing if the metadata have no such number}
+    ///
+    /// @param values the metadata
+    static OptionalLong alignment(Map<String, ? extends @Nullable Object> values) {
         Object value = values.get(ALIGNMENT);
         if (value == null) {
-            return DEFAULT_ALIGNMENT;
+            return OptionalLong.of(DEFAULT_ALIGNMENT);
         }
-        if (!(value instanceof Typed typed && typed.value() instanceof Long alignment)
-                || !typed.type().equals(ValueType.UINT32.scalarName())
-                || Long.bitCount(alignment) != 1 || alignment > LARGEST_ALIGNMENT) {
-            throw GgufInput.damaged("GGUF-VALUE",
-                    ALIGNMENT + " is no power of two in 32 bits up to " + LARGEST_ALIGNMENT,
-                    FormatException.NO_OFFSET);
-        }
-        return alignment;
+        return value instanceof Typed typed && typed.value() instanceof Long alignment
+                && typed.type().equals(ValueType.UINT32.scalarName()) && Long.bitCount(alignment) == 1
+                && alignment <= LARGEST_ALIGNMENT
+                        ? OptionalLong.of(alignment)
+                        : OptionalLong.empty();
     }
 
     private void readTensor(GgufInput in, long alignment) throws IOException {

@@ -80,9 +80,4 @@ record TensorType(int code, int block, DType dtype) {
     boolean isPlain() {
         return dtype.kind() != DType.Kind.BITS;
     }
-
-    /// {@return the bytes that a file may be mapped at multiples of}
-    int alignment() {
-        return isPlain() ? dtype.itemsize() : 1;
-    }
 }

@@ -280,7 +280,7 @@ public final class JsonReader {
                 string.append(utf8(plain, at));
                 at++;
                 if (next == '"') {
-                    return checkPaired(string);
+                    return checkPaired(string.toString());
                 }
                 string.append(escape());
                 plain = at + 1;
@@ -322,18 +322,11 @@ public final class JsonReader {
     }
 
     /// Half a surrogate pair is no character, and has no bytes in UTF-8 that it could be written back as.
-    private String checkPaired(StringBuilder string) {
-        for (int i = 0; i < string.length(); i++) {
-            if (Character.isSurrogate(string.charAt(i))) {
-                boolean pair = Character.isHighSurrogate(string.charAt(i)) && i + 1 < string.length()
-                        && Character.isLowSurrogate(string.charAt(i + 1));
-                if (!pair) {
-                    throw malformed("half a surrogate pair in a string");
-                }
-                i++;
-            }
+    private String checkPaired(String string) {
+        if (Utf8.encode(string).isEmpty()) {
+            throw malformed("half a surrogate pair in a string");
         }
-        return string.toString();
+        return string;
     }
 
     private String utf8(int start, int end) {

@@ -69,17 +69,20 @@ public final class NamedTensors {
         return held instanceof Tensor tensor ? tensor : null;
     }
 
-    /// Such files do not record whether a tensor requires gradients.
+    /// {@return the same tensor, as one that requires a gradient or as one that does not}
     ///
     /// @param tensor the tensor
-    /// @return a tensor that takes none
-    public static Tensor withoutGrad(Tensor tensor) {
-        if (!tensor.is(Flag.REQUIRES_GRAD)) {
+    /// @param requiresGrad which
+    public static Tensor withGrad(Tensor tensor, boolean requiresGrad) {
+        if (tensor.is(Flag.REQUIRES_GRAD) == requiresGrad) {
             return tensor;
         }
-        Set<Flag> left = EnumSet.copyOf(tensor.flags());
-        left.remove(Flag.REQUIRES_GRAD);
-        return tensor.withFlags(left);
+        Set<Flag> flags = EnumSet.noneOf(Flag.class);
+        flags.addAll(tensor.flags());
+        if (!flags.remove(Flag.REQUIRES_GRAD)) {
+            flags.add(Flag.REQUIRES_GRAD);
+        }
+        return tensor.withFlags(flags);
     }
 
     /// {@return whether the type of a map adds nothing to a plain map} Such are those of PyTorch with
@@ -169,7 +172,8 @@ public final class NamedTensors {
         if (found == null) {
             throw refused(path, value);
         }
-        Tensor tensor = withoutGrad(found);
+        // No such file says which tensors require gradients.
+        Tensor tensor = withGrad(found, false);
         checkBytes(path, tensor);
         Utf8.bytes(path, name);
         checkLength(path, name);

@@ -1,5 +1,6 @@
 package io.undercroft.interop.numpy;
 
+import io.undercroft.interop.internal.ByteReader;
 import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
@@ -12,7 +13,6 @@ import io.undercroft.serializer.spi.TreeContents;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
-import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -38,37 +38,13 @@ public final class NpyFormat implements CheckpointFormat {
 
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
-        NpyHeader header = NpyHeader.read(count -> {
-            byte[] first = new byte[count];
-            file.read(0, MemorySegment.ofArray(first));
-            return first;
-        }, file.size(), 0);
+        NpyHeader header = NpyHeader.read(count -> ByteReader.bytes(file, 0, count), file.size(), 0);
         FileStorages storages = new FileStorages(file, options);
         Storage storage = options.request().isChosen("")
-                ? stored(file, storages, header, header.length())
+                ? storages.stored(header.length(), header.nbytes(), header.type().dtype(), header.type().order())
                 : storages.blank(header.nbytes());
         return TreeContents.of(header.on(storage), Map.of(), List::of).withPlaces(storages::placeOf)
                 .withUnverified(1, header.nbytes()).only(options);
-    }
-
-    /// {@return the storage of an array whose elements are uncompressed in a file}
-    ///
-    /// @param data where the elements start
-    private static Storage stored(MappedFile file, FileStorages storages, NpyHeader header, long data) {
-        if (header.type().isNative()) {
-            return storages.stored(data, header.nbytes(), header.type().alignment());
-        }
-        return storages.decoded(header.nbytes(), into -> {
-            file.read(data, into);
-            swap(into, header);
-        });
-    }
-
-    /// Turns elements of the other byte order round.
-    static void swap(MemorySegment elements, NpyHeader header) {
-        if (!header.type().isNative()) {
-            Storage.wrap(elements).byteswap(header.type().dtype());
-        }
     }
 
     @Override
@@ -88,6 +64,6 @@ public final class NpyFormat implements CheckpointFormat {
             throw new IllegalArgumentException("the state is not one tensor, and an npy file holds nothing else; "
                     + "write tensors by name as npz");
         }
-        return ArrayDraft.of("", NamedTensors.withoutGrad(tensor));
+        return ArrayDraft.of("", NamedTensors.withGrad(tensor, false));
     }
 }

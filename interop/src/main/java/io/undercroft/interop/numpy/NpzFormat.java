@@ -1,6 +1,7 @@
 package io.undercroft.interop.numpy;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.FormatSettings;
 import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.interop.internal.ZipDirectory;
 import io.undercroft.interop.internal.ZipRecord;
@@ -117,11 +118,13 @@ public final class NpzFormat implements CheckpointFormat {
             throws IOException {
         if (record.isStored() && header.type().isNative()) {
             return storages.stored(zip.dataOffset(record) + header.length(), header.nbytes(),
-                    header.type().alignment(), zip.checksum(record, header.length()));
+                    FileStorages.alignment(header.type().dtype()), zip.checksum(record, header.length()));
         }
         return storages.decoded(header.nbytes(), into -> {
             zip.stream(record).read(header.length(), into);
-            NpyFormat.swap(into, header);
+            if (!header.type().isNative()) {
+                Storage.wrap(into).byteswap(header.type().dtype());
+            }
         });
     }
 
@@ -145,12 +148,8 @@ public final class NpzFormat implements CheckpointFormat {
         SequencedMap<String, Draft> arrays = new LinkedHashMap<>();
         NamedTensors.of(state, name())
                 .forEach((name, tensor) -> arrays.put(record(name), ArrayDraft.of(name, tensor)));
-        return switch (options.request().setting(COMPRESSION).orElse("stored")) {
-            case "stored" -> new ArchiveDraft(arrays, false);
-            case "deflate" -> new ArchiveDraft(arrays, true);
-            default -> throw new IllegalArgumentException("the setting " + COMPRESSION + " is stored or deflate, not "
-                    + options.request().setting(COMPRESSION).orElse(""));
-        };
+        FormatSettings settings = options.request()::setting;
+        return new ArchiveDraft(arrays, settings.isOther(COMPRESSION, "stored", "deflate"));
     }
 
     private static String record(String name) {

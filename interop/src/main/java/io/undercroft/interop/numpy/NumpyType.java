@@ -45,11 +45,6 @@ record NumpyType(DType dtype, ByteOrder order) {
         return Optional.ofNullable(BY_DTYPE.get(dtype)).map(code -> (dtype.itemsize() == 1 ? "|" : "<") + code);
     }
 
-    /// {@return the bytes that elements may be mapped at multiples of}
-    int alignment() {
-        return dtype.kind() == DType.Kind.COMPLEX ? dtype.itemsize() / 2 : dtype.itemsize();
-    }
-
     /// {@return whether the elements are in the file as they are in memory}
     boolean isNative() {
         return order == ByteOrder.nativeOrder() || dtype.itemsize() == 1;

@@ -25,7 +25,7 @@ record Entry(String name, SafetensorsType type, Shape shape, long start, long en
     }
 
     Storage storage(FileStorages storages) {
-        return storages.stored(start, nbytes(), SafetensorsType.alignment(dtype()));
+        return storages.stored(start, nbytes(), FileStorages.alignment(dtype()));
     }
 
     /// {@return the tensor, on a storage that is its own}

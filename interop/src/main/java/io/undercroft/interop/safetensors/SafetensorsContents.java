@@ -1,6 +1,7 @@
 package io.undercroft.interop.safetensors;
 
 import io.undercroft.format.Remedy;
+import io.undercroft.interop.internal.FormatSettings;
 import io.undercroft.interop.internal.TensorSlices;
 import io.undercroft.interop.safetensors.Sharing.View;
 import io.undercroft.mmap.MappedFile;
@@ -76,12 +77,8 @@ final class SafetensorsContents implements Contents {
     }
 
     static boolean ignoresSharing(OpenOptions options) {
-        return options.request().setting(SHARING).map(value -> switch (value) {
-            case "keep" -> false;
-            case "ignore" -> true;
-            default -> throw new IllegalArgumentException(
-                    "the setting " + SHARING + " is keep or ignore when a file is opened, not " + value);
-        }).orElse(false);
+        FormatSettings settings = options.request()::setting;
+        return settings.isOther(SHARING, "keep", "ignore");
     }
 
     private synchronized TreeContents tree() {

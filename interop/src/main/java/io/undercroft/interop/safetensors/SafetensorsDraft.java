@@ -3,6 +3,7 @@ package io.undercroft.interop.safetensors;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.FormatSettings;
 import io.undercroft.interop.internal.JsonWriter;
 import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.interop.internal.TensorBytes;
@@ -101,13 +102,10 @@ final class SafetensorsDraft implements Draft {
     }
 
     static SharingPlan plan(SequencedMap<String, Tensor> tensors, SaveOptions options) {
-        return switch (options.request().setting(SafetensorsContents.SHARING).orElse("keep")) {
-            case "keep" -> SharingPlan.keeping(tensors);
-            case "copy" -> SharingPlan.copying(tensors);
-            default -> throw new IllegalArgumentException(
-                    "the setting " + SafetensorsContents.SHARING + " is keep or copy when a file is written, not "
-                            + options.request().setting(SafetensorsContents.SHARING).orElse(""));
-        };
+        FormatSettings settings = options.request()::setting;
+        return settings.isOther(SafetensorsContents.SHARING, "keep", "copy")
+                ? SharingPlan.copying(tensors)
+                : SharingPlan.keeping(tensors);
     }
 
     private static Map<String, String> metadata(SharingPlan plan, Map<String, String> text) {

@@ -1,6 +1,7 @@
 package io.undercroft.interop.safetensors;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.ByteReader;
 import io.undercroft.interop.internal.JsonReader;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.storage.Shape;
@@ -41,8 +42,7 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
         if (file.size() < PREFIX + 2) {
             return false;
         }
-        MemorySegment start = MemorySegment.ofArray(new byte[PREFIX + 1]);
-        file.read(0, start);
+        MemorySegment start = MemorySegment.ofArray(ByteReader.bytes(file, 0, PREFIX + 1));
         long length = start.get(LENGTH, 0);
         return length >= 2 && length <= LONGEST && start.get(ValueLayout.JAVA_BYTE, PREFIX) == '{';
     }
@@ -55,9 +55,7 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
         if (file.size() < PREFIX) {
             throw damaged("SAFETENSORS-HEADER", "the file ends before its header", 0);
         }
-        MemorySegment prefix = MemorySegment.ofArray(new byte[PREFIX]);
-        file.read(0, prefix);
-        long length = prefix.get(LENGTH, 0);
+        long length = MemorySegment.ofArray(ByteReader.bytes(file, 0, PREFIX)).get(LENGTH, 0);
         if (length < 0 || length > LONGEST) {
             throw damaged("SAFETENSORS-HEADER", "the header takes " + Long.toUnsignedString(length)
                     + " bytes, and not up to " + LONGEST, 0);
@@ -66,9 +64,7 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
             throw damaged("SAFETENSORS-HEADER",
                     "of a header of " + length + " bytes the file has " + (file.size() - PREFIX), PREFIX);
         }
-        byte[] text = new byte[(int) length];
-        file.read(PREFIX, MemorySegment.ofArray(text));
-        return new Reader(text).header(file.size());
+        return new Reader(ByteReader.bytes(file, PREFIX, (int) length)).header(file.size());
     }
 
     /// {@return the size of a tensor in bits} As with the reference implementation a size of 0 does not undo what came

@@ -95,9 +95,4 @@ record SafetensorsType(String name, int order, DType dtype) {
         sizes[sizes.length - 1] = Math.multiplyExact(sizes[sizes.length - 1], 2);
         return sizes;
     }
-
-    /// {@return the bytes that a file may be mapped at multiples of}
-    static int alignment(DType dtype) {
-        return dtype.kind() == DType.Kind.COMPLEX ? dtype.itemsize() / 2 : dtype.isByteSized() ? dtype.itemsize() : 1;
-    }
 }

@@ -1,5 +1,7 @@
 package io.undercroft.interop.torch;
 
+import static io.undercroft.interop.internal.NamedTensors.withGrad;
+
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.spi.Unreadable;
@@ -10,12 +12,10 @@ import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
-import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /// What PyTorch's `_rebuild_*` functions do: make tensors of storages.
@@ -307,18 +307,7 @@ final class Rebuild {
         }
     }
 
-    private static Tensor withGrad(Tensor tensor, boolean requiresGrad) {
-        if (tensor.is(Tensor.Flag.REQUIRES_GRAD) == requiresGrad) {
-            return tensor;
-        }
-        Set<Tensor.Flag> flags = EnumSet.noneOf(Tensor.Flag.class);
-        flags.addAll(tensor.flags());
-        flags.remove(Tensor.Flag.REQUIRES_GRAD);
-        flags.addAll(requiresGrad ? EnumSet.of(Tensor.Flag.REQUIRES_GRAD) : Collections.emptySet());
-        return tensor.withFlags(flags);
-    }
-
-    /// Returns the bytes that a tensor reaches, counted from its first element.
+    /// The bytes that a tensor reaches, counted from its first element.
     private static long extent(DType dtype, Shape shape, long[] stride) {
         try {
             if (shape.numel() == 0) {

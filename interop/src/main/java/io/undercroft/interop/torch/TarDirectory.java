@@ -4,11 +4,11 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.ByteReader;
 import io.undercroft.interop.internal.OtherParts;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.UnreadPart;
 import java.io.IOException;
-import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -77,9 +77,7 @@ final class TarDirectory {
         if (file.size() - at < BLOCK) {
             return "";
         }
-        byte[] block = new byte[BLOCK];
-        file.read(at, MemorySegment.ofArray(block));
-        String text = new String(block, ISO_8859_1);
+        String text = new String(ByteReader.bytes(file, at, BLOCK), ISO_8859_1);
         return text.startsWith(MAGIC, MAGIC_AT) ? text : "";
     }
 
@@ -94,8 +92,7 @@ final class TarDirectory {
         OptionalLong extendedSize = OptionalLong.empty();
         long at = 0;
         while (file.size() - at >= BLOCK) {
-            byte[] block = new byte[BLOCK];
-            file.read(at, MemorySegment.ofArray(block));
+            byte[] block = ByteReader.bytes(file, at, BLOCK);
             if (isZero(block)) {
                 break;
             }
@@ -153,8 +150,7 @@ final class TarDirectory {
         if (member.size > LARGEST_EXTENDED) {
             throw damaged("an extended header of " + member.size + " bytes", member.start);
         }
-        byte[] bytes = new byte[(int) member.size];
-        file.read(member.start, MemorySegment.ofArray(bytes));
+        byte[] bytes = ByteReader.bytes(file, member.start, (int) member.size);
         OptionalLong size = OptionalLong.empty();
         Matcher line = EXTENDED.matcher(new String(bytes, UTF_8));
         while (line.lookingAt()) {

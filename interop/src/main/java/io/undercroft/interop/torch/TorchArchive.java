@@ -8,7 +8,6 @@ import io.undercroft.serializer.SaveReport.Kind;
 import io.undercroft.serializer.SaveReport.Loss;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
-import io.undercroft.storage.Loan;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
 import java.math.BigInteger;
@@ -70,13 +69,7 @@ final class TorchArchive implements Draft {
                 throw new IllegalStateException(storage.describe() + " had " + nbytes
                         + " bytes, and was resized while it was being saved; save it before or after");
             }
-            if (!storage.device().isCpu()) {
-                output.write(storage, 0, nbytes);
-                return;
-            }
-            try (Loan loan = storage.borrow()) {
-                output.write(loan.storage(), 0, nbytes);
-            }
+            output.write(storage, 0, nbytes);
         }
     }
 

@@ -1,7 +1,7 @@
 package io.undercroft.interop.torch;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.interop.internal.Ordinals;
+import io.undercroft.interop.internal.FormatSettings;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.UnreadPart;
@@ -53,7 +53,8 @@ public final class TorchLegacyFormat implements CheckpointFormat {
     /// `torch.load` ignores unless it is called again.
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
-        int number = Ordinals.of(options, SAVE);
+        FormatSettings settings = options.request()::setting;
+        int number = settings.ordinal(SAVE);
         long start = 0;
         ReadBudget budget = ReadBudget.of(file.size());
         LegacySave save = LegacySave.at(file, 0, budget);
@@ -99,6 +100,6 @@ public final class TorchLegacyFormat implements CheckpointFormat {
 
     @Override
     public List<Setting> settings() {
-        return List.of(Setting.ofOpening(SAVE, Ordinals.VALUES));
+        return List.of(Setting.ofOpening(SAVE, FormatSettings.ORDINALS));
     }
 }

@@ -1,5 +1,6 @@
 package io.undercroft.interop.torch7;
 
+import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Loan;
@@ -18,21 +19,13 @@ abstract sealed class Code permits BinaryCode, AsciiCode {
     protected static final int CHUNK = 1 << 13;
     private static final int LARGE = 1 << 20;
 
-    private final List<Part> parts = new ArrayList<>();
+    private final List<Draft> parts = new ArrayList<>();
     private final ByteArrayOutputStream pending = new ByteArrayOutputStream();
-
-    /// A run of bytes of a file that is to be written.
-    interface Part {
-        /// {@return how many bytes, as near as is known}
-        long nbytes();
-
-        void writeTo(Output output) throws IOException;
-    }
 
     /// Bytes that are there.
     ///
     /// @param bytes what to write
-    private record Bytes(MemorySegment bytes) implements Part {
+    private record Bytes(MemorySegment bytes) implements Draft {
         @Override
         public long nbytes() {
             return bytes.byteSize();
@@ -52,7 +45,7 @@ abstract sealed class Code permits BinaryCode, AsciiCode {
     /// @param nbytes how many bytes they take in the file, as near as is known
     /// @param writer writes them, or null if they are in the file as they are in memory
     record StoredElements(Storage storage, DType dtype, long size, long nbytes,
-            @Nullable Writer writer) implements Part {
+            @Nullable Writer writer) implements Draft {
         /// Writes the bytes of elements in another way.
         interface Writer {
             void write(MemorySegment bytes, Output output) throws IOException;
@@ -60,7 +53,7 @@ abstract sealed class Code permits BinaryCode, AsciiCode {
 
         @Override
         public void writeTo(Output output) throws IOException {
-            if (writer == null && !storage.device().isCpu()) {
+            if (writer == null) {
                 checkSize(storage.nbytes());
                 output.write(storage, 0, size * dtype.itemsize());
                 return;
@@ -68,12 +61,7 @@ abstract sealed class Code permits BinaryCode, AsciiCode {
             try (Loan loan = storage.borrow()) {
                 MemorySegment all = loan.storage().segment();
                 checkSize(all.byteSize());
-                MemorySegment bytes = all.asSlice(0, size * dtype.itemsize());
-                if (writer == null) {
-                    output.write(bytes);
-                } else {
-                    writer.write(bytes, output);
-                }
+                writer.write(all.asSlice(0, size * dtype.itemsize()), output);
             }
         }
 
@@ -103,7 +91,7 @@ abstract sealed class Code permits BinaryCode, AsciiCode {
     abstract void writeElements(TypedStorage elements);
 
     /// {@return all that was written}
-    List<Part> parts() {
+    List<Draft> parts() {
         flush();
         return List.copyOf(parts);
     }
@@ -119,7 +107,7 @@ abstract sealed class Code permits BinaryCode, AsciiCode {
         }
     }
 
-    protected final void put(Part part) {
+    protected final void put(Draft part) {
         flush();
         parts.add(part);
     }

@@ -1,7 +1,7 @@
 package io.undercroft.interop.torch7;
 
+import io.undercroft.interop.internal.FormatSettings;
 import java.nio.ByteOrder;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -25,28 +25,10 @@ enum Encoding {
         this.longBytes = longBytes;
     }
 
-    /// The setting of the format; empty if it is not set.
-    @FunctionalInterface
-    interface Settings {
-        Optional<String> get(String name);
-
-        /// {@return the encoding that is set, if any}
-        ///
-        /// @throws IllegalArgumentException if it is none of the values
-        default Optional<String> oneOf(String name, String... values) {
-            Optional<String> told = get(name);
-            told.filter(value -> !Arrays.asList(values).contains(value)).ifPresent(value -> {
-                throw new IllegalArgumentException(
-                        "the setting " + name + " is " + String.join(" or ", values) + ", not '" + value + "'");
-            });
-            return told;
-        }
-    }
-
-    /// {@return the encodings that agree with the settings, the likeliest first}
+    /// {@return the encodings that agree with what was told, the likeliest first}
     ///
     /// @throws IllegalArgumentException if a setting has a value that it cannot have
-    static List<Encoding> agreeing(Settings settings) {
+    static List<Encoding> agreeing(FormatSettings settings) {
         Optional<String> kind = settings.oneOf("torch7.encoding", "binary", "ascii");
         Optional<String> order = settings.oneOf("torch7.order", "little", "big");
         Optional<String> longs = settings.oneOf("torch7.longs", "8", "4");

@@ -23,12 +23,21 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/// Reads objects, each with all that it holds. It never recurses, and charges what it makes to a [ReadBudget]. Made for
-/// the objects of one numbering and for one thread.
+/// Reads the objects of a file, one after the other, each with all that it holds. It never recurses, and charges what
+/// it makes to a [ReadBudget]. Belongs to one thread.
 final class LuaReader {
     /// Whether a later place of an object has only its number.
     enum References {
         NUMBERED, WRITTEN_OUT
+    }
+
+    /// Which numbers the objects of a file have.
+    enum Numbering {
+        /// Each has numbers of its own, so that it may refer to those before it: they were written through one open
+        /// file.
+        CONTINUED,
+        /// The numbers of each begin again: the file was put together of several, or was opened again for each.
+        RESTARTED
     }
 
     /// An object and its fields are two levels here and one in the state, where the depth is limited.
@@ -47,6 +56,7 @@ final class LuaReader {
     private final Input in;
     private final Torch7Storages storages;
     private final References references;
+    private final Numbering numbering;
     private final ReadBudget budget;
     private final Map<Integer, Object> numbered = new HashMap<>();
     private final List<LuaValue> values = new ArrayList<>();
@@ -58,20 +68,30 @@ final class LuaReader {
     private LuaValue.@Nullable Instance lastObject;
     private long lastObjectEnd;
 
-    LuaReader(Input in, Torch7Storages storages, References references, ReadBudget budget) {
+    LuaReader(Input in, Torch7Storages storages, References references, Numbering numbering) {
         this.in = in;
         this.storages = storages;
         this.references = references;
-        this.budget = budget;
+        this.numbering = numbering;
+        this.budget = ReadBudget.of(in.position() + in.remaining());
     }
 
-    /// Reads the next object of the file, which may refer to those before it.
+    /// {@return what reading the file may cost}
+    ReadBudget budget() {
+        return budget;
+    }
+
+    /// Reads the next object of the file.
     ///
     /// @return the object, as it is in the state
     /// @throws FormatException if it is damaged, or encoded in another way
     @Nullable
     Object read() throws IOException {
         rootTag = -1;
+        if (numbering == Numbering.RESTARTED) {
+            numbered.clear();
+            lastObject = null;
+        }
         try {
             Object root = root();
             values.forEach(LuaValue::fill);

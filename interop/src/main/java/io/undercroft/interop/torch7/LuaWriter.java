@@ -22,7 +22,6 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
-import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -33,15 +32,16 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// Plans a file: checks all of a state, and puts everything but the elements of storages into [Code]. It never
-/// recurses. Made for one state and one thread.
+/// Plans a file: checks all of a state, and puts everything but the elements of storages into [Code]. It recurses no
+/// deeper than a [StateIndex] lets containers nest. Made for one state and one thread.
 final class LuaWriter {
     private final Encoding encoding;
     private final Code code;
     private final Map<Storage, Integer> uses;
     private final IdentityHashMap<Object, Integer> numbers = new IdentityHashMap<>();
     private final Map<Storage, DType> dtypes = new HashMap<>();
-    private final Deque<Parts> open = new ArrayDeque<>();
+    /// The path of what is being written.
+    private final Deque<String> path = new ArrayDeque<>();
     private final StateIndex index;
     private final RepeatedTexts texts = new RepeatedTexts();
     /// The names of what Torch7 has no place for.
@@ -71,57 +71,21 @@ final class LuaWriter {
     /// @throws IllegalArgumentException if there is something that Torch7 does not have; with its path
     static Draft draft(@Nullable Object state, Encoding encoding) {
         LuaWriter writer = new LuaWriter(StateIndex.of(state), encoding);
-        writer.writeAll(state);
+        writer.write(state);
         return new Plan(writer.code.parts(), Stream.of(Loss.of(Kind.REQUIRES_GRAD, writer.gradients),
                 Loss.of(Kind.ATTRIBUTES, writer.attributes)).filter(loss -> loss.count() > 0).toList());
     }
 
-    private record Plan(List<Code.Part> parts, List<Loss> losses) implements Draft {
+    private record Plan(List<Draft> parts, List<Loss> losses) implements Draft {
         @Override
         public long nbytes() {
-            return parts.stream().mapToLong(Code.Part::nbytes).reduce(0, Math::addExact);
+            return parts.stream().mapToLong(Draft::nbytes).reduce(0, Math::addExact);
         }
 
         @Override
         public void writeTo(Output output) throws IOException {
-            for (Code.Part part : parts) {
+            for (Draft part : parts) {
                 part.writeTo(output);
-            }
-        }
-    }
-
-    // ---- the walk ----
-
-    /// A part of a container.
-    ///
-    /// @param segment what it adds to the path, or the empty string
-    /// @param value what is to be written
-    private record Child(String segment, @Nullable Object value) {}
-
-    /// The parts of a container that are still to be written.
-    private static final class Parts {
-        private final Iterator<Child> left;
-        private String segment = "";
-
-        Parts(Iterator<Child> left) {
-            this.left = left;
-        }
-
-        @Nullable
-        Object next() {
-            Child child = left.next();
-            segment = child.segment;
-            return child.value;
-        }
-    }
-
-    private void writeAll(@Nullable Object state) {
-        write(state);
-        while (!open.isEmpty()) {
-            if (open.element().left.hasNext()) {
-                write(open.element().next());
-            } else {
-                open.pop();
             }
         }
     }
@@ -159,10 +123,9 @@ final class LuaWriter {
     }
 
     private IllegalArgumentException refused(String what, String remedy) {
-        String path = open.reversed().stream().map(parts -> parts.segment).filter(segment -> !segment.isEmpty())
-                .collect(Collectors.joining("/"));
+        String place = path.stream().filter(segment -> !segment.isEmpty()).collect(Collectors.joining("/"));
         return new IllegalArgumentException(
-                (path.isEmpty() ? "the state" : path) + ": a file of Torch7 cannot hold " + what + "; " + remedy);
+                (place.isEmpty() ? "the state" : place) + ": a file of Torch7 cannot hold " + what + "; " + remedy);
     }
 
     private double number(Number number) {
@@ -209,35 +172,39 @@ final class LuaWriter {
 
     private void writeTable(Object table, List<Entry> entries) {
         if (begin(Tag.TABLE, table)) {
+            code.writeInt(entries.size());
             writeEntries(entries);
         }
     }
 
     private void writeEntries(List<Entry> entries) {
-        code.writeInt(entries.size());
-        pushEntries(entries);
-    }
-
-    private void pushEntries(List<Entry> entries) {
-        open.push(new Parts(entries.stream().<Child>mapMulti((entry, children) -> {
-            String segment = StateIndex.segment(entry.key);
-            children.accept(new Child(segment, entry.key));
-            children.accept(new Child(segment, entry.value));
-        }).iterator()));
         checkEntries(entries);
+        for (Entry entry : entries) {
+            path.addLast(StateIndex.segment(entry.key));
+            write(entry.key);
+            write(entry.value);
+            path.removeLast();
+        }
     }
 
     private void checkEntries(List<Entry> entries) {
         LuaKeys keys = new LuaKeys();
         for (Entry entry : entries) {
-            open.element().segment = StateIndex.segment(entry.key);
+            path.addLast(StateIndex.segment(entry.key));
             if (entry.value == null) {
                 throw refused("null as a value of a table", "leave it out");
             }
             keys.add(entry.key).ifPresent(fault -> {
                 throw refused(fault, "use other keys");
             });
+            path.removeLast();
         }
+    }
+
+    private void write(String segment, @Nullable Object value) {
+        path.addLast(segment);
+        write(value);
+        path.removeLast();
     }
 
     private record Entry(@Nullable Object key, @Nullable Object value) {}
@@ -326,17 +293,15 @@ final class LuaWriter {
                 code.writeInt(entries.size());
             }
         }
-        pushEntries(entries);
+        writeEntries(entries);
     }
 
     private void writeElements(List<?> elements) {
         writeLongs(elements.size());
-        int[] count = new int[1];
-        open.push(new Parts(elements.stream().map(each -> new Child(Integer.toString(count[0]++), each)).iterator()));
-    }
-
-    private void push(Child child) {
-        open.push(new Parts(List.of(child).iterator()));
+        int index = 0;
+        for (Object element : elements) {
+            write(Integer.toString(index++), element);
+        }
     }
 
     private List<Entry> pairs(Typed typed) {
@@ -401,7 +366,7 @@ final class LuaWriter {
         boolean isNew = begin(kind == Tag.FUNCTION ? Tag.FUNCTION : Tag.RECURSIVE_OLD_FUNCTION, function);
         if (isNew) {
             writeString(bytecode);
-            push(new Child(Nodes.UPVALUES, function.attributes().get(Nodes.UPVALUES)));
+            write(Nodes.UPVALUES, function.attributes().get(Nodes.UPVALUES));
         }
     }
 

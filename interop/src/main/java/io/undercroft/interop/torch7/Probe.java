@@ -3,8 +3,8 @@ package io.undercroft.interop.torch7;
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.ByteReader;
 import io.undercroft.interop.internal.StorageFilter;
+import io.undercroft.interop.torch7.LuaReader.Numbering;
 import io.undercroft.interop.torch7.LuaReader.References;
-import io.undercroft.interop.torch7.ObjectSequence.Numbering;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import java.io.IOException;
@@ -89,7 +89,7 @@ record Probe(Encoding encoding, boolean isIntact, long reached, boolean isTypica
             throws IOException {
         Torch7Storages nowhere = new Torch7Storages(file, OpenOptions.defaults().onMeta(), StorageFilter.all());
         Input input = Input.of(encoding, file, new Budget());
-        ObjectSequence objects = new ObjectSequence(input, nowhere, references, numbering);
+        LuaReader objects = new LuaReader(input, nowhere, references, numbering);
         boolean isIntact = false;
         boolean isStructured = true;
         boolean areContainers = true;
@@ -97,12 +97,12 @@ record Probe(Encoding encoding, boolean isIntact, long reached, boolean isTypica
         long reached = 0;
         try {
             do {
-                boolean isNil = objects.next() == null;
+                boolean isNil = objects.read() == null;
                 reached = input.position();
                 areContainers &= objects.isContainer();
                 // Zeros are read as nil, and follow where numbers were read as shorter than they are.
                 isIntact = count++ == 0 || !isNil;
-            } while (isIntact && !objects.isAtEnd());
+            } while (isIntact && !input.isAtEnd());
         } catch (BudgetSpent _) {
             isIntact = true;
             // One long string is no sign of anything, nor is a long column of numbers.

@@ -2,8 +2,8 @@ package io.undercroft.interop.torch7;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.StorageFilter;
+import io.undercroft.interop.torch7.LuaReader.Numbering;
 import io.undercroft.interop.torch7.LuaReader.References;
-import io.undercroft.interop.torch7.ObjectSequence.Numbering;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.UnreadPart;
@@ -37,21 +37,21 @@ record Survey(Numbering numbering, List<Long> ends, Optional<String> lastClass, 
             throws IOException {
         Torch7Storages nowhere = new Torch7Storages(file, OpenOptions.defaults().onMeta(), StorageFilter.all());
         Input in = Input.of(encoding, file);
-        ObjectSequence objects = new ObjectSequence(in, nowhere, references, numbering);
+        LuaReader objects = new LuaReader(in, nowhere, references, numbering);
         List<Long> ends = new ArrayList<>();
         Optional<String> lastClass = Optional.empty();
         List<Long> empty = new ArrayList<>();
         FormatException fault = null;
         try {
             do {
-                boolean isNil = objects.next() == null;
-                empty.add(objects.position());
+                boolean isNil = objects.read() == null;
+                empty.add(in.position());
                 if (!isNil || ends.isEmpty()) {
                     ends.addAll(empty);
                     empty.clear();
                     lastClass = objects.classThatEndsHere();
                 }
-            } while (!objects.isAtEnd());
+            } while (!in.isAtEnd());
         } catch (FormatException e) {
             fault = e;
         }

@@ -1,9 +1,9 @@
 package io.undercroft.interop.torch7;
 
-import io.undercroft.interop.internal.Ordinals;
+import io.undercroft.interop.internal.FormatSettings;
 import io.undercroft.interop.internal.StorageFilter;
+import io.undercroft.interop.torch7.LuaReader.Numbering;
 import io.undercroft.interop.torch7.LuaReader.References;
-import io.undercroft.interop.torch7.ObjectSequence.Numbering;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
@@ -77,17 +77,19 @@ public final class Torch7Format implements CheckpointFormat {
 
     private static TreeContents contents(MappedFile file, Torch7Storages storages, Encoding encoding,
             References references, OpenOptions options) throws IOException {
-        int number = Ordinals.of(options, OBJECT);
-        ObjectSequence objects = objects(file, storages, encoding, references, Numbering.CONTINUED);
-        Object state = objects.next();
+        FormatSettings settings = options.request()::setting;
+        int number = settings.ordinal(OBJECT);
+        Input in = Input.of(encoding, file);
+        LuaReader objects = new LuaReader(in, storages, references, Numbering.CONTINUED);
+        Object state = objects.read();
         List<UnreadPart> unread = List.of();
-        if (number > 1 || !objects.isAtEnd()) {
+        if (number > 1 || !in.isAtEnd()) {
             Survey survey = Survey.of(file, encoding, references);
             survey.check(number, options.request().setting(OBJECT).isPresent());
             if (number > 1) {
-                objects = objects(file, storages, encoding, references, survey.numbering());
+                objects = new LuaReader(Input.of(encoding, file), storages, references, survey.numbering());
                 for (int i = 1; i <= number; i++) {
-                    state = objects.next();
+                    state = objects.read();
                 }
             }
             unread = survey.besides(number);
@@ -97,16 +99,8 @@ public final class Torch7Format implements CheckpointFormat {
                 .withUnverified(1, file.size()).withUnread(unread);
     }
 
-    private static ObjectSequence objects(MappedFile file, Torch7Storages storages, Encoding encoding,
-            References references, Numbering numbering) {
-        Input in = Input.of(encoding, file);
-        return new ObjectSequence(in, storages, references, numbering);
-    }
-
-    private static References references(Encoding.Settings settings) {
-        return settings.oneOf(REFERENCES, "on", "off").filter("off"::equals).isPresent()
-                ? References.WRITTEN_OUT
-                : References.NUMBERED;
+    private static References references(FormatSettings settings) {
+        return settings.isOther(REFERENCES, "on", "off") ? References.WRITTEN_OUT : References.NUMBERED;
     }
 
     @Override
@@ -128,7 +122,7 @@ public final class Torch7Format implements CheckpointFormat {
                 Setting.ofOpening("torch7.longs", "8, 4"),
                 Setting.ofWriting("torch7.longs", "8, 4"),
                 Setting.ofOpening(REFERENCES, "on, off"),
-                Setting.ofOpening(OBJECT, Ordinals.VALUES));
+                Setting.ofOpening(OBJECT, FormatSettings.ORDINALS));
     }
 
     @Override

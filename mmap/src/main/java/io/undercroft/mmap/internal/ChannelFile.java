@@ -135,14 +135,8 @@ public final class ChannelFile implements HostFile {
         return Files.readAttributes(path, BasicFileAttributes.class).fileKey();
     }
 
-    @FunctionalInterface
-    private interface IoCall<T> {
-        T run() throws IOException;
-    }
-
-    /// A channel that is used by an interrupted thread closes itself for all others too, so the interrupt has
-    /// to wait.
-    private static <T> T uninterrupted(IoCall<T> call) throws IOException {
+    /// A channel that is used by an interrupted thread closes itself for all others too, so the interrupt has to wait.
+    private static <T> T uninterrupted(IoTask<T> call) throws IOException {
         boolean interrupted = Thread.interrupted();
         try {
             return call.run();

@@ -24,24 +24,18 @@ record Deadline(Duration patience, long end) {
         return end - System.nanoTime();
     }
 
-    /// Something that is tried until it succeeds.
-    @FunctionalInterface
-    interface Attempt {
-        boolean succeeds() throws IOException;
-    }
-
     /// Tries again and again, as a call that waits could not be given up. An interrupt is kept for later: it would end
     /// each pause at once, and has to wait.
     ///
-    /// @param attempt what is tried
-    /// @param what what is waited for, for the message of a failure
+    /// @param attempt what is tried; returns whether it succeeded
+    /// @param what who is in the way of what, for the message of a failure
     /// @param folder whose lock it is about, for the same
     /// @throws RegistryException if it did not succeed in time
-    void await(Attempt attempt, String what, String folder) throws IOException {
+    void await(IoTask<Boolean> attempt, String what, String folder) throws IOException {
         long pause = FIRST_PAUSE;
         boolean interrupted = false;
         try {
-            while (!attempt.succeeds()) {
+            while (!attempt.run()) {
                 if (nanosLeft() <= 0) {
                     throw new RegistryException(
                             what + " for " + patience.toSeconds() + " seconds; find the process that has it open with "

@@ -142,12 +142,6 @@ final class Registry implements SegmentNames {
         return new Registry(new RegistryFiles(libc), home, libc.userId(), ProcessKey.ofThisProcess());
     }
 
-    /// What is done under the lock.
-    @FunctionalInterface
-    private interface Task<T> {
-        T run() throws IOException;
-    }
-
     @FunctionalInterface
     private interface Step {
         void run() throws IOException;
@@ -298,11 +292,11 @@ final class Registry implements SegmentNames {
                 () -> locked(Deadline.in(files.patienceAtTheEnd()), () -> true));
     }
 
-    private <T> T locked(Task<T> task) throws IOException {
+    private <T> T locked(IoTask<T> task) throws IOException {
         return locked(Deadline.in(files.patience()), task);
     }
 
-    private <T> T locked(Deadline deadline, Task<T> task) throws IOException {
+    private <T> T locked(Deadline deadline, IoTask<T> task) throws IOException {
         deadline.await(threads::tryLock, "other threads of this process wait for the lock of " + place.root,
                 place.root);
         try (RegistryLock _ = takeLock(deadline)) {

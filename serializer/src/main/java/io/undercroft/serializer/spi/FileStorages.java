@@ -12,12 +12,14 @@ import io.undercroft.serializer.internal.loading.PieceInput;
 import io.undercroft.serializer.internal.loading.PieceReader;
 import io.undercroft.serializer.internal.loading.RunChecksum;
 import io.undercroft.storage.Allocation;
+import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.spi.Backing;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -112,6 +114,35 @@ public final class FileStorages {
     /// @param nbytes its size in bytes
     public Storage blank(long nbytes) {
         return Storage.meta(nbytes);
+    }
+
+    /// {@return what the offset of elements in a file has to be a multiple of to map them, in bytes: the size of what
+    /// has a byte order}
+    ///
+    /// @param dtype the type of the elements
+    public static int alignment(DType dtype) {
+        return switch (dtype.kind()) {
+            case COMPLEX -> dtype.itemsize() / 2;
+            case BITS -> 1;
+            default -> dtype.isByteSized() ? dtype.itemsize() : 1;
+        };
+    }
+
+    /// {@return a storage whose elements are in the file one after the other} They are decoded if their byte order is
+    /// not that of memory.
+    ///
+    /// @param offset where, from the start of the file; the run has been checked to lie within it
+    /// @param nbytes its size in bytes
+    /// @param dtype the type of the elements
+    /// @param order their byte order
+    public Storage stored(long offset, long nbytes, DType dtype, ByteOrder order) {
+        if (order == ByteOrder.nativeOrder() || dtype.itemsize() == 1) {
+            return stored(offset, nbytes, alignment(dtype));
+        }
+        return decoded(nbytes, into -> {
+            file.read(offset, into);
+            Storage.wrap(into).byteswap(dtype);
+        });
     }
 
     /// {@return a storage whose bytes are in the file as they are in memory}

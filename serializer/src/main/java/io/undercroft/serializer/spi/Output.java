@@ -1,5 +1,6 @@
 package io.undercroft.serializer.spi;
 
+import io.undercroft.storage.Loan;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -16,7 +17,8 @@ public interface Output {
     /// @throws IOException if the disk is full or failing
     void write(MemorySegment bytes) throws IOException;
 
-    /// Writes bytes of a storage, wherever they are. Those of a device pass through its host buffers.
+    /// Writes bytes of a storage, wherever they are. Those of a device pass through its host buffers, and those that
+    /// are decoded from a file are [borrowed][Storage#borrow].
     ///
     /// @param storage the storage
     /// @param offset the first byte
@@ -24,6 +26,16 @@ public interface Output {
     /// @throws IOException if the disk is full or failing
     /// @throws IllegalStateException if the storage was freed
     default void write(Storage storage, long offset, long length) throws IOException {
+        if (!storage.device().isCpu()) {
+            writeParts(storage, offset, length);
+            return;
+        }
+        try (Loan loan = storage.borrow()) {
+            writeParts(loan.storage(), offset, length);
+        }
+    }
+
+    private void writeParts(Storage storage, long offset, long length) throws IOException {
         try {
             storage.forEachPart(offset, length, (_, part) -> {
                 try {

@@ -103,7 +103,10 @@ public final class Conversion {
         return from.isByteSized() && (from.equals(to) || onlySigns);
     }
 
-    private static DType part(DType dtype) {
+    /// {@return the type of the parts of complex elements; the type itself of others}
+    ///
+    /// @param dtype any type
+    public static DType part(DType dtype) {
         return PARTS.getOrDefault(dtype, dtype);
     }
 

@@ -4,6 +4,7 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor.Flag;
 import java.lang.foreign.MemorySegment;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
@@ -109,17 +110,10 @@ public interface Elements {
             codecs.put(DType.COMPLEX64, ComplexElements.of(new FloatElements.Float32()));
             codecs.put(DType.COMPLEX32, ComplexElements.of(new FloatElements.Float16()));
             codecs.put(DType.BOOL, new BooleanElements());
-            codecs.put(DType.INT64, IntegerElements.INT64);
-            codecs.put(DType.INT32, IntegerElements.INT32);
-            codecs.put(DType.INT16, IntegerElements.INT16);
-            codecs.put(DType.INT8, IntegerElements.INT8);
-            codecs.put(DType.UINT64, IntegerElements.UINT64);
-            codecs.put(DType.UINT32, IntegerElements.UINT32);
-            codecs.put(DType.UINT16, IntegerElements.UINT16);
-            codecs.put(DType.UINT8, IntegerElements.UINT8);
-            codecs.put(DType.QINT32, IntegerElements.INT32);
-            codecs.put(DType.QINT8, IntegerElements.INT8);
-            codecs.put(DType.QUINT8, IntegerElements.UINT8);
+            List.of(DType.INT64, DType.INT32, DType.INT16, DType.INT8, DType.QINT32, DType.QINT8)
+                    .forEach(dtype -> codecs.put(dtype, new IntegerElements(dtype.bits(), true, false)));
+            List.of(DType.UINT64, DType.UINT32, DType.UINT16, DType.UINT8, DType.QUINT8)
+                    .forEach(dtype -> codecs.put(dtype, new IntegerElements(dtype.bits(), false, false)));
             codecs.put(DType.QUINT4X2, new SubByteElements(4));
             codecs.put(DType.QUINT2X4, new SubByteElements(2));
             return codecs;

@@ -11,15 +11,6 @@ import java.lang.foreign.MemorySegment;
 /// @param isNegated whether they stand for their negatives in two's complement, which for unsigned integers are what is
 ///     missing to 2^bits
 record IntegerElements(int bits, boolean signed, boolean isNegated) implements Elements {
-    static final IntegerElements INT64 = new IntegerElements(64, true, false);
-    static final IntegerElements INT32 = new IntegerElements(32, true, false);
-    static final IntegerElements INT16 = new IntegerElements(16, true, false);
-    static final IntegerElements INT8 = new IntegerElements(8, true, false);
-    static final IntegerElements UINT64 = new IntegerElements(64, false, false);
-    static final IntegerElements UINT32 = new IntegerElements(32, false, false);
-    static final IntegerElements UINT16 = new IntegerElements(16, false, false);
-    static final IntegerElements UINT8 = new IntegerElements(8, false, false);
-
     @Override
     public double getDouble(MemorySegment bytes, long position) {
         long value = getLong(bytes, position);

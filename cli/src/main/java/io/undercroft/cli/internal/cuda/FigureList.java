@@ -3,8 +3,7 @@ package io.undercroft.cli.internal.cuda;
 import static io.undercroft.cli.internal.Table.left;
 import static io.undercroft.cli.internal.Table.right;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonGenerator;
+import io.undercroft.cli.internal.Json;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Table;
 import java.io.IOException;
@@ -80,51 +79,16 @@ final class FigureList {
     }
 
     private void printJson(Output out) throws IOException {
-        JsonGenerator json = new JsonFactory().createGenerator(out)
-                .disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET);
-        json.writeStartObject();
-        json.writeStringField("name", isStandIn ? "cuda-check without a GPU" : "cuda-check");
-        json.writeArrayFieldStart("figures");
-        for (Figure figure : figures) {
-            write(figure, json);
-        }
-        json.writeEndArray();
-        json.writeObjectFieldStart("not_measured");
-        writeTexts(notMeasured, json);
-        json.writeObjectFieldStart("env");
-        writeTexts(environment, json);
-        json.writeEndObject();
-        json.close();
-        out.line("");
+        Json.printLine(out, json -> json.member("name", isStandIn ? "cuda-check without a GPU" : "cuda-check")
+                .list("figures", figures, FigureList::write).texts("not_measured", notMeasured)
+                .texts("env", environment));
     }
 
-    private static void writeTexts(Map<String, String> texts, JsonGenerator json) throws IOException {
-        for (Map.Entry<String, String> text : texts.entrySet()) {
-            json.writeStringField(text.getKey(), text.getValue());
-        }
-        json.writeEndObject();
-    }
-
-    private static void write(Figure figure, JsonGenerator json) throws IOException {
-        Double target = figure.target();
-        json.writeStartObject();
-        json.writeStringField("what", figure.what());
-        json.writeNumberField("value", figure.median());
-        json.writeStringField("unit", figure.unit());
-        if (target == null) {
-            json.writeNullField("target");
-            json.writeNullField("better");
-            json.writeNullField("met");
-        } else {
-            json.writeNumberField("target", target);
-            json.writeStringField("better", figure.isHigherBetter() ? "higher" : "lower");
-            json.writeBooleanField("met", figure.isMet());
-        }
-        json.writeArrayFieldStart("samples");
-        for (double sample : figure.samples()) {
-            json.writeNumber(sample);
-        }
-        json.writeEndArray();
-        json.writeEndObject();
+    private static void write(Json json, Figure figure) throws IOException {
+        boolean hasTarget = figure.target() != null;
+        json.member("what", figure.what()).member("value", figure.median()).member("unit", figure.unit())
+                .member("target", figure.target())
+                .member("better", hasTarget ? figure.isHigherBetter() ? "higher" : "lower" : null)
+                .member("met", hasTarget ? figure.isMet() : null).values("samples", figure.samples());
     }
 }

@@ -20,6 +20,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.IdentityHashMap;
 import java.util.List;
 
@@ -124,10 +125,10 @@ final class StorageChecks {
         StorageCopier back = StorageCopier.to(Device.CPU);
         Storage storage = copy.copy(views.getFirst()).storage();
         for (Tensor host : views) {
-            String what = "a view of " + host.shape() + " with strides " + List.of(box(host.stride()));
+            String what = "a view of " + host.shape() + " with strides " + Arrays.toString(host.stride());
             Tensor there = copy.copy(host);
             require(there.storage() == storage, what + " is on another storage");
-            require(List.of(box(there.stride())).equals(List.of(box(host.stride())))
+            require(Arrays.equals(there.stride(), host.stride())
                     && there.storageOffset() == host.storageOffset() && there.flags().equals(host.flags()),
                     what + " has another geometry");
             requireSame(host, back.copy(there), what);
@@ -137,14 +138,6 @@ final class StorageChecks {
             alone.storage().release();
         }
         storage.release();
-    }
-
-    private static Long[] box(long... values) {
-        Long[] boxed = new Long[values.length];
-        for (int i = 0; i < values.length; i++) {
-            boxed[i] = values[i];
-        }
-        return boxed;
     }
 
     private void ties() {

@@ -3,7 +3,7 @@ package io.undercroft.cli.internal.inspect;
 import static io.undercroft.cli.internal.Table.left;
 import static io.undercroft.cli.internal.Table.right;
 
-import com.fasterxml.jackson.core.JsonGenerator;
+import io.undercroft.cli.internal.Json;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Table;
 import io.undercroft.cli.internal.Text;
@@ -24,13 +24,8 @@ public final class SegmentList {
     /// @param segments the segments in the order in which they are shown
     /// @param out where to
     public static void print(List<SharedSegment> segments, Output out) {
-        Table table = new Table(left("shared memory"), right("bytes"), left("its name is removed"),
-                left("held by processes"));
-        for (SharedSegment segment : segments) {
-            table.row(segment.name(), Text.bytes(segment.nbytes()), words(segment.lifetime()),
-                    holders(segment));
-        }
-        table.print(out);
+        print(new Table(left("shared memory"), right("bytes"), left("its name goes"), left("held by processes")),
+                segments, out);
     }
 
     /// Writes a table of segments whose names were removed.
@@ -38,11 +33,13 @@ public final class SegmentList {
     /// @param segments the segments, as they were
     /// @param out where to
     public static void printRemoved(List<SharedSegment> segments, Output out) {
-        Table table = new Table(left("removed"), right("bytes"), left("its name was to be removed"),
-                left("was held by"));
+        print(new Table(left("removed"), right("bytes"), left("its name was to go"), left("was held by")), segments,
+                out);
+    }
+
+    private static void print(Table table, List<SharedSegment> segments, Output out) {
         for (SharedSegment segment : segments) {
-            table.row(segment.name(), Text.bytes(segment.nbytes()), words(segment.lifetime()),
-                    holders(segment));
+            table.row(segment.name(), Text.bytes(segment.nbytes()), words(segment.lifetime()), holders(segment));
         }
         table.print(out);
     }
@@ -75,7 +72,7 @@ public final class SegmentList {
     /// @param out where to
     /// @throws IOException never, as `out` throws its own exceptions
     public static void printJson(List<SharedSegment> segments, Output out) throws IOException {
-        printJson(out, json -> writeSegments(segments, json));
+        Json.print(out, json -> writeSegments(segments, json));
     }
 
     /// Writes one JSON object about what was removed, as `docs/inspect-json.md` describes it.
@@ -86,52 +83,18 @@ public final class SegmentList {
     /// @throws IOException never, as `out` throws its own exceptions
     public static void printCollectedJson(List<SharedSegment> removed, List<String> unheld, Output out)
             throws IOException {
-        printJson(out, json -> {
-            writeSegments(removed, json);
-            json.writeArrayFieldStart("unheld");
-            for (String name : unheld) {
-                json.writeString(name);
-            }
-            json.writeEndArray();
-        });
+        Json.print(out, json -> writeSegments(removed, json).values("unheld", unheld));
     }
 
-    @FunctionalInterface
-    private interface Fields {
-        void write(JsonGenerator json) throws IOException;
+    private static Json writeSegments(List<SharedSegment> segments, Json all) throws IOException {
+        return all.list("segments", segments, (json, segment) -> json.member("name", segment.name())
+                .member("nbytes", segment.nbytes())
+                .member("lifetime", segment.lifetime().name().toLowerCase(Locale.ROOT))
+                .list("holders", segment.holders(), SegmentList::writeHolder));
     }
 
-    private static void printJson(Output out, Fields fields) throws IOException {
-        JsonGenerator json = JsonReport.generator(out);
-        json.writeStartObject();
-        fields.write(json);
-        json.writeEndObject();
-        json.close();
-        out.line("");
-    }
-
-    private static void writeSegments(List<SharedSegment> segments, JsonGenerator json) throws IOException {
-        json.writeArrayFieldStart("segments");
-        for (SharedSegment segment : segments) {
-            json.writeStartObject();
-            json.writeStringField("name", segment.name());
-            json.writeNumberField("nbytes", segment.nbytes());
-            json.writeStringField("lifetime", segment.lifetime().name().toLowerCase(Locale.ROOT));
-            writeHolders(segment, json);
-            json.writeEndObject();
-        }
-        json.writeEndArray();
-    }
-
-    private static void writeHolders(SharedSegment segment, JsonGenerator json) throws IOException {
-        json.writeArrayFieldStart("holders");
-        for (Holder holder : segment.holders()) {
-            json.writeStartObject();
-            json.writeNumberField("pid", holder.pid());
-            json.writeStringField("start", holder.start().toString());
-            json.writeStringField("state", holder.state().name().toLowerCase(Locale.ROOT));
-            json.writeEndObject();
-        }
-        json.writeEndArray();
+    private static void writeHolder(Json json, Holder holder) throws IOException {
+        json.member("pid", holder.pid()).member("start", holder.start().toString())
+                .member("state", holder.state().name().toLowerCase(Locale.ROOT));
     }
 }

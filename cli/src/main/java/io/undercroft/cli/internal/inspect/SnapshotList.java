@@ -3,7 +3,7 @@ package io.undercroft.cli.internal.inspect;
 import static io.undercroft.cli.internal.Table.left;
 import static io.undercroft.cli.internal.Table.right;
 
-import com.fasterxml.jackson.core.JsonGenerator;
+import io.undercroft.cli.internal.Json;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Table;
 import io.undercroft.cli.internal.Text;
@@ -63,21 +63,11 @@ public final class SnapshotList {
     /// @param out where to
     /// @throws IOException never, as `out` throws its own exceptions
     public static void printJson(List<SnapshotInfo> snapshots, Output out) throws IOException {
-        JsonGenerator json = JsonReport.generator(out);
-        json.writeStartObject();
-        json.writeArrayFieldStart("snapshots");
-        for (SnapshotInfo snapshot : snapshots) {
-            json.writeStartObject();
-            json.writeNumberField("number", snapshot.commit());
-            json.writeStringField("time", snapshot.time().map(Instant::toString).orElse(null));
-            json.writeStringField("message", snapshot.message());
-            json.writeNumberField("file_nbytes", snapshot.committedLength());
-            json.writeStringField("root_digest", snapshot.rootDigest().toString());
-            json.writeEndObject();
-        }
-        json.writeEndArray();
-        json.writeEndObject();
-        json.close();
-        out.line("");
+        Json.print(out, all -> all.list("snapshots", snapshots, (json, snapshot) -> json
+                .member("number", snapshot.commit())
+                .member("time", snapshot.time().map(Instant::toString).orElse(null))
+                .member("message", snapshot.message())
+                .member("file_nbytes", snapshot.committedLength())
+                .member("root_digest", snapshot.rootDigest().toString())));
     }
 }

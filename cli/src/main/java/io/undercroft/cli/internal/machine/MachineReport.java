@@ -2,11 +2,9 @@ package io.undercroft.cli.internal.machine;
 
 import static io.undercroft.cli.internal.Table.left;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonGenerator;
+import io.undercroft.cli.internal.Json;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Table;
-import io.undercroft.cli.internal.machine.Machine.Finding;
 import io.undercroft.cuda.CudaDevice;
 import java.io.IOException;
 import java.util.List;
@@ -31,45 +29,23 @@ public final class MachineReport {
     /// @param out where to
     /// @throws IOException never, as `out` throws its own exceptions
     public static void printJson(Output out) throws IOException {
-        JsonGenerator json = new JsonFactory().createGenerator(out)
-                .disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET);
-        json.writeStartObject();
-        json.writeArrayFieldStart("findings");
-        for (Finding finding : Machine.findings()) {
-            json.writeStartObject();
-            json.writeStringField("what", finding.what());
-            json.writeBooleanField("available", finding.isAvailable());
-            json.writeStringField("found", finding.found());
-            json.writeEndObject();
-        }
-        json.writeEndArray();
-        json.writeObjectFieldStart("cuda");
-        json.writeBooleanField("available", CudaDevice.isAvailable());
-        json.writeStringField("reason", CudaDevice.unavailability().orElse(null));
-        json.writeStringField("driver", CudaDevice.isAvailable() ? CudaDevice.driverVersion() : null);
-        json.writeArrayFieldStart("devices");
-        for (CudaDevice device : CudaDevice.all()) {
-            write(device, json);
-        }
-        json.writeEndArray();
-        json.writeEndObject();
-        json.writeEndObject();
-        json.close();
-        out.line("");
+        Json.printLine(out, all -> all
+                .list("findings", Machine.findings(), (json, finding) -> json.member("what", finding.what())
+                        .member("available", finding.isAvailable()).member("found", finding.found()))
+                .object("cuda", json -> json.member("available", CudaDevice.isAvailable())
+                        .member("reason", CudaDevice.unavailability().orElse(null))
+                        .member("driver", CudaDevice.isAvailable() ? CudaDevice.driverVersion() : null)
+                        .list("devices", CudaDevice.all(), MachineReport::write)));
     }
 
-    private static void write(CudaDevice device, JsonGenerator json) throws IOException {
-        json.writeStartObject();
-        json.writeStringField("device", device.device().toString());
+    private static void write(Json json, CudaDevice device) throws IOException {
+        json.member("device", device.device().toString());
         try {
-            json.writeStringField("name", device.name());
-            json.writeStringField("compute_capability", device.computeCapability());
-            json.writeStringField("pci_id", device.pciId());
-            json.writeNumberField("memory_total", device.totalMemory());
-            json.writeNumberField("memory_free", device.freeMemory());
+            json.member("name", device.name()).member("compute_capability", device.computeCapability())
+                    .member("pci_id", device.pciId()).member("memory_total", device.totalMemory())
+                    .member("memory_free", device.freeMemory());
         } catch (IllegalStateException e) {
-            json.writeStringField("problem", e.getMessage());
+            json.member("problem", e.getMessage());
         }
-        json.writeEndObject();
     }
 }
