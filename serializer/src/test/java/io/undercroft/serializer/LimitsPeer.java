@@ -173,6 +173,7 @@ final class LimitsPeer {
         }
     }
 
+    @SuppressWarnings("restricted")
     private static MethodHandle function(String name, FunctionDescriptor type) {
         Linker linker = Linker.nativeLinker();
         return linker.downcallHandle(linker.defaultLookup().findOrThrow(name), type);

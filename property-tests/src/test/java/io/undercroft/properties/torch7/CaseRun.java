@@ -42,7 +42,7 @@ final class CaseRun implements AutoCloseable {
     @SuppressWarnings("SystemOut")
     public static void main(String[] operations) throws IOException, InterruptedException {
         try (CaseRun run = new CaseRun(Path.of(""))) {
-            for (String operation : operations[0].split("; ")) {
+            for (String operation : operations[0].split("; ", -1)) {
                 run.perform(operation, new ArrayList<>());
             }
             System.out.print(run.printed);
@@ -105,7 +105,10 @@ final class CaseRun implements AutoCloseable {
             case "write" -> print(arguments(words, 1).values().stream().map(Notation::text)
                     .collect(Collectors.joining()));
             case "getdefaulttensortype" -> Notation.tensorType(defaultType);
-            case "setdefaulttensortype" -> defaultType = dtypeOf(arguments(words, 1).get(1, String.class));
+            case "setdefaulttensortype" -> {
+                defaultType = dtypeOf(arguments(words, 1).get(1, String.class));
+                yield defaultType;
+            }
             default -> word.matches("\\w*Storage")
                     ? storages.make(dtypeOf(word), arguments(words, 1))
                     : word.matches("\\w*Tensor")
