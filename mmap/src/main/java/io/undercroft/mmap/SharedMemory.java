@@ -441,7 +441,7 @@ public final class SharedMemory implements AutoCloseable {
         lifetime.whenGone(action);
     }
 
-    /// What is asked of the registry.
+    /// An operation of the registry.
     @FunctionalInterface
     private interface Question {
         List<SharedSegment> ask(SegmentNames names) throws IOException;

@@ -307,7 +307,7 @@ final class Rebuild {
         }
     }
 
-    /// The bytes that a tensor reaches, counted from its first element.
+    /// Returns the bytes that a tensor reaches, counted from its first element.
     private static long extent(DType dtype, Shape shape, long[] stride) {
         try {
             if (shape.numel() == 0) {

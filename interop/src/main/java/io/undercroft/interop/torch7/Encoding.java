@@ -25,7 +25,7 @@ enum Encoding {
         this.longBytes = longBytes;
     }
 
-    /// {@return the encodings that agree with what was told, the likeliest first}
+    /// {@return the encodings that agree with the settings, the likeliest first}
     ///
     /// @throws IllegalArgumentException if a setting has a value that it cannot have
     static List<Encoding> agreeing(FormatSettings settings) {

@@ -28,7 +28,7 @@ record Deadline(Duration patience, long end) {
     /// each pause at once, and has to wait.
     ///
     /// @param attempt what is tried; returns whether it succeeded
-    /// @param what who is in the way of what, for the message of a failure
+    /// @param what what is waited for, for the message of a failure
     /// @param folder whose lock it is about, for the same
     /// @throws RegistryException if it did not succeed in time
     void await(IoTask<Boolean> attempt, String what, String folder) throws IOException {

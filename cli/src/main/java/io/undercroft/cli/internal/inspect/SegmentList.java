@@ -24,7 +24,7 @@ public final class SegmentList {
     /// @param segments the segments in the order in which they are shown
     /// @param out where to
     public static void print(List<SharedSegment> segments, Output out) {
-        print(new Table(left("shared memory"), right("bytes"), left("its name goes"), left("held by processes")),
+        print(new Table(left("shared memory"), right("bytes"), left("its name is removed"), left("held by processes")),
                 segments, out);
     }
 
@@ -33,8 +33,8 @@ public final class SegmentList {
     /// @param segments the segments, as they were
     /// @param out where to
     public static void printRemoved(List<SharedSegment> segments, Output out) {
-        print(new Table(left("removed"), right("bytes"), left("its name was to go"), left("was held by")), segments,
-                out);
+        print(new Table(left("removed"), right("bytes"), left("its name was to be removed"), left("was held by")),
+                segments, out);
     }
 
     private static void print(Table table, List<SharedSegment> segments, Output out) {
