@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 /// Whole storages are copied, since a format may write bytes that no tensor reaches; those on devices stay there.
 public final class TreeCopy {
     private final Map<Storage, Storage> storages = new HashMap<>();
-    private final Map<Tensor, Tensor> tensors = new IdentityHashMap<>();
+    private final IdentityHashMap<Tensor, Tensor> tensors = new IdentityHashMap<>();
 
     private TreeCopy() {}
 
