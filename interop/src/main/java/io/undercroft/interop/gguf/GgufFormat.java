@@ -11,6 +11,7 @@ import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.FileStorages;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.spi.TreeContents;
+import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
@@ -26,11 +27,12 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/// Files of GGUF, versions 2 and 3.
+/// Files of GGUF, versions 1 to 3.
 ///
 /// **Reading.** Both byte orders; in a big-endian file numbers are swapped when a tensor is first touched, and blocks
-/// are refused. The metadata is in the attributes of the state, and as text, but for arrays, in [Contents#metadata].
-/// There are no checksums, so verifying finds nothing.
+/// are refused. A tensor of a type that is not known is [Unreadable], the others are read. The metadata is in the
+/// attributes of the state, and as text, but for arrays, in [Contents#metadata]; the elements of an array are decoded
+/// when they are read. There are no checksums, so verifying finds nothing.
 ///
 /// **Writing.** Version 3, little-endian: tensors by name whose dtype ggml has, blocks included, with the attributes of
 /// the state and the metadata of the options, as strings. Bytes are aligned to `general.alignment` if the state sets
@@ -56,10 +58,15 @@ public final class GgufFormat implements CheckpointFormat {
         FileStorages storages = new FileStorages(file, options);
         TypedMap state = new TypedMap(name());
         header.tensors().forEach((name, info) -> {
+            TensorType type = info.type();
+            if (type == null) {
+                state.put(name, unknown(info, header.data(), budget));
+                return;
+            }
             Storage storage = options.request().isChosen(StateIndex.escape(name))
-                    ? storage(header, info, storages)
+                    ? storage(header, info, type, storages)
                     : storages.blank(info.nbytes());
-            state.put(name, Tensor.of(storage, info.type().dtype(), 0, info.shape(), info.shape().contiguousStride()));
+            state.put(name, Tensor.of(storage, type.dtype(), 0, info.shape(), info.shape().contiguousStride()));
         });
         state.attributes().putAll(header.values());
         return TreeContents.of(state, text(header.values()), List::of, budget).withPlaces(storages::placeOf)
@@ -68,11 +75,22 @@ public final class GgufFormat implements CheckpointFormat {
                 .withUnread(header.besides(file.size())).only(options);
     }
 
-    private static Storage storage(GgufHeader header, GgufHeader.TensorInfo info, FileStorages storages) {
+    /// The other tensors of the file are as they are, also if llama.cpp has more types than are known here.
+    private static Tensor unknown(GgufHeader.TensorInfo info, long data, ReadBudget budget) {
+        budget.takeMemory(ReadBudget.UNREADABLE);
+        return Unreadable.tensor(new FormatException("GGUF-TYPE",
+                "its type in ggml has the number " + Integer.toUnsignedString(info.code())
+                        + ", which is not known here; its sizes are " + info.shape(),
+                data + (info.nbytes() == 0 ? 0 : info.offset()),
+                "Use a newer version of Undercroft, or requantize the model with llama.cpp"));
+    }
+
+    private static Storage storage(GgufHeader header, GgufHeader.TensorInfo info, TensorType type,
+            FileStorages storages) {
         // What is empty may claim to start anywhere.
         long offset = header.data() + (info.nbytes() == 0 ? 0 : info.offset());
-        DType dtype = info.type().dtype();
-        if (header.order() != ByteOrder.nativeOrder() && dtype.itemsize() > 1 && !info.type().isPlain()) {
+        DType dtype = type.dtype();
+        if (header.order() != ByteOrder.nativeOrder() && dtype.itemsize() > 1 && !type.isPlain()) {
             throw new FormatException("GGUF-ENDIAN", "tensor " + FormatException.quote(info.name())
                     + " has blocks in the other byte order", offset, "Convert the file on a machine of its byte order");
         }

@@ -35,20 +35,27 @@ record GgufHeader(ByteOrder order, SequencedMap<String, Object> values, Sequence
     static final int LONGEST_KEY = 0xFFFF;
     static final int MOST_DIMENSIONS = 4;
 
-    private static final int OLDEST = 2;
+    /// Counts, lengths and sizes have 4 bytes in this version.
+    private static final int OLDEST = 1;
     static final long LARGEST_ALIGNMENT = 1L << 30;
-    /// The lengths and numbers of a value and of a tensor.
-    private static final int LEAST_VALUE = 8 + 4 + 1;
-    private static final int LEAST_TENSOR = 8 + 4 + 4 + 8;
 
     /// A tensor as the header describes it.
     ///
     /// @param name its name
-    /// @param type its type
-    /// @param shape its sizes, outermost first, in elements of its dtype
+    /// @param code the number of its type in the file
+    /// @param type its type; null if that is not known
+    /// @param shape its sizes, outermost first, in elements of its dtype, or in numbers if its type is not known
     /// @param offset where it starts, in bytes from the first byte behind the header
-    /// @param nbytes its size in bytes
-    record TensorInfo(String name, TensorType type, Shape shape, long offset, long nbytes) {}
+    /// @param nbytes its size in bytes; of an unknown type, all bytes up to the next tensor or the end of the file
+    record TensorInfo(String name, int code, @Nullable TensorType type, Shape shape, long offset, long nbytes) {
+        long leastBytes() {
+            return type == null && shape.numel() > 0 ? 1 : nbytes;
+        }
+
+        TensorInfo upTo(long end) {
+            return new TensorInfo(name, code, type, shape, offset, end - offset);
+        }
+    }
 
     /// Reads the header of a file.
     ///
@@ -60,10 +67,12 @@ record GgufHeader(ByteOrder order, SequencedMap<String, Object> values, Sequence
             throw GgufInput.damaged("GGUF-HEADER", "the file does not begin with GGUF", 0);
         }
         GgufInput in = new GgufInput(file, MAGIC.length, budget);
-        ByteOrder order = order(in.numbers().i32());
-        in.numbers().order(order);
-        long tensorCount = in.count(LEAST_TENSOR, "tensors");
-        long valueCount = in.count(LEAST_VALUE, "values of metadata");
+        int version = in.numbers().i32();
+        ByteOrder order = order(version);
+        in.layout(order, number(version) == OLDEST);
+        // The lengths and numbers of a tensor and of a value.
+        long tensorCount = in.count(in.sizeBytes() + 4 + 4 + 8, "tensors");
+        long valueCount = in.count(in.sizeBytes() + 4 + 1, "values of metadata");
         GgufHeader header = new GgufHeader(order, new LinkedHashMap<>(), new LinkedHashMap<>(), 0);
         header.readValues(in, valueCount, budget);
         long alignment = header.alignment();
@@ -72,19 +81,26 @@ record GgufHeader(ByteOrder order, SequencedMap<String, Object> values, Sequence
             header.readTensor(in, alignment);
         }
         long data = Math.ceilDiv(in.numbers().position(), alignment) * alignment;
-        header.checkLayout(data, file.size());
+        header.checkLayout(Math.max(0, file.size() - data));
         return new GgufHeader(order, header.values, header.tensors, data);
     }
 
     private static ByteOrder order(int version) {
-        // A version has two bytes at most, so that a file of the other byte order shows.
-        boolean big = (version & 0xFFFF) == 0;
-        int number = big ? Integer.reverseBytes(version) : version;
+        int number = number(version);
         if (number < OLDEST || number > NEWEST) {
             throw new FormatException("GGUF-VERSION", "the format has version " + Integer.toUnsignedString(number),
-                    MAGIC.length, "Versions " + OLDEST + " and " + NEWEST + " are known; convert the model again");
+                    MAGIC.length, "Versions " + OLDEST + " to " + NEWEST + " are known; convert the model again");
         }
-        return big ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN;
+        return isBig(version) ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN;
+    }
+
+    private static int number(int version) {
+        return isBig(version) ? Integer.reverseBytes(version) : version;
+    }
+
+    /// A version has two bytes at most, so that a file of the other byte order shows.
+    private static boolean isBig(int version) {
+        return (version & 0xFFFF) == 0;
     }
 
     private void readValues(GgufInput in, long count, ReadBudget budget) throws IOException {
@@ -131,27 +147,23 @@ record GgufHeader(ByteOrder order, SequencedMap<String, Object> values, Sequence
         }
         long[] sizes = new long[rank];
         for (int dim = rank - 1; dim >= 0; dim--) {
-            sizes[dim] = in.numbers().i64();
+            sizes[dim] = in.size();
         }
         int code = in.numbers().i32();
-        TensorType type = TensorType.of(code);
-        if (type == null) {
-            throw new FormatException("GGUF-TYPE", "tensor " + FormatException.quote(name)
-                    + " is of the type " + Integer.toUnsignedString(code), position, "It is none of those known here");
-        }
         long offset = in.numbers().i64();
         if (offset < 0 || offset % alignment != 0) {
             throw broken(name, "starts at " + Long.toUnsignedString(offset) + ", no multiple of " + alignment,
                     position);
         }
-        if (tensors.putIfAbsent(name, info(name, type, sizes, offset, position)) != null) {
+        if (tensors.putIfAbsent(name, info(name, code, sizes, offset, position)) != null) {
             throw GgufInput.damaged("GGUF-DUPLICATE", "the tensor " + FormatException.quote(name) + " is there twice",
                     position);
         }
     }
 
-    private static TensorInfo info(String name, TensorType type, long[] sizes, long offset, long position) {
-        if (type.block() > 1) {
+    private static TensorInfo info(String name, int code, long[] sizes, long offset, long position) {
+        TensorType type = TensorType.of(code);
+        if (type != null && type.block() > 1) {
             if (sizes.length == 0 || sizes[sizes.length - 1] % type.block() != 0) {
                 throw broken(name, "has rows that are no whole blocks of " + type.block(), position);
             }
@@ -160,7 +172,9 @@ record GgufHeader(ByteOrder order, SequencedMap<String, Object> values, Sequence
         try {
             Shape shape = Shape.of(sizes);
             shape.contiguousStride();
-            return new TensorInfo(name, type, shape, offset, type.dtype().nbytes(shape.numel()));
+            // How many bytes a type has that is not known is seen when all tensors are.
+            return new TensorInfo(name, code, type, shape, offset,
+                    type == null ? 0 : type.dtype().nbytes(shape.numel()));
         } catch (IllegalArgumentException | ArithmeticException e) {
             throw broken(name, "cannot be: " + e.getMessage(), position);
         }
@@ -189,21 +203,27 @@ record GgufHeader(ByteOrder order, SequencedMap<String, Object> values, Sequence
     }
 
     private List<TensorInfo> inOrder() {
-        return tensors.values().stream().filter(tensor -> tensor.nbytes() > 0)
+        return tensors.values().stream().filter(tensor -> tensor.leastBytes() > 0)
                 .sorted(Comparator.comparingLong(TensorInfo::offset)).toList();
     }
 
-    private void checkLayout(long start, long fileSize) {
-        long end = 0;
-        for (TensorInfo tensor : inOrder()) {
-            if (tensor.offset() < end) {
-                throw broken(tensor.name(), "overlaps the one before it", FormatException.NO_OFFSET);
-            }
-            if (start > fileSize || tensor.offset() > fileSize - start
-                    || tensor.nbytes() > fileSize - start - tensor.offset()) {
+    /// Checks that tensors are in the file and do not overlap, and gives those of unknown types the bytes up to the
+    /// next one.
+    ///
+    /// @param available how many bytes the file has behind the header
+    private void checkLayout(long available) {
+        long end = available;
+        for (TensorInfo tensor : inOrder().reversed()) {
+            if (tensor.offset() > available || tensor.leastBytes() > available - tensor.offset()) {
                 throw broken(tensor.name(), "reaches out of the file", FormatException.NO_OFFSET);
             }
-            end = tensor.offset() + tensor.nbytes();
+            if (tensor.offset() + tensor.leastBytes() > end) {
+                throw broken(tensor.name(), "overlaps the next one", FormatException.NO_OFFSET);
+            }
+            if (tensor.type() == null) {
+                tensors.put(tensor.name(), tensor.upTo(end));
+            }
+            end = tensor.offset();
         }
     }
 

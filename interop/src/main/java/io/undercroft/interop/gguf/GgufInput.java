@@ -7,7 +7,10 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.state.Typed;
 import java.io.IOException;
-import java.math.BigInteger;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -22,17 +25,23 @@ final class GgufInput {
     /// How deep arrays may be in arrays. llama.cpp has none that do.
     static final int DEEPEST = 8;
     /// How many elements all arrays may have together: some hundred times as many as the largest vocabularies need.
-    /// Without a limit, memory would be many times the size of a file of small elements.
+    /// Without a limit, programs that read them all would take many times the size of a file of small elements.
     private static final long MOST_ELEMENTS = 1L << 25;
+    /// Larger arrays are not on the heap.
+    private static final long LARGEST_ON_HEAP = 1 << 20;
 
+    private final MappedFile file;
     private final ByteReader in;
     private final ReadBudget budget;
+    private ByteOrder order = ByteOrder.LITTLE_ENDIAN;
+    private boolean isShort;
     private long elements;
 
     /// @param file the file
     /// @param start where to begin
     /// @param budget what reading it may cost
     GgufInput(MappedFile file, long start, ReadBudget budget) {
+        this.file = file;
         this.in = new ByteReader(file, start, file.size(),
                 (_, _, _) -> damaged("GGUF-HEADER", "the file ends within its header", file.size()));
         this.budget = budget;
@@ -43,13 +52,33 @@ final class GgufInput {
         return in;
     }
 
+    /// Sets how numbers are written.
+    ///
+    /// @param order their byte order
+    /// @param hasShortCounts whether counts, lengths and sizes have 4 bytes and not 8
+    void layout(ByteOrder order, boolean hasShortCounts) {
+        this.order = order;
+        this.isShort = hasShortCounts;
+        in.order(order);
+    }
+
+    /// {@return how many bytes a count, a length or a size has}
+    int sizeBytes() {
+        return isShort ? Integer.BYTES : Long.BYTES;
+    }
+
+    /// {@return the next count, length or size, which is negative if it is more than a long holds}
+    long size() throws IOException {
+        return isShort ? in.u32() : in.i64();
+    }
+
     /// Reads how many of something there are.
     ///
     /// @param least the least bytes that each takes
     /// @param what what they are, for messages
     long count(int least, String what) throws IOException {
         long position = in.position();
-        long count = in.i64();
+        long count = size();
         if (count < 0 || count > in.remaining() / least) {
             throw damaged("GGUF-HEADER", "there are " + Long.toUnsignedString(count) + " " + what + " in the "
                     + in.remaining() + " bytes that are left", position);
@@ -57,19 +86,19 @@ final class GgufInput {
         return count;
     }
 
-    private byte[] string(long longest) throws IOException {
+    private long length(long longest) throws IOException {
         long position = in.position();
         long length = count(1, "bytes of a string");
         if (length > longest) {
             throw damaged("GGUF-HEADER", "a string of " + length + " bytes is longer than " + longest, position);
         }
-        return in.bytes(length);
+        return length;
     }
 
     /// Reads a string that is a name.
     String name() throws IOException {
         long position = in.position();
-        return Utf8.decode(string(GgufHeader.LONGEST_KEY))
+        return Utf8.decode(in.bytes(length(GgufHeader.LONGEST_KEY)))
                 .orElseThrow(() -> damaged("GGUF-HEADER", "a name is not UTF-8", position));
     }
 
@@ -78,26 +107,20 @@ final class GgufInput {
                 "The file is incomplete or damaged; get it again from its source");
     }
 
-    /// An array that is being read.
+    /// An array of arrays that is being read.
     private static final class Frame {
-        private final ValueType type;
         private final List<@Nullable Object> list = new ArrayList<>();
         private long left;
 
-        Frame(ValueType type, long left) {
-            this.type = type;
+        Frame(long left) {
             this.left = left;
-        }
-
-        Typed value() {
-            return new Typed(type.arrayName(), list);
         }
     }
 
     /// Reads a value with its type before it.
     Object read() throws IOException {
         ValueType type = type();
-        return type == ValueType.ARRAY ? array() : scalar(type, true);
+        return type == ValueType.ARRAY ? array() : scalar(type);
     }
 
     private ValueType type() throws IOException {
@@ -114,69 +137,107 @@ final class GgufInput {
     /// Reads arrays in arrays without recursion.
     private Typed array() throws IOException {
         Deque<Frame> open = new ArrayDeque<>();
-        Frame root = begin();
-        open.push(root);
+        Typed root = begin(open);
         while (!open.isEmpty()) {
             Frame frame = open.element();
             if (frame.left == 0) {
                 open.pop();
             } else {
                 frame.left--;
-                if (frame.type == ValueType.ARRAY) {
-                    Frame inner = begin();
-                    frame.list.add(inner.value());
-                    open.push(inner);
-                    if (open.size() > DEEPEST) {
-                        throw damaged("GGUF-VALUE", "arrays nest more than " + DEEPEST + " deep", in.position());
-                    }
-                } else {
-                    frame.list.add(scalar(frame.type, false));
-                }
+                frame.list.add(begin(open));
             }
         }
-        return root.value();
+        return root;
     }
 
-    private Frame begin() throws IOException {
+    /// Reads an array, or the beginning of one of arrays, which is opened.
+    private Typed begin(Deque<Frame> open) throws IOException {
+        if (open.size() == DEEPEST) {
+            throw damaged("GGUF-VALUE", "arrays nest more than " + DEEPEST + " deep", in.position());
+        }
         ValueType type = type();
-        long count = count(type.least(), "elements of an array");
+        long count = count(least(type), "elements of an array");
         elements += count;
         if (elements > MOST_ELEMENTS) {
             throw damaged("GGUF-VALUE", "all arrays together have more than " + MOST_ELEMENTS + " elements",
                     in.position());
         }
-        // The list, its element type, and a place for each.
-        budget.takeMemory(4 * ReadBudget.CONTAINER + count * ReadBudget.NUMBER);
-        return new Frame(type, count);
+        budget.takeMemory(4 * ReadBudget.CONTAINER);
+        return new Typed(type.arrayName(), switch (type) {
+            case STRING -> texts((int) count);
+            case ARRAY -> {
+                budget.takeMemory(count * ReadBudget.SLOT);
+                Frame frame = new Frame(count);
+                open.push(frame);
+                yield frame.list;
+            }
+            default -> values(type, count);
+        });
     }
 
-    /// @param isTyped whether Java's types are told apart from others of the same width; in an array its type does that
-    private Object scalar(ValueType type, boolean isTyped) throws IOException {
+    /// {@return the least bytes that a value takes}
+    private int least(ValueType type) {
+        return switch (type) {
+            case STRING -> sizeBytes();
+            case ARRAY -> Integer.BYTES + sizeBytes();
+            default -> type.nbytes();
+        };
+    }
+
+    private List<Object> values(ValueType type, long count) throws IOException {
+        long start = in.position();
+        MemorySegment bytes = bytes(start, count * type.nbytes());
+        if (type == ValueType.BOOL) {
+            for (long i = 0; i < count; i++) {
+                truth(bytes.get(ValueLayout.JAVA_BYTE, i), start + i);
+            }
+        }
+        in.skip(bytes.byteSize());
+        return ValueArray.of(type, bytes, order);
+    }
+
+    /// Checks where each text ends, and makes none of them.
+    private List<Object> texts(int count) throws IOException {
+        long start = in.position();
+        budget.takeMemory((long) count * Long.BYTES);
+        long[] ends = new long[count];
+        for (int i = 0; i < count; i++) {
+            in.skip(length(LONGEST_STRING));
+            ends[i] = in.position() - start;
+        }
+        return ValueArray.ofTexts(bytes(start, in.position() - start), ends, sizeBytes());
+    }
+
+    /// {@return bytes of the file, which are there, in memory that the garbage collector frees}
+    private MemorySegment bytes(long start, long nbytes) throws IOException {
+        budget.takeMemory(nbytes);
+        MemorySegment bytes = nbytes > LARGEST_ON_HEAP
+                ? Arena.ofAuto().allocate(nbytes)
+                : MemorySegment.ofArray(new byte[(int) nbytes]);
+        file.read(start, bytes);
+        return bytes.asReadOnly();
+    }
+
+    private Object scalar(ValueType type) throws IOException {
         Object value = switch (type) {
             case UINT8 -> Byte.toUnsignedLong(in.i8());
             case UINT16 -> Short.toUnsignedLong(in.i16());
             case UINT32 -> Integer.toUnsignedLong(in.i32());
-            case UINT64 -> unsigned(in.i64());
+            case UINT64 -> ValueArray.unsigned(in.i64());
             case INT8 -> in.i8();
             case INT16 -> in.i16();
             case INT32 -> in.i32();
             case INT64 -> in.i64();
             case FLOAT32 -> Float.intBitsToFloat(in.i32());
             case FLOAT64 -> Double.longBitsToDouble(in.i64());
-            case BOOL -> truth();
+            case BOOL -> truth(in.i8(), in.position() - 1);
             case STRING -> text();
             case ARRAY -> throw new IllegalArgumentException("an array is no scalar");
         };
-        return isTyped && type.isUnsigned() ? new Typed(type.scalarName(), value) : value;
+        return type.isUnsigned() ? new Typed(type.scalarName(), value) : value;
     }
 
-    private static Number unsigned(long bits) {
-        return bits >= 0 ? (Number) bits : new BigInteger(Long.toUnsignedString(bits));
-    }
-
-    private boolean truth() throws IOException {
-        long position = in.position();
-        byte value = in.i8();
+    private static boolean truth(byte value, long position) {
         if (value != 0 && value != 1) {
             throw damaged("GGUF-VALUE", "a truth value is " + value, position);
         }
@@ -184,9 +245,10 @@ final class GgufInput {
     }
 
     private Object text() throws IOException {
-        byte[] string = string(LONGEST_STRING);
-        budget.takeText(string.length);
-        Optional<String> text = Utf8.decode(string);
-        return text.isPresent() ? text.get() : string;
+        long length = length(LONGEST_STRING);
+        budget.takeText(length);
+        byte[] bytes = in.bytes(length);
+        Optional<String> text = Utf8.decode(bytes);
+        return text.isPresent() ? text.get() : bytes;
     }
 }

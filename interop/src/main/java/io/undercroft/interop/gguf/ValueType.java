@@ -14,8 +14,8 @@ enum ValueType {
     INT32(5, 4), //
     FLOAT32(6, 4), //
     BOOL(7, 1), //
-    STRING(8, 8), //
-    ARRAY(9, 12), //
+    STRING(8, 0), //
+    ARRAY(9, 0), //
     UINT64(10, 8), //
     INT64(11, 8), //
     FLOAT64(12, 8);
@@ -24,13 +24,13 @@ enum ValueType {
     private static final String ARRAY_PREFIX = "gguf:array:";
 
     private final int code;
-    private final int least;
+    private final int nbytes;
 
     /// @param code its number in files
-    /// @param least the least bytes that a value takes
-    ValueType(int code, int least) {
+    /// @param nbytes the size of a value in bytes, or 0 if sizes differ
+    ValueType(int code, int nbytes) {
         this.code = code;
-        this.least = least;
+        this.nbytes = nbytes;
     }
 
     /// {@return the type of a code, or null}
@@ -65,8 +65,9 @@ enum ValueType {
         return code;
     }
 
-    int least() {
-        return least;
+    /// {@return the size of a value in bytes, or 0 if sizes differ}
+    int nbytes() {
+        return nbytes;
     }
 
     boolean isUnsigned() {

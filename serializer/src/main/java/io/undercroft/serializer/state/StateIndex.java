@@ -132,13 +132,14 @@ public final class StateIndex {
     }
 
     /// {@return what a value of a state holds: the values of a map, the elements of a list or set, the value of a
-    /// [Typed], and the attributes of both types; nothing of any other value}
+    /// [Typed], and the attributes of both types; nothing of a [ScalarList] or any other value}
     ///
     /// @param value any value
     public static Collection<? extends @Nullable Object> children(@Nullable Object value) {
         return switch (value) {
             case TypedMap map -> withAttributes(map.values(), map.attributes());
             case Map<?, ?> map -> map.values();
+            case ScalarList _ -> List.of();
             case Collection<?> elements -> elements;
             case Typed typed -> withAttributes(Collections.singletonList(typed.value()), typed.attributes());
             case null, default -> List.of();
@@ -298,6 +299,9 @@ public final class StateIndex {
             case Typed typed -> {
                 visit(place, typed.value(), depth);
                 visitEntries(place, typed.attributes(), depth);
+            }
+            case ScalarList _ -> {
+                // Holds nothing that has a name.
             }
             default -> {
                 int index = 0;
