@@ -1,6 +1,5 @@
 package io.undercroft.serializer.state;
 
-import java.math.BigInteger;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -29,22 +28,6 @@ public final class StateKeys {
     /// @param key a value of which [#isKey] holds
     public static int parts(@Nullable Object key) {
         return MAX_PARTS - partsLeft(key, MAX_PARTS);
-    }
-
-    /// {@return what a key is told apart by in a file} Numbers are told apart by what they are, not by how wide they
-    /// are: the `Integer` 1 and the `Long` 1 are one key, although Java has two.
-    ///
-    /// @param key a value of which [#isKey] holds
-    public static @Nullable Object identity(@Nullable Object key) {
-        return switch (key) {
-            case Integer number -> number.longValue();
-            case Short number -> number.longValue();
-            case Byte number -> number.longValue();
-            case BigInteger big when big.bitLength() < Long.SIZE -> big.longValue();
-            case Float real -> real.doubleValue();
-            case Tuple tuple -> tuple.stream().map(StateKeys::identity).toList();
-            case null, default -> key;
-        };
     }
 
     /// Takes the parts of a value off a budget; below 0 when it is used up. Each level of the recursion takes one, too.

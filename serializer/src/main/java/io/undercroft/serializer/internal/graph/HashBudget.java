@@ -2,6 +2,7 @@ package io.undercroft.serializer.internal.graph;
 
 import io.undercroft.serializer.StateClasses;
 import io.undercroft.serializer.state.StateKeys;
+import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import java.math.BigInteger;
 import java.util.ArrayDeque;
@@ -10,6 +11,7 @@ import java.util.Collection;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -56,22 +58,62 @@ public final class HashBudget {
         if (areSorted(keys)) {
             return Optional.empty();
         }
+        if (keys.size() == 1) {
+            Object key = keys.getFirst();
+            if (!StateKeys.isKey(key)) {
+                return Optional.of(Wrong.NO_KEY);
+            }
+            take(StateKeys.parts(key), 1);
+            return left < 0 ? Optional.of(Wrong.TOO_MUCH) : Optional.empty();
+        }
+        Map<Integer, Integer> equal = HashMap.newHashMap(keys.size());
         for (Object key : keys) {
             if (!StateKeys.isKey(key)) {
                 return Optional.of(Wrong.NO_KEY);
             }
+            take(StateKeys.parts(key), equal.merge(Objects.hashCode(key), 1, Integer::sum));
+            // Before the next key is looked at, as a short file can hold very many.
+            if (left < 0) {
+                return Optional.of(Wrong.TOO_MUCH);
+            }
         }
-        if (keys.size() == 1) {
-            take(StateKeys.parts(keys.getFirst()), 1);
-            return left < 0 ? Optional.of(Wrong.TOO_MUCH) : Optional.empty();
-        }
+        IdentityHashMap<Tuple, Object> known = new IdentityHashMap<>();
         List<@Nullable Object> identities = new ArrayList<>(keys);
-        identities.replaceAll(StateKeys::identity);
-        IntUnaryOperator parts = i -> StateKeys.parts(keys.get(i));
-        if (isTooMuch(keys, parts) || isTooMuch(identities, parts)) {
+        identities.replaceAll(key -> identity(key, known));
+        if (isTooMuch(identities, i -> StateKeys.parts(keys.get(i)))) {
             return Optional.of(Wrong.TOO_MUCH);
         }
         return new HashSet<>(identities).size() < keys.size() ? Optional.of(Wrong.TWICE) : Optional.empty();
+    }
+
+    /// {@return a value that is equal for keys that are the same key in a file} Numbers are compared by value, whatever
+    /// their width: the `Integer` 1 and the `Long` 1 are one key, although Java has two.
+    ///
+    /// @param key a value of which [StateKeys#isKey] holds
+    public static @Nullable Object identity(@Nullable Object key) {
+        return identity(key, new IdentityHashMap<>());
+    }
+
+    /// Returns the identity of a key.
+    ///
+    /// @param known the identities of tuples so far: many keys may share one tuple, which is then converted once
+    private static @Nullable Object identity(@Nullable Object key, IdentityHashMap<Tuple, Object> known) {
+        return switch (key) {
+            case Integer number -> number.longValue();
+            case Short number -> number.longValue();
+            case Byte number -> number.longValue();
+            case BigInteger big when big.bitLength() < Long.SIZE -> big.longValue();
+            case Float real -> real.doubleValue();
+            case Tuple tuple -> {
+                Object list = known.get(tuple);
+                if (list == null) {
+                    list = tuple.stream().map(part -> identity(part, known)).toList();
+                    known.put(tuple, list);
+                }
+                yield list;
+            }
+            case null, default -> key;
+        };
     }
 
     /// {@return whether all keys are of one class whose equal hashes cost nothing, and which differ in a file if they

@@ -241,7 +241,7 @@ final class StateEncoder {
                         + "which fewer have equal hashes, such as strings");
             }
             Set<@Nullable Object> saved = new HashSet<>();
-            keys.removeIf(key -> saved.add(StateKeys.identity(key)));
+            keys.removeIf(key -> saved.add(HashBudget.identity(key)));
             throw new IllegalArgumentException("the key " + FormatException.quote(String.valueOf(keys.getFirst()))
                     + " comes twice, as numbers of different widths; use one of them");
         });
