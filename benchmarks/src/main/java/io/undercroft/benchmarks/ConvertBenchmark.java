@@ -14,7 +14,7 @@ import java.util.Map;
 /// read is in the page cache. Before and after each run the disk is left to finish what it has to write.
 final class ConvertBenchmark {
     private static final String UNCHECKED = ", checksums not compared";
-    private static final OpenOptions NONE = OpenOptions.defaults().verification(ChecksumPolicy.NONE);
+    private static final OpenOptions NONE = OpenOptions.defaults().checksums(ChecksumPolicy.NONE);
     private static final String SAVE = "undercroft, saved from memory";
     private static final String FROM_PT = ".pt to .croft";
     private static final String FROM_SAFETENSORS = ".safetensors to .croft";

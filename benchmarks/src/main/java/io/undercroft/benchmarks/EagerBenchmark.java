@@ -79,7 +79,7 @@ final class EagerBenchmark {
                 plain(PLAIN, croft, buffer, 1, others),
                 plain(PLAIN + ", " + threads + " threads", croft, buffer, threads, others),
                 plainFresh(croft, others),
-                ours(UNCHECKED, croft, options.verification(ChecksumPolicy.NONE)),
+                ours(UNCHECKED, croft, options.checksums(ChecksumPolicy.NONE)),
                 ours(PT, pt, options),
                 peers.contender(TORCH, "torch_load_all", pt),
                 peers.contender(TORCH_FRESH, "torch_load_all_fresh", pt),

@@ -89,7 +89,7 @@ class OtherFormatsTest {
                     .hasMessageContaining("damages tensor 'w'");
             assertThat(target.getParent()).isEmptyDirectory();
         }
-        OpenOptions unchecked = OpenOptions.defaults().verification(ChecksumPolicy.NONE);
+        OpenOptions unchecked = OpenOptions.defaults().checksums(ChecksumPolicy.NONE);
         try (Checkpoint c = Checkpoint.open(source, unchecked)) {
             Checkpoint.save(target, c.tree());
         }
@@ -118,12 +118,12 @@ class OtherFormatsTest {
             assertThat(copy).doesNotExist();
             Checkpoint.save(copy, Map.of("sound", c.tensor("sound")));
         }
-        OpenOptions onTouch = OpenOptions.defaults().verification(ChecksumPolicy.ON_TOUCH);
+        OpenOptions onTouch = OpenOptions.defaults().checksums(ChecksumPolicy.ON_TOUCH);
         try (Checkpoint c = Checkpoint.open(source, onTouch)) {
             assertThat(c.tensor("sound").getFloat(0)).isEqualTo(5);
             assertThatThrownBy(() -> c.tensor("w").getFloat(3)).hasMessageContaining("ZIP-CRC");
         }
-        OpenOptions unchecked = OpenOptions.defaults().verification(ChecksumPolicy.NONE);
+        OpenOptions unchecked = OpenOptions.defaults().checksums(ChecksumPolicy.NONE);
         try (Checkpoint c = Checkpoint.open(source, unchecked.inMemory())) {
             Checkpoint.save(copy, c.tree());
         }

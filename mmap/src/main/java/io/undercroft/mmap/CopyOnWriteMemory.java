@@ -28,9 +28,9 @@ public final class CopyOnWriteMemory {
 
     /// Returns the allocator of memory that can be frozen. It is zeroed, starts on a page, and returns to the system
     /// when the allocation is freed; where a frozen image is still read, when that is closed. All of it is taken at
-    /// once, so that there is not enough of it is found here.
+    /// once, so a lack of memory is reported here.
     ///
-    /// Allocations below 1 MiB use [Allocator#offHeap], and is copied when it is saved.
+    /// Allocations below 1 MiB use [Allocator#offHeap]: a save copies them.
     ///
     /// @return the allocator, safe for any thread
     public static Allocator allocator() {

@@ -37,18 +37,18 @@ public final class MapBudget {
         return left.get();
     }
 
-    /// Takes mappings out of the budget: all or none.
+    /// Acquires mappings from the budget: all or none.
     ///
     /// @param mappings how many, 0 or more
-    /// @return whether there were as many; they are to be [given back][#giveBack] once
-    public boolean tryTake(int mappings) {
+    /// @return whether there were as many; they are to be [released][#release] once
+    public boolean tryAcquire(int mappings) {
         return left.getAndUpdate(now -> now < mappings ? now : now - mappings) >= mappings;
     }
 
-    /// Gives back what was taken.
+    /// Returns mappings to the budget.
     ///
     /// @param mappings how many
-    public void giveBack(int mappings) {
+    public void release(int mappings) {
         left.addAndGet(mappings);
     }
 

@@ -102,7 +102,7 @@ public final class MappedFile implements AutoCloseable {
     /// @param name its name, with or without a slash in front
     /// @param mode what its mappings allow
     /// @param budget what its stitched mappings are taken from, together with those of all files that share it
-    /// @param owner whose it may be
+    /// @param owner the accepted owners
     /// @return the file, with one holder; its path is `/dev/shm/NAME`
     /// @throws SharedMemoryException if the name is not valid, there is no such segment, or it belongs to another user
     /// @throws IOException if it cannot be read

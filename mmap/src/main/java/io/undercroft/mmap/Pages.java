@@ -76,7 +76,7 @@ public final class Pages {
         }
     }
 
-    /// Lets pages go that were locked. Does nothing if they were not.
+    /// Unlocks pages. Does nothing if they were not locked.
     ///
     /// @param segment which bytes
     /// @throws UnsupportedOperationException if the system cannot be called
@@ -130,8 +130,8 @@ public final class Pages {
         }
     }
 
-    /// Finds out whether all bytes of a segment can be read, before something does that cannot bear it if they cannot:
-    /// a native function, a copy to a device. All pages are read in; what is in memory already takes some 30 ns a page.
+    /// Checks whether all bytes of a segment can be read, for code that a missing page would crash: a native function,
+    /// a copy to a device. All pages are read in; what is in memory already takes some 30 ns a page.
     ///
     /// A page that is lost after the probe (a file that is cut while it is copied) still kills the JVM. Files that are
     /// replaced by renaming never do.
@@ -159,7 +159,7 @@ public final class Pages {
 
     /// Runs an action that reads mapped bytes, and throws a specific exception if they are missing: touching a page
     /// that is gone throws [InternalError], and in compiled code slightly later. So use this around a loop over
-    /// elements, not into it. It costs nothing.
+    /// elements, not inside it. It costs nothing.
     ///
     /// (A file that was cut within a page shows zeros there, which [MappedFile#guard] notices, and so does what
     /// storages and tensors do with many bytes.)

@@ -149,7 +149,7 @@ public final class SharedMemory implements AutoCloseable {
     ///
     /// @param name its name, with or without a slash in front
     /// @param mode [MapMode#SHARED] for reading and writing, or [MapMode#READ_ONLY]
-    /// @param owner whose it may be
+    /// @param owner the accepted owners
     /// @return the segment, of the size it was created with
     /// @throws SharedMemoryException as [#attach(String)]
     /// @throws IllegalArgumentException if the mode is [MapMode#PRIVATE]

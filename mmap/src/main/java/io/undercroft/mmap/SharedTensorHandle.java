@@ -76,7 +76,7 @@ public record SharedTensorHandle(SharedStorageHandle storage, String dtype, long
 
     /// Finds the storage, maps it unless this process has it mapped already, and creates a tensor on it.
     ///
-    /// @return the tensor; the caller has one reference to its storage, and gives it back by [Storage#release]
+    /// @return the tensor; the caller has one reference to its storage, to be released by [Storage#release]
     /// @throws IOException as [SharedStorageHandle#open]
     public Tensor open() throws IOException {
         return tensor(storage.open(), dtype, offset, shape, stride, flags);

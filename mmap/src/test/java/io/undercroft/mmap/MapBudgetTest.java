@@ -16,12 +16,12 @@ class MapBudgetTest {
     @Test
     void takingIsAllOrNothing() {
         MapBudget budget = new MapBudget(5);
-        assertThat(budget.tryTake(6)).isFalse();
+        assertThat(budget.tryAcquire(6)).isFalse();
         assertThat(budget.left()).isEqualTo(5);
-        assertThat(budget.tryTake(5)).isTrue();
-        assertThat(budget.tryTake(1)).isFalse();
-        assertThat(budget.tryTake(0)).isTrue();
-        budget.giveBack(5);
+        assertThat(budget.tryAcquire(5)).isTrue();
+        assertThat(budget.tryAcquire(1)).isFalse();
+        assertThat(budget.tryAcquire(0)).isTrue();
+        budget.release(5);
         assertThat(budget.left()).isEqualTo(5);
     }
 
@@ -29,7 +29,7 @@ class MapBudgetTest {
     void threadsNeverTakeMoreThanThereIs() {
         MapBudget budget = new MapBudget(1000);
         AtomicInteger taken = new AtomicInteger();
-        IntStream.range(0, 5000).parallel().filter(_ -> budget.tryTake(3)).forEach(_ -> taken.addAndGet(3));
+        IntStream.range(0, 5000).parallel().filter(_ -> budget.tryAcquire(3)).forEach(_ -> taken.addAndGet(3));
         assertThat(taken).hasValue(999);
         assertThat(budget.left()).isEqualTo(1);
     }

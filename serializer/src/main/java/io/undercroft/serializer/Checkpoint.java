@@ -274,9 +274,9 @@ public final class Checkpoint implements AutoCloseable {
     /// stores equal bytes once; what other formats do not keep is in the [report][SaveReport#losses].
     ///
     /// A process that is killed meanwhile leaves a temporary file, whose name ends with `.croft-tmp`, until the next
-    /// save in the directory, and perhaps `NAME.lock` until the next save of that name; neither keeps anybody out. A
+    /// save in the directory, and perhaps `NAME.lock` until the next save of that name; neither blocks a later save. A
     /// file that is replaced is locked meanwhile, so that a second writer is refused. Of several writers that make the
-    /// same new file the last one wins, whole. Writers on several machines keep each other out only if the file system
+    /// same new file the last one wins, whole. Writers on several machines exclude each other only if the file system
     /// has locks that all of them see, which NFS mounted with `nolock` does not have.
     ///
     /// A format of [several files][CheckpointFormat.Capability#SEVERAL_FILES] puts the others in the directory of the
@@ -498,7 +498,7 @@ public final class Checkpoint implements AutoCloseable {
         return (Map<String, @Nullable Object>) state;
     }
 
-    /// {@return free-form text about the file}
+    /// {@return free-form text about the file, as [SaveOptions#metadata] sets it} It is no part of the [state][#state].
     public Map<String, String> metadata() {
         return named(contents::metadata);
     }
@@ -583,7 +583,7 @@ public final class Checkpoint implements AutoCloseable {
         return contents.unread();
     }
 
-    /// {@return the damaged parts of storages found so far} [OpenOptions#verification(ChecksumPolicy)] determines which
+    /// {@return the damaged parts of storages found so far} [OpenOptions#checksums(ChecksumPolicy)] determines which
     /// storages are checked, and when.
     public List<Damage> damages() {
         return contents.damages();
@@ -681,7 +681,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @param rows which rows, in this order; a row may come twice
     /// @return a new tensor, whose first size is the number of rows
     /// @throws IndexOutOfBoundsException if there is no such row; the message has the row and its place in the array.
-    ///     [#rows(String, long, long)] has all others
+    ///     [#rows(String, long, long)] lists the other exceptions
     public Tensor rows(String name, long[] rows) {
         Objects.requireNonNull(name, "name");
         Objects.requireNonNull(rows, "rows");
@@ -709,7 +709,7 @@ public final class Checkpoint implements AutoCloseable {
         }
     }
 
-    /// {@return how the tensors differ from those expected} Reads no element.
+    /// {@return the differences between the tensors and those expected} Reads no element.
     ///
     /// @param expected what the tensors should be, by their names, or by those in another file with the same keys; see
     ///     [TensorSpec#ofState]
@@ -749,7 +749,7 @@ public final class Checkpoint implements AutoCloseable {
     ///     opened with
     /// @return a report of the differences
     /// @throws StateMismatchException if shapes differ; nothing was changed then
-    /// @throws PartlyLoadedException as [#loadInto], as are all others
+    /// @throws PartlyLoadedException as [#loadInto], which throws the same exceptions
     public MatchReport loadMatching(@Nullable Object state) {
         return loadInto(state, false);
     }

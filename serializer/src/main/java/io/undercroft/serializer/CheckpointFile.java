@@ -107,7 +107,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// @param state a tree as [io.undercroft.serializer.state] describes it
     /// @param options what else to save, and how, instead of the options that this was opened with
     /// @return how many bytes were written and shared
-    /// @throws LockedException as [#commit(Object, String)], as are all others
+    /// @throws LockedException as [#commit(Object, String)], which throws the same exceptions
     public synchronized DedupReport commit(@Nullable Object state, SaveOptions options) throws IOException {
         Objects.requireNonNull(options, "options");
         checkOpen();
@@ -154,7 +154,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// @param state a tree as [io.undercroft.serializer.state] describes it
     /// @param options what else to save, and how, instead of the options that this was opened with
     /// @return the running save, which continues if this is closed, and reports later failures
-    /// @throws LockedException as [#commitAsync(Object, String)], as are all others
+    /// @throws LockedException as [#commitAsync(Object, String)], which throws the same exceptions
     public synchronized PendingSave commitAsync(@Nullable Object state, SaveOptions options) throws IOException {
         Objects.requireNonNull(options, "options");
         checkOpen();
@@ -174,7 +174,8 @@ public final class CheckpointFile implements AutoCloseable {
     /// {@return all snapshots, the newest first; none if there is no file yet}
     ///
     /// @throws IOException if reading fails
-    /// @throws FormatException if the file is damaged, or not of this format
+    /// @throws FormatException if the file is damaged
+    /// @throws IllegalArgumentException if it is a file of another format
     /// @throws IllegalStateException if this is closed
     public synchronized List<SnapshotInfo> snapshots() throws IOException {
         try (Checkpoint newest = glimpse()) {
@@ -203,7 +204,8 @@ public final class CheckpointFile implements AutoCloseable {
     /// until a newer one is committed or it is closed.
     ///
     /// @throws IOException if reading fails
-    /// @throws FormatException if the file is damaged, or not of this format
+    /// @throws FormatException if the file is damaged
+    /// @throws IllegalArgumentException if it is a file of another format
     /// @throws IllegalStateException if this is closed
     public synchronized Optional<Checkpoint> newest() throws IOException {
         checkOpen();
@@ -216,7 +218,8 @@ public final class CheckpointFile implements AutoCloseable {
     ///     changes, also if others are dropped
     /// @throws java.util.NoSuchElementException if no snapshot has that number
     /// @throws IOException if reading fails, or there is no file yet
-    /// @throws FormatException if the file is damaged, or not of this format
+    /// @throws FormatException if the file is damaged
+    /// @throws IllegalArgumentException if it is a file of another format
     /// @throws IllegalStateException if this is closed
     public synchronized Checkpoint at(long commit) throws IOException {
         checkOpen();
@@ -316,7 +319,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// @param target the file to make or replace
     /// @param commit the number of the snapshot, see [SnapshotInfo#commit]
     /// @throws java.util.NoSuchElementException if there is no such snapshot
-    /// @throws IOException as [#copy(Path)], as are all others
+    /// @throws IOException as [#copy(Path)], which throws the same exceptions
     public void copy(Path target, long commit) throws IOException {
         copy(target, opening.snapshot(commit));
     }
@@ -357,7 +360,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// @param target the file to make or replace
     /// @param commit the number of the snapshot, see [SnapshotInfo#commit]
     /// @throws java.util.NoSuchElementException if there is no such snapshot
-    /// @throws IOException as [#copyWithBases(Path)], as are all others
+    /// @throws IOException as [#copyWithBases(Path)], which throws the same exceptions
     public void copyWithBases(Path target, long commit) throws IOException {
         copyWithBases(target, opening.snapshot(commit));
     }

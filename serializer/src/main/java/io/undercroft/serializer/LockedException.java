@@ -10,7 +10,7 @@ public final class LockedException extends FileSystemException {
 
     private final String holder;
 
-    /// A lock that could not be had.
+    /// Describes a file that another writer has locked.
     ///
     /// @param file the file that was to be written
     /// @param holder the description that the holder wrote, for instance `pid 123 on host since 2026-01-01T00:00:00Z`,

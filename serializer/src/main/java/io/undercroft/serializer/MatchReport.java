@@ -50,7 +50,7 @@ public record MatchReport(List<String> missing, List<String> unexpected, List<Mi
         return mismatched.isEmpty() && conflicting.isEmpty();
     }
 
-    /// {@return what does not fit, in one line; of each kind the first ten}
+    /// {@return the differences in one line; of each kind the first ten}
     @Override
     public String toString() {
         List<String> parts = new ArrayList<>();

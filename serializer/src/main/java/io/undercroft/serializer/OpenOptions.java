@@ -24,6 +24,9 @@ import org.jspecify.annotations.Nullable;
 
 /// Options for opening a checkpoint. Immutable: each method returns a changed copy. Implementers of formats read them
 /// with [#request()].
+///
+/// A method that is called a second time replaces what it set before; only [#base(Path)], [#setting] and [#settings]
+/// add to it. [#devices], [#device] and [#onMeta] set the same option.
 public final class OpenOptions {
     private static final OpenOptions DEFAULTS = new OpenOptions(new Values());
 
@@ -39,7 +42,7 @@ public final class OpenOptions {
         Path root;
         Map<UUID, Path> basesById = Map.of();
         List<Path> bases = List.of();
-        ChecksumPolicy verification = ChecksumPolicy.WHEN_READ_WHOLE;
+        ChecksumPolicy checksums = ChecksumPolicy.WHEN_READ_WHOLE;
         boolean isInMemory;
         @Nullable
         Allocator memory;
@@ -65,7 +68,7 @@ public final class OpenOptions {
 
         OpenRequest request() {
             return new OpenRequest(mapping, devices, snapshot, Optional.ofNullable(root), basesById, bases,
-                    verification, isInMemory, Optional.ofNullable(memory), progress, Optional.ofNullable(chosen),
+                    checksums, isInMemory, Optional.ofNullable(memory), progress, Optional.ofNullable(chosen),
                     Optional.ofNullable(expected), classes, Optional.ofNullable(format), settings);
         }
     }
@@ -216,16 +219,17 @@ public final class OpenOptions {
     ///
     /// @param policy when
     /// @return the changed options
-    public OpenOptions verification(ChecksumPolicy policy) {
+    public OpenOptions checksums(ChecksumPolicy policy) {
         Objects.requireNonNull(policy, "policy");
-        return with(copy -> copy.verification = policy);
+        return with(copy -> copy.checksums = policy);
     }
 
     /// Reads the bytes of all storages when the checkpoint is opened, with several threads, into memory of this process
     /// (huge pages where the system has them). Nothing is mapped then: later changes of the file have no effect. By
-    /// default storages are mapped, and read when they are touched.
+    /// default storages are mapped, and read when they are touched. The memory is freed with the checkpoint as mappings
+    /// are: retain a storage, or copy a tensor, to use it longer.
     ///
-    /// The bytes are compared with their checksums, unless the [policy][#verification] is [ChecksumPolicy#NONE]. A
+    /// The bytes are compared with their checksums, unless the [policy][#checksums] is [ChecksumPolicy#NONE]. A
     /// damaged storage of a `.croft` file does not keep others from being loaded: [Checkpoint#damages] lists it, and it
     /// throws when it is touched. A damaged record of a zip archive is refused when the file is opened.
     ///
@@ -278,7 +282,7 @@ public final class OpenOptions {
     /// and not `model/head/fc.weight`, which `**/*.weight` matches. Slashes in keys count as slashes between keys. A
     /// pattern that no name matches is an error when a file is opened.
     ///
-    /// @param patterns one of which a name must match as a whole
+    /// @param patterns one of which a name must match as a whole; without any, no tensor is loaded
     /// @return the changed options
     public OpenOptions only(String... patterns) {
         Objects.requireNonNull(patterns, "patterns");

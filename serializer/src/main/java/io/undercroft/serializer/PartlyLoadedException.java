@@ -12,7 +12,7 @@ public final class PartlyLoadedException extends RuntimeException {
 
     private final transient List<String> loaded;
 
-    /// Says how far it came.
+    /// Describes how far loading came.
     ///
     /// @param checkpoint what was opened
     /// @param loaded the names of the tensors that are loaded

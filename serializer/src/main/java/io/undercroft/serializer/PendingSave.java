@@ -106,15 +106,15 @@ public final class PendingSave implements AutoCloseable {
         return result.isDone();
     }
 
-    /// {@return how many bytes of the snapshot were worked on; all of them, while they are brought to the disk} For
+    /// {@return how many bytes of the snapshot were processed; all of them, while they are forced to the disk} For
     /// formats other than `.croft` this counts bytes of the files.
-    public long done() {
+    public long doneBytes() {
         return control.done();
     }
 
     /// {@return how many bytes the snapshot has: the chunks of storages that tensors reach; for formats other than
-    /// `.croft` how many the files are going to have, as near as is known}
-    public long total() {
+    /// `.croft` the estimated size of the files}
+    public long totalBytes() {
         return control.total();
     }
 
@@ -127,6 +127,9 @@ public final class PendingSave implements AutoCloseable {
         toldHow = true;
         try {
             return result.join();
+        } catch (CancellationException e) {
+            // The message of the outer one is only the name of the method that was called.
+            throw e.getCause() instanceof CancellationException cause ? cause : e;
         } catch (CompletionException e) {
             Workers.rethrow(e.getCause());
             throw e;
@@ -155,6 +158,7 @@ public final class PendingSave implements AutoCloseable {
     /// {@return the file, and how far it is}
     @Override
     public String toString() {
-        return "save of " + path() + ", " + done() + " of " + total() + " bytes" + (isDone() ? ", ended" : "");
+        return "save of " + path() + ", " + doneBytes() + " of " + totalBytes() + " bytes"
+                + (isDone() ? ", ended" : "");
     }
 }

@@ -161,7 +161,7 @@ public final class Published implements AutoCloseable {
     ///
     /// @param name the name, with or without a slash in front
     /// @param options how; where it is mapped shared, processes see what others write
-    /// @param owner who may have published it
+    /// @param owner the accepted publishers
     /// @return the newest version, and not replaced by later ones
     /// @throws SharedMemoryException if the name is not valid or does not exist, or it belongs to another user
     /// @throws FormatException if the shared memory of that name is no published state
@@ -173,10 +173,10 @@ public final class Published implements AutoCloseable {
                 options);
     }
 
-    /// Starts to follow a name, for a program that works on with whatever is the newest version.
+    /// Starts to follow a name, for a program that uses the newest version for each piece of work.
     ///
     /// @param name the name, with or without a slash in front
-    /// @return what gives the newest version, copy-on-write
+    /// @return the source of leases on the newest version, copy-on-write
     /// @throws SharedMemoryException if the name is not valid, or does not exist yet
     /// @throws FormatException if the shared memory of that name is no published state
     /// @throws IOException if it cannot be read
@@ -184,11 +184,11 @@ public final class Published implements AutoCloseable {
         return follow(name, OpenOptions.defaults());
     }
 
-    /// Starts to follow a name, for a program that works on with whatever is the newest version.
+    /// Starts to follow a name, for a program that uses the newest version for each piece of work.
     ///
     /// @param name the name, with or without a slash in front
     /// @param options how each version is opened
-    /// @return what gives the newest version
+    /// @return the source of leases on the newest version
     /// @throws SharedMemoryException if the name is not valid, or does not exist yet
     /// @throws FormatException if the shared memory of that name is no published state
     /// @throws IOException if it cannot be read
@@ -200,8 +200,8 @@ public final class Published implements AutoCloseable {
     ///
     /// @param name the name, with or without a slash in front
     /// @param options how each version is opened
-    /// @param owner who may publish a version; another version is refused by [Follower#lease]
-    /// @return what gives the newest version
+    /// @param owner the accepted publishers; [Follower#lease] refuses versions of others
+    /// @return the source of leases on the newest version
     /// @throws SharedMemoryException if the name is not valid or does not exist yet, or it belongs to another user
     /// @throws FormatException if the shared memory of that name is no published state
     /// @throws IOException if it cannot be read

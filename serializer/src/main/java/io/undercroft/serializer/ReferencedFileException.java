@@ -4,7 +4,7 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Path;
 
 /// Thrown when a file would be replaced in which bytes of another file are stored: a base, an adopted file, or a file
-/// of a set. Nothing was changed. Write to another name, or set [SaveOptions#replacingReferenced] or
+/// of a set. Nothing was changed. Write to another name, or set
 /// [SaveOptions#replacingReferenced] if the other file is not needed any more.
 ///
 /// What is known is what this process has open, or has opened or saved before: a file that only other processes have

@@ -16,10 +16,10 @@ import io.undercroft.serializer.internal.loading.NameLookup;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
@@ -47,6 +47,9 @@ import java.util.stream.Stream;
 /// tree, which may be damaged itself, is not needed: tensors are listed by their names in the index, in the order of
 /// their UTF-8 bytes. The file never changes.
 ///
+/// The index of a snapshot follows its bytes. So if the end of a file is missing, only snapshots that were committed
+/// before that point open; of a file with one snapshot nothing can be opened.
+///
 /// Bytes in other files are checked where these can be found, see [OpenOptions#root(java.nio.file.Path)]. Otherwise the
 /// tensor counts as intact, and its bytes are unavailable: accessing them throws a [FormatException] that names the
 /// missing file.
@@ -61,7 +64,7 @@ public final class Salvage implements AutoCloseable {
     private final Map<Integer, FormatException> lostStorages = new HashMap<>();
     private final SequencedMap<String, Integer> intact = new LinkedHashMap<>();
     private final SequencedMap<String, Hurt> damaged = new LinkedHashMap<>();
-    private final List<Damage> damages = new ArrayList<>();
+    private final SequencedSet<Damage> damages = new LinkedHashSet<>();
     private final NameLookup lookup = new NameLookup(name -> intact.containsKey(name) || damaged.containsKey(name),
             test -> allNames().anyMatch(test));
 
@@ -95,7 +98,7 @@ public final class Salvage implements AutoCloseable {
                         "Restore a copy");
             }
             SnapshotSearch.Found found = SnapshotSearch.find(new FileSource(file), Limits.DEFAULT);
-            Salvage salvage = new Salvage(file, found, options.verification(ChecksumPolicy.NONE));
+            Salvage salvage = new Salvage(file, found, options.checksums(ChecksumPolicy.NONE));
             return salvage.sorted();
         } catch (FormatException e) {
             file.close();
@@ -199,7 +202,7 @@ public final class Salvage implements AutoCloseable {
 
     /// {@return all damage that was found, with the tensors that it hits}
     public List<Damage> damages() {
-        return Collections.unmodifiableList(damages);
+        return List.copyOf(damages);
     }
 
     private Stream<String> allNames() {

@@ -23,6 +23,9 @@ import org.jspecify.annotations.Nullable;
 /// Options for saving a state, in a `.croft` file or in a file of another format. Immutable: each method
 /// returns a changed copy. Implementers of formats read them with [#request()].
 ///
+/// A method that is called a second time replaces what it set before; only [#base(Path)], [#setting] and [#settings]
+/// add to it.
+///
 /// Options that only a `.croft` file supports (a message, a time, an id, bases, shared bytes, chunks, objects of the
 /// program) are refused for other formats.
 public final class SaveOptions {
@@ -130,9 +133,10 @@ public final class SaveOptions {
         return with(copy -> copy.settings = Map.copyOf(more));
     }
 
-    /// Adds free-form text about the snapshot or the file. A format without metadata omits it.
+    /// Sets free-form text about the snapshot or the file. A format without metadata omits it. A state does not contain
+    /// the metadata of the file that it was opened from: to keep that, pass [Checkpoint#metadata].
     ///
-    /// @param text replaces what was set before; without nulls, kept in its order
+    /// @param text values by key, without nulls; the order is kept
     /// @return the changed options
     public SaveOptions metadata(Map<String, String> text) {
         text.forEach((key, value) -> {

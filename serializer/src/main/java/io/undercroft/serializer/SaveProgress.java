@@ -7,8 +7,8 @@ public interface SaveProgress {
     /// last one with all of them; the number never decreases. The file is synced and renamed after the last call, which
     /// takes as long as the disk needs.
     ///
-    /// It is called by the threads that write, by never two at once, and holds them up. An exception that it throws
-    /// ends the save, which throws it to its caller and leaves nothing behind: so may a save be given up.
+    /// It is called by the threads that write, by never two at once, and delays them. An exception that it throws ends
+    /// the save, which throws it to its caller and leaves nothing behind. A save can be cancelled in this way.
     ///
     /// It must not call `System.exit` during a save in the background, nor wait for that save: the JVM does not end
     /// before [the save][PendingSave] has, and the save would wait for the call that waits for it. Throw, and exit

@@ -7,9 +7,11 @@ import io.undercroft.serializer.internal.planning.Staging;
 /// ```java
 /// try (SnapshotMemory memory = new SnapshotMemory()) {
 ///     SaveOptions options = SaveOptions.defaults().snapshotMemory(memory);
-///     for (long step = 0;; step++) {
-///         train(state);
-///         Checkpoint.saveAsync(directory.resolve("step-" + step + ".croft"), state, options);
+///     for (long step = 0; step < steps; step++) {
+///         Path file = directory.resolve("step-" + step + ".croft");
+///         try (PendingSave save = Checkpoint.saveAsync(file, state, options)) {
+///             train(state);
+///         }   // here the file is durable, or its failure is thrown
 ///     }
 /// }
 /// ```

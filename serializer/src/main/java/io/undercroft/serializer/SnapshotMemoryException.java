@@ -4,13 +4,13 @@ import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
 /// There is not enough memory for the copy of a state that a save in the background needs. Nothing was changed, and
-/// what was taken was given back.
+/// memory that was allocated for it was freed.
 public final class SnapshotMemoryException extends IOException {
     private static final long serialVersionUID = 1;
 
     private final long wanted;
 
-    /// Memory that could not be had.
+    /// Describes a failed allocation.
     ///
     /// @param wanted how many bytes were requested
     /// @param why what is known of it

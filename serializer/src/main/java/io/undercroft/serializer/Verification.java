@@ -1,21 +1,23 @@
 package io.undercroft.serializer;
 
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 
 /// What was found when a whole file was read and compared with its checksums. Files of most other formats have none:
 /// then [#isIntact] is false though no damage was found, and [#unverifiedBytes] says how much was not compared.
 ///
-/// @param damages what is damaged; empty if nothing that was read is
+/// @param damages what is damaged, each once; empty if nothing that was read is
 /// @param unverifiedExtents how many runs of bytes were not compared, since they have no checksum, or are in other
 ///     files that were not looked for; see [OpenOptions#root(java.nio.file.Path)]
 /// @param unverifiedBytes how many bytes these have
 /// @param missingBases the other files that hold bytes of this one, of any of its snapshots, and were not found
 public record Verification(List<Damage> damages, long unverifiedExtents, long unverifiedBytes,
         List<BaseFile> missingBases) {
-    /// Copies the lists.
+    /// Copies the lists, without repeated damages.
     public Verification {
-        damages = List.copyOf(damages);
+        // Chunks that share bytes in the file have one damage.
+        damages = List.copyOf(new LinkedHashSet<>(damages));
         missingBases = List.copyOf(missingBases);
     }
 

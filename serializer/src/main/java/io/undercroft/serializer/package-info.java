@@ -9,10 +9,11 @@
 /// A `.croft` file may hold several *snapshots* of a state ([SnapshotInfo][io.undercroft.serializer.SnapshotInfo]),
 /// which [CheckpointFile][io.undercroft.serializer.CheckpointFile] appends, copies and compacts; bytes that they have
 /// in common are stored once, which the [DedupReport][io.undercroft.serializer.DedupReport] of each counts. It may
-/// reference bytes of other files, its *bases*, and be one *shard* of a [ShardSet][io.undercroft.serializer.ShardSet].
-/// Its bytes have checksums, which are compared according to the
-/// [ChecksumPolicy][io.undercroft.serializer.ChecksumPolicy], by a [Scrub][io.undercroft.serializer.Scrub] in the
-/// background, or all at once by [Checkpoint.verify][io.undercroft.serializer.Checkpoint#verify].
+/// reference bytes of other files, its *bases*: other `.croft` files, or *adopted* files, which are bases of other
+/// formats. It may be one *shard* of a [ShardSet][io.undercroft.serializer.ShardSet]. Its bytes have
+/// checksums, which are compared according to the [ChecksumPolicy][io.undercroft.serializer.ChecksumPolicy], by a
+/// [Scrub][io.undercroft.serializer.Scrub] in the background, or all at once by
+/// [Checkpoint.verify][io.undercroft.serializer.Checkpoint#verify].
 /// [Salvage][io.undercroft.serializer.Salvage] opens the intact tensors of a damaged file.
 ///
 /// [Checkpoint.saveAsync][io.undercroft.serializer.Checkpoint#saveAsync] saves a state while the program changes it: it

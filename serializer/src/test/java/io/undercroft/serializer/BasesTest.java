@@ -158,7 +158,7 @@ class BasesTest {
         Files.delete(base);
         Files.delete(weights);
         try (Checkpoint checkpoint = Checkpoint.open(file, rooted())) {
-            assertThat(checkpoint.bases()).extracting(BaseFile::isThere, BaseFile::problem).containsOnly(
+            assertThat(checkpoint.bases()).extracting(BaseFile::isFound, BaseFile::problem).containsOnly(
                     tuple(false, Optional.of("it is not there")));
             assertThat(checkpoint.verify().missingBases()).isEqualTo(checkpoint.bases());
         }
@@ -297,7 +297,7 @@ class BasesTest {
                     .withMessageContainingAll("damages tensor 'adopted'", "in the file 'lib/weights.bin'")
                     .extracting(FormatException::code).isEqualTo("V14-CHECKSUM");
         }
-        try (Checkpoint checkpoint = Checkpoint.open(file, rooted().verification(ChecksumPolicy.NONE))) {
+        try (Checkpoint checkpoint = Checkpoint.open(file, rooted().checksums(ChecksumPolicy.NONE))) {
             assertThat(bytes(checkpoint, "adopted")).containsOnly(0);
         }
     }

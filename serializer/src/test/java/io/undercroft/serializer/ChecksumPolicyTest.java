@@ -51,7 +51,7 @@ class ChecksumPolicyTest {
     }
 
     private Checkpoint open(ChecksumPolicy policy) throws IOException {
-        return Checkpoint.open(file, OpenOptions.defaults().verification(policy));
+        return Checkpoint.open(file, OpenOptions.defaults().checksums(policy));
     }
 
     @ParameterizedTest
@@ -146,7 +146,7 @@ class ChecksumPolicyTest {
 
     @Test
     void whatIsOpenedOnMetaHasNoBytesToCheck() throws IOException {
-        OpenOptions options = OpenOptions.defaults().onMeta().verification(ChecksumPolicy.EAGER);
+        OpenOptions options = OpenOptions.defaults().onMeta().checksums(ChecksumPolicy.EAGER);
         try (Checkpoint checkpoint = Checkpoint.open(file, options)) {
             assertThat(checkpoint.tensor("on").storage().isMeta()).isTrue();
             assertThat(checkpoint.damages()).isEmpty();
@@ -156,7 +156,7 @@ class ChecksumPolicyTest {
     @Test
     void readOnlyAndSharedMappingsAreCheckedToo() throws IOException {
         for (MapMode mode : List.of(MapMode.READ_ONLY, MapMode.SHARED)) {
-            OpenOptions options = OpenOptions.defaults().mapping(mode).verification(ChecksumPolicy.ON_TOUCH);
+            OpenOptions options = OpenOptions.defaults().mapping(mode).checksums(ChecksumPolicy.ON_TOUCH);
             try (Checkpoint checkpoint = Checkpoint.open(file, options)) {
                 assertThat(checkpoint.tensor("other").getLong(0)).isEqualTo(SOUND[0]);
                 assertThatExceptionOfType(FormatException.class).isThrownBy(() -> checkpoint.tensor("on"));
@@ -193,7 +193,7 @@ class ChecksumPolicyTest {
         image.write(SOUND);
         image.tensor("far", image.storage("cuda:7"), 0, 1).zeros(100).tensor("zeros", 100).write(SOUND);
         Files.write(file, image.tensor("near", SOUND.length).commit());
-        OpenOptions options = OpenOptions.defaults().mapping(MapMode.SHARED).verification(ChecksumPolicy.EAGER);
+        OpenOptions options = OpenOptions.defaults().mapping(MapMode.SHARED).checksums(ChecksumPolicy.EAGER);
         try (Checkpoint checkpoint = Checkpoint.open(file, options)) {
             assertThat(checkpoint.tensor("near").getLong(0)).isEqualTo(SOUND[0]);
             assertThatExceptionOfType(FormatException.class).isThrownBy(() -> checkpoint.tensor("far"))

@@ -57,7 +57,7 @@ class CloseWhileLoadingTest {
         OpenOptions mapped = OpenOptions.defaults();
         return Stream.of(argumentSet("mapped", mapped),
                 argumentSet("mapped for reading", mapped.mapping(MapMode.READ_ONLY)),
-                argumentSet("checked on touch", mapped.verification(ChecksumPolicy.ON_TOUCH)),
+                argumentSet("checked on touch", mapped.checksums(ChecksumPolicy.ON_TOUCH)),
                 argumentSet("in memory", mapped.inMemory()));
     }
 

@@ -165,7 +165,7 @@ class DamagedSourceTest {
             assertRefused(() -> Checkpoint.save(copy, c.tree()));
             assertThat(c.tensor("end").copy().contentEquals((Tensor) state().get("end"))).isTrue();
         }
-        try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().verification(ChecksumPolicy.NONE))) {
+        try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().checksums(ChecksumPolicy.NONE))) {
             copy(copying, c.tensor("middle").storage());
         }
     }
@@ -173,7 +173,7 @@ class DamagedSourceTest {
     @ParameterizedTest
     @EnumSource
     void nothingIsCheckedIfThatIsWanted(Use use) throws IOException {
-        try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().verification(ChecksumPolicy.NONE))) {
+        try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().checksums(ChecksumPolicy.NONE))) {
             use(use, c);
         }
     }
@@ -207,7 +207,7 @@ class DamagedSourceTest {
             assertThat(c.tensor("other").getFloat(1)).isEqualTo(2);
             assertThat(c.tensor("end").getLong(5)).isEqualTo(Byte.toUnsignedInt(bytes[2 * CHUNK + 5]));
         }
-        OpenOptions unchecked = OpenOptions.defaults().inMemory().verification(ChecksumPolicy.NONE);
+        OpenOptions unchecked = OpenOptions.defaults().inMemory().checksums(ChecksumPolicy.NONE);
         try (Checkpoint c = Checkpoint.open(file, unchecked)) {
             assertThat(c.damages()).isEmpty();
             assertThat(c.tensor("middle").getLong(7)).isEqualTo(Byte.toUnsignedInt(bytes[CHUNK + 7]) ^ 1);
@@ -235,7 +235,7 @@ class DamagedSourceTest {
             assertThat(c.tensor("middle").getLong(3)).isEqualTo(Byte.toUnsignedInt(bytes[CHUNK + 3]));
             assertThat(c.damages()).isEmpty();
         }
-        try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().verification(ChecksumPolicy.ON_TOUCH))) {
+        try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().checksums(ChecksumPolicy.ON_TOUCH))) {
             assertRefused(() -> c.tensor("middle"));
         }
     }

@@ -263,7 +263,7 @@ class DeviceLoadingTest {
 
     @Test
     void damageIsCopiedIfThePolicySaysSo() throws IOException {
-        OpenOptions options = there().inMemory().verification(ChecksumPolicy.NONE);
+        OpenOptions options = there().inMemory().checksums(ChecksumPolicy.NONE);
         try (Checkpoint c = Checkpoint.open(damaged(), options)) {
             assertThat(c.tensor("on").cpu().numel()).isEqualTo(5);
             assertThat(c.damages()).isEmpty();
@@ -273,7 +273,7 @@ class DeviceLoadingTest {
     @ParameterizedTest
     @ValueSource(strings = {"ON_TOUCH", "EAGER"})
     void policiesThatCheckEarlyDoSoOnTheDevice(String policy) throws IOException {
-        OpenOptions options = there().verification(ChecksumPolicy.valueOf(policy));
+        OpenOptions options = there().checksums(ChecksumPolicy.valueOf(policy));
         try (Checkpoint c = Checkpoint.open(damaged(), options)) {
             assertThatExceptionOfType(FormatException.class).isThrownBy(() -> c.tensor("on"));
             assertThat(c.tensor("before").cpu().numel()).isEqualTo(CHUNK);

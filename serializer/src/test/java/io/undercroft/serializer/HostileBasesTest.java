@@ -124,7 +124,7 @@ class HostileBasesTest {
         assertHolds(self, 1);
 
         try (Checkpoint checkpoint = Checkpoint.open(self)) {
-            assertThat(checkpoint.bases()).singleElement().matches(BaseFile::isThere);
+            assertThat(checkpoint.bases()).singleElement().matches(BaseFile::isFound);
         }
         CheckpointFile.open(self).copyWithBases(file("flat"));
         Files.delete(self);
@@ -157,7 +157,7 @@ class HostileBasesTest {
             assertThat(checkpoint.verify().damages()).singleElement()
                     .matches(
                             damage -> damage.what().endsWith("has depth 8, not 0") && damage.code().equals("V18-BASE"));
-            assertThat(checkpoint.bases()).singleElement().matches(BaseFile::isThere);
+            assertThat(checkpoint.bases()).singleElement().matches(BaseFile::isFound);
             assertThat(Proc.descriptors()).isLessThan(descriptors + 2 + NOISE);
             assertThatExceptionOfType(ReferencedFileException.class)
                     .isThrownBy(() -> Checkpoint.save(file(LONG_CHAIN - 3), state(1)));
@@ -237,7 +237,7 @@ class HostileBasesTest {
                         .isEqualTo("V18-BASE");
                 assertThat(bytes(checkpoint, "own")).isEqualTo(bytes(2));
                 assertThat(checkpoint.verify().missingBases()).hasSize(1);
-                assertThat(checkpoint.bases()).singleElement().matches(each -> !each.isThere());
+                assertThat(checkpoint.bases()).singleElement().matches(each -> !each.isFound());
             }
             assertThatExceptionOfType(FormatException.class)
                     .isThrownBy(() -> CheckpointFile.open(file, SaveOptions.defaults(), options)

@@ -193,7 +193,7 @@ class InMemoryTest {
                     .withMessageContaining("V14-CHECKSUM");
             assertThat(c.tensor("sound").getLong(9)).isEqualTo(noise(10, 1)[9]);
         }
-        try (Checkpoint c = Checkpoint.open(file, IN_MEMORY.verification(ChecksumPolicy.NONE))) {
+        try (Checkpoint c = Checkpoint.open(file, IN_MEMORY.checksums(ChecksumPolicy.NONE))) {
             assertThat(c.tensor("hit").getLong(4)).isEqualTo(bytes[(int) place + CroftImage.CHUNK + 4]);
         }
     }

@@ -563,6 +563,27 @@ class JavaObjectsTest {
                 .map(Arguments::of);
     }
 
+    @Test
+    void whatIsNotRegisteredIsRefusedWithTheCallThatRegistersIt() {
+        Path file = directory.resolve("a.croft");
+        for (Object object : List.of(Thread.currentThread(), new Thread[0], new Thread[0][0])) {
+            assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.save(file, object))
+                    .withMessageContaining("pass StateClasses.of(Thread.class) to the options");
+        }
+        assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.save(file, (Runnable) () -> {}))
+                .withMessageContaining("pass StateClasses.of(…) to the options");
+    }
+
+    @Test
+    void aCheckpointIsNoStateButHasOne() throws IOException {
+        Path file = directory.resolve("a.croft");
+        Checkpoint.save(file, Map.of("a", 1));
+        try (Checkpoint c = Checkpoint.open(file)) {
+            assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.save(directory.resolve("b.croft"), c))
+                    .withMessageContaining("save its tree()");
+        }
+    }
+
     @ParameterizedTest
     @MethodSource("unsavable")
     void whatCannotBeSavedIsNamedWithItsPath(Object object) {

@@ -245,7 +245,7 @@ class LoadIntoTest {
         bytes[(int) place] ^= 1;
         Path file = Files.write(folder.resolve("damaged.croft"), bytes);
         Tensor first = Tensor.zeros(DType.INT8, 100);
-        OpenOptions options = OpenOptions.defaults().verification(ChecksumPolicy.ON_TOUCH);
+        OpenOptions options = OpenOptions.defaults().checksums(ChecksumPolicy.ON_TOUCH);
         try (Checkpoint c = Checkpoint.open(file, options)) {
             assertThatExceptionOfType(FormatException.class)
                     .isThrownBy(() -> c.loadInto(map("first", first, "second", Tensor.zeros(DType.INT8, 100))))
@@ -264,7 +264,7 @@ class LoadIntoTest {
         Tensor c = Tensor.of(Storage.deferred(4L * numel, () -> cutInTheMiddle(file)), DType.INT32, 0, Shape.of(numel),
                 1);
         // Else it is noticed before anything is copied.
-        OpenOptions unchecked = OpenOptions.defaults().verification(ChecksumPolicy.NONE);
+        OpenOptions unchecked = OpenOptions.defaults().checksums(ChecksumPolicy.NONE);
         try (Checkpoint checkpoint = Checkpoint.open(file, unchecked)) {
             checkpoint.storages().forEach(Storage::segment);
             assertThatExceptionOfType(PartlyLoadedException.class)

@@ -120,7 +120,7 @@ class RowsTest {
     @Test
     @EnabledOnOs(OS.LINUX)
     void nothingElseIsRead() throws IOException {
-        try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().verification(ChecksumPolicy.ON_TOUCH))) {
+        try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().checksums(ChecksumPolicy.ON_TOUCH))) {
             assertThat(c.contains("wte")).isTrue();
             long before = Proc.bytesReadByThisThread();
             Tensor rows = c.rows("wte", ROWS / 2, ROWS / 2 + 100);
@@ -194,7 +194,7 @@ class RowsTest {
         byte[] bytes = image.tensor("all", 5L * chunk).commit();
         bytes[(int) place + chunk + 5] ^= 1;
         Files.write(file, bytes);
-        try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().verification(ChecksumPolicy.ON_TOUCH))) {
+        try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().checksums(ChecksumPolicy.ON_TOUCH))) {
             assertThat(c.rows("all", 0, chunk).getLong(chunk - 1)).isEqualTo(first[chunk - 1]);
             assertThatExceptionOfType(FormatException.class).isThrownBy(() -> c.rows("all", chunk - 1, chunk + 1))
                     .withMessageContainingAll(file.toString(), "V14-CHECKSUM", "'all'");

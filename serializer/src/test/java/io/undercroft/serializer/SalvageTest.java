@@ -12,6 +12,7 @@ import io.undercroft.format.Remedy;
 import io.undercroft.format.internal.BaseRecord;
 import io.undercroft.format.internal.FileLayout;
 import io.undercroft.mmap.MapMode;
+import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -70,6 +71,21 @@ class SalvageTest {
 
     private static byte[] chunk(int seed) {
         return noise(CHUNK, seed);
+    }
+
+    /// Chunks of equal bytes are stored once.
+    @Test
+    void aDamagedChunkThatIsUsedTwiceIsOneDamage() throws IOException {
+        Path constant = folder.resolve("constant.croft");
+        Checkpoint.save(constant, Map.of("ones", Tensor.ones(DType.UINT8, 2 * CHUNK)),
+                SaveOptions.defaults().chunkSize(CHUNK));
+        byte[] damaged = Files.readAllBytes(constant);
+        damaged[(int) FileLayout.MAPPING_ALIGNMENT + 5] ^= 1;
+        Files.write(constant, damaged);
+        try (CheckpointFile checkpoints = CheckpointFile.open(constant); Salvage salvage = checkpoints.salvage()) {
+            assertThat(checkpoints.verify().damages()).hasSize(1);
+            assertThat(salvage.damages()).hasSize(1);
+        }
     }
 
     @Test

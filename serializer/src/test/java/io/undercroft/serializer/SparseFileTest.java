@@ -119,7 +119,7 @@ class SparseFileTest {
     @Test
     void ofRowsThatAreCheckedTheirChunksAreRead() throws IOException {
         long before = Proc.bytesReadByThisThread();
-        OpenOptions checking = OpenOptions.defaults().verification(ChecksumPolicy.ON_TOUCH);
+        OpenOptions checking = OpenOptions.defaults().checksums(ChecksumPolicy.ON_TOUCH);
         try (Checkpoint c = Checkpoint.open(file, checking)) {
             assertThat(c.rows("huge", ROWS - 1, ROWS).getLong(0, ROW - 1)).isEqualTo(2);
             assertThat(c.damages()).isEmpty();

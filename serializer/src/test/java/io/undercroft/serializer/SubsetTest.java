@@ -101,7 +101,7 @@ class SubsetTest {
     @Test
     void aPredicateMayChooseNothing() throws IOException {
         try (Checkpoint c = Checkpoint.open(file,
-                OpenOptions.defaults().only(_ -> false).verification(ChecksumPolicy.EAGER).inMemory())) {
+                OpenOptions.defaults().only(_ -> false).checksums(ChecksumPolicy.EAGER).inMemory())) {
             assertThat(c.names()).isEmpty();
             assertThat(c.storages()).isEmpty();
             assertThat(c.state()).isInstanceOf(Map.class);

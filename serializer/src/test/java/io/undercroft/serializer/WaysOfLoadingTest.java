@@ -131,7 +131,7 @@ class WaysOfLoadingTest {
     @EnumSource
     void mappedAndInMemory(Place place) throws IOException {
         for (ChecksumPolicy policy : ChecksumPolicy.values()) {
-            OpenOptions options = OpenOptions.defaults().verification(policy);
+            OpenOptions options = OpenOptions.defaults().checksums(policy);
             assertIsWhole(open(place, options));
             Checkpoint read = open(place, options.inMemory());
             assertThat(read.storages()).allMatch(Storage::isMaterialized);
@@ -188,7 +188,7 @@ class WaysOfLoadingTest {
     @EnumSource
     void byRows(Place place) throws IOException {
         OpenOptions defaults = OpenOptions.defaults();
-        for (OpenOptions options : List.of(defaults, defaults.verification(ChecksumPolicy.ON_TOUCH),
+        for (OpenOptions options : List.of(defaults, defaults.checksums(ChecksumPolicy.ON_TOUCH),
                 defaults.inMemory(), defaults.only("wte", "head"))) {
             Checkpoint c = open(place, options);
             for (String each : List.of("wte", "head")) {

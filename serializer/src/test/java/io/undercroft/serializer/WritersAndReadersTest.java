@@ -38,7 +38,7 @@ class WritersAndReadersTest {
     /// Reads the number of a state, and fails if it has two.
     private static long numberIn(Path path) throws IOException {
         try (Checkpoint checkpoint = Checkpoint.open(path,
-                OpenOptions.defaults().verification(ChecksumPolicy.EAGER))) {
+                OpenOptions.defaults().checksums(ChecksumPolicy.EAGER))) {
             long number = (Long) ((Map<?, ?>) checkpoint.state()).get("step");
             Tensor tensor = checkpoint.tensor("numbers");
             for (int i = 0; i < ELEMENTS; i += 97) {

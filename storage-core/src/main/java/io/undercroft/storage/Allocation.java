@@ -7,7 +7,7 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
-/// A run of bytes somewhere, and how to give it back: what PyTorch calls a `DataPtr`.
+/// A run of bytes and the action that releases it: what PyTorch calls a `DataPtr`.
 ///
 /// An allocation is owned by one [Storage] at a time, which frees it when the last reference to the storage is
 /// released. Freeing twice does nothing the second time. Instances are safe for use by several threads; the bytes are
@@ -39,7 +39,7 @@ public final class Allocation {
     /// @param segment the bytes; read-only segments make read-only storages
     /// @param sharing whether the bytes are shared
     /// @param filename the file or shared memory name behind the bytes, or null when there is none
-    /// @param release run once, when the bytes are given back; must not throw
+    /// @param release run once, when the bytes are released; must not throw
     public Allocation(MemorySegment segment, Sharing sharing, @Nullable String filename, Runnable release) {
         this(segment, sharing, filename, null, release);
     }
@@ -50,7 +50,7 @@ public final class Allocation {
     /// @param sharing whether the bytes are shared
     /// @param filename the file or shared memory name behind the bytes, or null when there is none
     /// @param origin what is known of the memory behind the bytes, or null
-    /// @param release run once, when the bytes are given back; must not throw
+    /// @param release run once, when the bytes are released; must not throw
     public Allocation(MemorySegment segment, Sharing sharing, @Nullable String filename, @Nullable Origin origin,
             Runnable release) {
         this(segment, sharing, filename, origin, null, Objects.requireNonNull(release, "release"), false);
@@ -67,7 +67,7 @@ public final class Allocation {
         this.isPinned = isPinned;
     }
 
-    /// Creates a private allocation that the garbage collector gives back with its segment.
+    /// Creates a private allocation that the garbage collector frees with its segment.
     ///
     /// @param segment the bytes
     /// @return the allocation
@@ -124,7 +124,7 @@ public final class Allocation {
         return Optional.ofNullable(backing);
     }
 
-    /// Returns whether the garbage collector gives the bytes back, so that [#free] does nothing.
+    /// Returns whether the garbage collector frees the bytes, so that [#free] does nothing.
     boolean isCollected() {
         return release == null;
     }
@@ -139,7 +139,7 @@ public final class Allocation {
                 "an allocation of " + segment.byteSize() + " bytes came where " + nbytes + " were asked for");
     }
 
-    /// Gives the bytes back. The second and later calls do nothing.
+    /// Releases the bytes. The second and later calls do nothing.
     public void free() {
         if (freed.compareAndSet(false, true) && release != null) {
             release.run();

@@ -2,7 +2,7 @@ package io.undercroft.storage;
 
 import java.util.Objects;
 
-/// Where the bytes of a storage live. Written and parsed as PyTorch does: `cpu`, `meta`, `cuda:0`.
+/// The location of the bytes of a storage. Written and parsed as PyTorch does: `cpu`, `meta`, `cuda:0`.
 ///
 /// @param type the kind of device in lower case, for instance `cpu` or `cuda`
 /// @param index which of several devices of that kind, or -1 where the kind has only one or none is meant in particular

@@ -9,7 +9,7 @@ public final class Loan implements AutoCloseable {
 
     /// @param lent the storage that was borrowed
     /// @param storage the one that has the bytes
-    /// @param end gives the bytes back
+    /// @param end releases the bytes
     Loan(Storage lent, Storage storage, Runnable end) {
         this.lent = lent;
         this.storage = storage;

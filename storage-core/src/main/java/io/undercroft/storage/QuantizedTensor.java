@@ -36,7 +36,7 @@ public record QuantizedTensor(Tensor integers, Quantizer quantizer) {
         return integers.layout();
     }
 
-    /// {@return where the integers live}
+    /// {@return the device of the integers}
     public Device device() {
         return integers.device();
     }

@@ -70,7 +70,7 @@ public sealed interface SparseTensor permits SparseCooTensor, SparseCompressedTe
         return values().dtype();
     }
 
-    /// {@return where the values live}
+    /// {@return the device of the values}
     default Device device() {
         return values().device();
     }

@@ -5,13 +5,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/// What a storage holds and must give back: an allocation, or the way to make it, or the storage that it is a slice of.
+/// What a storage holds and must release: an allocation, or the way to make it, or the storage that it is a slice of.
 ///
 /// It is separate from [Storage] because it outlives it: when a storage is unreachable, the cleaner frees what it held.
 /// So nothing here may reference the storage itself.
 ///
 /// The count is free of locks. Everything else changes under the monitor of this object, which is also how a storage
-/// makes sure that its bytes are not remembered after they were given back.
+/// makes sure that its bytes are not remembered after they were released.
 final class StorageBacking implements Runnable {
     private static final Cleaner CLEANER = Cleaner.create();
 
@@ -153,7 +153,7 @@ final class StorageBacking implements Runnable {
         }
     }
 
-    /// Gives back what is held; for the cleaner, which calls it at most once.
+    /// Releases what is held; for the cleaner, which calls it at most once.
     @Override
     public synchronized void run() {
         Allocation there = allocation;

@@ -652,7 +652,7 @@ public abstract sealed class Tensor {
     ///
     /// @param index one index for each dimension, negative from the end
     /// @param value what to write
-    /// @throws IndexOutOfBoundsException as [#setDouble(long[],double)], as are all others
+    /// @throws IndexOutOfBoundsException as [#setDouble(long[],double)], which throws the same exceptions
     public void setFloat(long[] index, float value) {
         setDoubleAt(position(index), value);
     }

@@ -190,12 +190,12 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         return dtype.itemsize();
     }
 
-    /// {@return where the bytes live}
+    /// {@return the device of the bytes}
     public Device device() {
         return untyped.device();
     }
 
-    /// {@return whether the bytes live on a CUDA device}
+    /// {@return whether the bytes are on a CUDA device}
     public boolean isCuda() {
         return untyped.isCuda();
     }
@@ -618,11 +618,11 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         return this;
     }
 
-    /// Takes a reference to the untyped storage away, and gives the bytes back if it was the last, as
+    /// Removes a reference to the untyped storage, and frees it if that was the last (`free` in Torch7), as
     /// [Storage#release].
     ///
     /// @throws IllegalStateException if it was freed before
-    public void free() {
+    public void release() {
         untyped.release();
     }
 

@@ -3,7 +3,7 @@ package io.undercroft.storage;
 import java.lang.ref.WeakReference;
 import java.util.Optional;
 
-/// A way back to a storage that does not keep it: neither from the garbage collector nor from being freed. The
+/// A weak reference to a storage, which prevents neither garbage collection nor freeing. The
 /// counterpart of PyTorch's `StorageWeakRef`, for caches that find a storage again while it lives.
 ///
 /// Safe for any thread.

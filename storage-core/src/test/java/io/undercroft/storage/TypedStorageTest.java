@@ -739,24 +739,24 @@ class TypedStorageTest {
             assertThat(x.referenceCount()).isEqualTo(1);
             assertThat(x.retain()).isSameAs(x);
             assertThat(x.untyped().referenceCount()).isEqualTo(2);
-            x.free();
+            x.release();
             TypedStorage v = x.slice(1);
             assertThat(x.referenceCount()).isEqualTo(2);
             assertThat(v.referenceCount()).isEqualTo(1);
-            v.free();
+            v.release();
             assertThat(x.referenceCount()).isEqualTo(1);
         }
 
         @Test
         void aFreedStorageIsNotRead() {
             TypedStorage x = TypedStorage.of(DType.INT32, 1, 2, 3);
-            x.free();
+            x.release();
             assertThat(x.referenceCount()).isZero();
             assertThatIllegalStateException().isThrownBy(() -> x.getLong(0)).withMessageContaining("was freed");
             assertThatIllegalStateException().isThrownBy(() -> x.fill(0));
             assertThatIllegalStateException().isThrownBy(() -> x.to(DType.INT64));
             assertThatIllegalStateException().isThrownBy(x::toTorch7String);
-            assertThatIllegalStateException().isThrownBy(x::free);
+            assertThatIllegalStateException().isThrownBy(x::release);
             assertThat(x).hasToString("...\n[torch.storage.TypedStorage(dtype=torch.int32, device=cpu) of size 3]");
         }
 
@@ -768,7 +768,7 @@ class TypedStorageTest {
                 p.fill(9);
                 assertThat(longs(new TypedStorage(Storage.wrap(memory), DType.INT32))).containsExactly(9, 9, 0);
                 assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(() -> p.resize(5));
-                p.free();
+                p.release();
                 assertThat(memory.get(ValueLayout.JAVA_INT, 4)).isEqualTo(9);
             }
             assertThatIllegalArgumentException().isThrownBy(() -> TypedStorage.ofAddress(DType.INT32, 64, -1));

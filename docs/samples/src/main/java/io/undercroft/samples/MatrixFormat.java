@@ -52,6 +52,10 @@ public final class MatrixFormat implements CheckpointFormat {
 
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
+        if (file.size() < HEADER_BYTES) {
+            throw new FormatException("MATRIX-HEADER", "the file ends within its header", file.size(),
+                    "Check that it was copied completely");
+        }
         MemorySegment header = MemorySegment.ofArray(new byte[HEADER_BYTES]);
         file.read(0, header);
         long rows = header.get(NUMBER, 8);

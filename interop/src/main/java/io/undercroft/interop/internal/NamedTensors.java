@@ -197,7 +197,7 @@ public final class NamedTensors {
 
     private IllegalArgumentException refused(String path, @Nullable Object value) {
         return new IllegalArgumentException((path.isEmpty() ? "the state" : path) + " is " + kind(value) + "; "
-                + format + " holds tensors by name and nothing else");
+                + format + " holds tensors by name and nothing else; leave it out, or save a .croft or .pt file");
     }
 
     private static String kind(@Nullable Object value) {

@@ -187,7 +187,7 @@ class LoadingTest {
             Checkpoint.save(croft, source.state(), SaveOptions.defaults().base(torch));
             OpenOptions below = OPTIONS.root(folder);
             for (OpenOptions options : List.of(below, below.inMemory(), below.only("model/**").inMemory(),
-                    below.verification(ChecksumPolicy.NONE), below.inMemory().verification(ChecksumPolicy.EAGER))) {
+                    below.checksums(ChecksumPolicy.NONE), below.inMemory().checksums(ChecksumPolicy.EAGER))) {
                 try (Checkpoint c = Checkpoint.open(croft, options)) {
                     assertThat(c.rows(WTE, 3, 5).contentEquals(source.tensor(WTE).narrow(0, 3, 2))).isTrue();
                     c.names().forEach(name -> assertThat(c.tensor(name).contentEquals(source.tensor(name))).as(name)

@@ -32,16 +32,16 @@ record Stitch(Libc libc, List<ByteRun> runs, long length, int protection, int fl
             return copied(runs, length, arena);
         }
         StitchPlan wanted = StitchPlan.of(runs, length, libc.pageSize());
-        StitchPlan plan = budget.tryTake(wanted.mappings()) ? wanted : StitchPlan.copying(runs, length);
+        StitchPlan plan = budget.tryAcquire(wanted.mappings()) ? wanted : StitchPlan.copying(runs, length);
         int taken = plan.mappings();
         long address;
         try (Arena scratch = Arena.ofConfined()) {
             address = filled(plan, Libc.state(scratch));
         } catch (IOException | RuntimeException | Error e) {
-            budget.giveBack(taken);
+            budget.release(taken);
             throw e;
         }
-        return Mapping.segment(libc, address, plan.size(), arena, () -> budget.giveBack(taken))
+        return Mapping.segment(libc, address, plan.size(), arena, () -> budget.release(taken))
                 .asSlice(plan.lead(), length);
     }
 

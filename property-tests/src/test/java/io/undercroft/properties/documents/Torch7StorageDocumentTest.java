@@ -77,7 +77,7 @@ class Torch7StorageDocumentTest {
             loaded.fill(0);
             assertThat(mapped.string()).isEqualTo("abc");
             assertThat(loaded.untyped().isShared()).isFalse();
-            mapped.free();
+            mapped.release();
         }
 
         /// The one value of a state, saved and opened again, with a reference that outlives the file's.
@@ -123,7 +123,7 @@ class Torch7StorageDocumentTest {
             assertThat(x.string()).isEqualTo("Hello World\n");
             assertThat(x.fill(42).string()).isEqualTo("************");
             assertThat(hello).hasContent("Hello World\n");
-            x.free();
+            x.release();
         }
 
         @Test
@@ -133,7 +133,7 @@ class Torch7StorageDocumentTest {
             assertThat(x.string()).isEqualTo("Hello World\n");
             x.fill(42);
             assertThat(hello).hasContent("************");
-            x.free();
+            x.release();
             assertThat(hello).hasContent("************");
         }
 
@@ -144,7 +144,7 @@ class Torch7StorageDocumentTest {
             byte[] before = Files.readAllBytes(running);
             TypedStorage x = new TypedStorage(FileStorage.open(running, MapMode.PRIVATE), CHAR);
             assertThat(x.fill('x').get(0)).isEqualTo((long) 'x');
-            x.free();
+            x.release();
             assertThat(Files.readAllBytes(running)).isEqualTo(before);
         }
     }
@@ -195,7 +195,7 @@ class Torch7StorageDocumentTest {
             List<Thread> threads = IntStream.range(0, 8).mapToObj(_ -> Thread.ofPlatform().start(() -> {
                 for (int i = 0; i < 20_000; i++) {
                     x.retain();
-                    x.free();
+                    x.release();
                 }
                 x.retain();
             })).toList();

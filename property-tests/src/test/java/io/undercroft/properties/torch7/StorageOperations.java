@@ -113,7 +113,7 @@ final class StorageOperations implements AutoCloseable {
     }
 
     private static TypedStorage free(TypedStorage storage) {
-        storage.free();
+        storage.release();
         return storage;
     }
 

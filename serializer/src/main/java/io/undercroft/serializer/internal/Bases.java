@@ -163,7 +163,7 @@ public final class Bases implements BaseFiles, AutoCloseable {
             return request.root().get();
         }
         if (base.kind() == BaseKind.FOREIGN) {
-            throw unusable(base, "no adopted file is opened unless it is said where they may be",
+            throw unusable(base, "a base of another format is opened only if its place is given",
                     Remedy.naming("Give the directory when opening: {}, or the file: {}", ROOT, BASE), null);
         }
         return Objects.requireNonNull(file.toRealPath().getParent());

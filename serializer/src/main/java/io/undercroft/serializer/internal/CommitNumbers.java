@@ -114,9 +114,9 @@ public final class CommitNumbers {
                 return newest.openParent(chain.get(i - 1), chain.get(i));
             }
         }
-        throw new NoSuchElementException("there is no snapshot " + number + " any more, or not yet: the newest of "
-                + chain.size() + (last == SnapshotInfo.UNKNOWN ? " is damaged" : " is " + last)
-                + "; list its snapshots to see which there are");
+        throw new NoSuchElementException("there is no snapshot " + number + " (dropped, or never committed); of "
+                + chain.size() + " snapshots the newest is " + (last == SnapshotInfo.UNKNOWN ? "damaged" : last)
+                + "; list them to see their numbers");
     }
 
     private static long numberOf(Snapshot newest, List<CommitRecord> chain, int index) throws IOException {

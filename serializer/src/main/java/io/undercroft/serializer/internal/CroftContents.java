@@ -235,7 +235,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
         } catch (FormatException _) {
             // Told already.
         }
-        return bases.stream().map(storages.bases()::describe).filter(base -> !base.isThere()).toList();
+        return bases.stream().map(storages.bases()::describe).filter(base -> !base.isFound()).toList();
     }
 
     /// Comparing the names of a snapshot with those of its tree requires reading the tree.

@@ -112,7 +112,7 @@ final class CroftStorages implements AutoCloseable {
 
     /// Checks all storages, if the policy requires it.
     void checkAll() {
-        if (request.verification() == ChecksumPolicy.EAGER) {
+        if (request.checksums() == ChecksumPolicy.EAGER) {
             IntStream.range(0, snapshot.storageCount()).forEach(this::checkNow);
         }
     }
@@ -184,7 +184,7 @@ final class CroftStorages implements AutoCloseable {
     }
 
     private void checkNow(int number) {
-        if (request.verification() == ChecksumPolicy.NONE || damaged.containsKey(number)) {
+        if (request.checksums() == ChecksumPolicy.NONE || damaged.containsKey(number)) {
             return;
         }
         try {
@@ -204,7 +204,7 @@ final class CroftStorages implements AutoCloseable {
     }
 
     private boolean isToBeChecked(StorageRecord record) {
-        return switch (request.verification()) {
+        return switch (request.checksums()) {
             case NONE -> false;
             case WHEN_READ_WHOLE -> snapshot.baseCount() > 0
                     && extents(record).anyMatch(extent -> extent.kind() == ExtentKind.FOREIGN);
@@ -233,7 +233,7 @@ final class CroftStorages implements AutoCloseable {
     /// What is uploaded is read as a whole, and checked in the buffers.
     private DeviceContent content(int number, StorageRecord record) {
         checkKnown(number);
-        List<StorageChunk> chunks = request.verification() == ChecksumPolicy.NONE ? List.of() : check.table(number);
+        List<StorageChunk> chunks = request.checksums() == ChecksumPolicy.NONE ? List.of() : check.table(number);
         List<RunChecksum> runs = chunks.stream()
                 .map(chunk -> new RunChecksum(Kind.CRC32C, chunk.start(), chunk.length(), chunk.checksum())).toList();
         return new Stored(new PieceInput(extents(record).map(this::piece).toList()), runs,
@@ -293,12 +293,12 @@ final class CroftStorages implements AutoCloseable {
 
     /// What is read into memory is read as a whole.
     private boolean isCheckedWhole(StorageRecord record) {
-        return request.verification() != ChecksumPolicy.NONE && (request.isInMemory() || isToBeChecked(record));
+        return request.checksums() != ChecksumPolicy.NONE && (request.isInMemory() || isToBeChecked(record));
     }
 
     /// Lets those that read all of a mapped storage check it. Bytes that are mapped shared change in the file.
     private Allocation checkable(int number, StorageRecord record, Allocation mapped) {
-        if (request.verification() == ChecksumPolicy.NONE || file.mode() == MapMode.SHARED) {
+        if (request.checksums() == ChecksumPolicy.NONE || file.mode() == MapMode.SHARED) {
             return mapped;
         }
         try {

@@ -68,7 +68,7 @@ public interface Contents {
     ///
     /// @param name its name
     /// @param from the first row
-    /// @param to the first row behind
+    /// @param to the end, exclusive
     /// @return a tensor of these rows, or nothing if there is none of that name
     /// @throws IndexOutOfBoundsException if the tensor does not have these rows
     default Optional<Tensor> rows(String name, long from, long to) {

@@ -156,7 +156,7 @@ public final class FileStorages {
     }
 
     /// {@return a storage as [#stored(long, long, int)] makes it, of which the file has a checksum} It is checked if
-    /// [the options][OpenOptions#verification] require it.
+    /// [the options][OpenOptions#checksums] require it.
     ///
     /// @param offset where, from the start of the file; the run has been checked to lie within it
     /// @param nbytes its size in bytes
@@ -167,7 +167,7 @@ public final class FileStorages {
         if (device.isMeta()) {
             return blank(nbytes);
         }
-        Checksum compared = request.verification() == ChecksumPolicy.NONE || nbytes == 0 ? null : checksum;
+        Checksum compared = request.checksums() == ChecksumPolicy.NONE || nbytes == 0 ? null : checksum;
         Storage storage = device.isCpu()
                 ? onHost(offset, nbytes, alignment, compared)
                 : onDevice(device, nbytes, () -> content(offset, nbytes, compared));
@@ -257,7 +257,7 @@ public final class FileStorages {
         }
         RecordBytes record = new RecordBytes(file, mapped.backing(), checksum);
         Allocation made = mapped.withBacking(record);
-        if (request.verification() != ChecksumPolicy.WHEN_READ_WHOLE) {
+        if (request.checksums() != ChecksumPolicy.WHEN_READ_WHOLE) {
             try {
                 record.check(0, made.segment().byteSize());
             } catch (Throwable e) {

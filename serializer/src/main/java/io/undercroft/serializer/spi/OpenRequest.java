@@ -26,7 +26,7 @@ import java.util.function.UnaryOperator;
 /// @param root the directory below which other files may be
 /// @param basesById the paths of `.croft` bases that were given with their ids
 /// @param bases the files that were named as possible bases, in the order in which they were named
-/// @param verification when bytes of storages are compared with their checksums
+/// @param checksums when bytes of storages are compared with their checksums
 /// @param isInMemory whether the bytes of storages are read when the file is opened
 /// @param memory the memory that they are read into, or empty for that of this library
 /// @param progress the listener that reports how far loading has come
@@ -36,7 +36,7 @@ import java.util.function.UnaryOperator;
 /// @param format the name of the format, if it was given
 /// @param settings values of settings of formats, by name
 public record OpenRequest(MapMode mapping, UnaryOperator<Device> devices, OptionalLong snapshot, Optional<Path> root,
-        Map<UUID, Path> basesById, List<Path> bases, ChecksumPolicy verification, boolean isInMemory,
+        Map<UUID, Path> basesById, List<Path> bases, ChecksumPolicy checksums, boolean isInMemory,
         Optional<Allocator> memory, LoadProgress progress, Optional<Predicate<String>> chosen,
         Optional<Map<String, TensorSpec>> expected, StateClasses classes, Optional<String> format,
         Map<String, String> settings) {

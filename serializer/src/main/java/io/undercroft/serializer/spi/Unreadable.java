@@ -8,8 +8,8 @@ import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.util.Optional;
 
-/// A stand-in for a tensor whose description in a file breaks a rule that concerns this tensor only, for instance one
-/// that reaches outside its storage. It keeps the place of the tensor in the state, so that the other tensors can be
+/// A placeholder for a tensor whose description in a file breaks a rule that concerns this tensor only, for instance
+/// one that reaches outside its storage. It keeps the place of the tensor in the state, so that the other tensors can be
 /// read.
 ///
 /// It has one element of the type `unreadable`, and access to its bytes throws the exception that it was made of:
@@ -19,7 +19,7 @@ public final class Unreadable {
 
     private Unreadable() {}
 
-    /// {@return a stand-in}
+    /// {@return a placeholder}
     ///
     /// @param why what is wrong with the tensor
     public static Tensor tensor(FormatException why) {
@@ -29,7 +29,7 @@ public final class Unreadable {
         return Tensor.of(nothing, TYPE, 0, Shape.of(1), 1);
     }
 
-    /// Refuses a state that holds a stand-in.
+    /// Refuses a state that holds a placeholder.
     ///
     /// @param state the names of its tensors
     /// @throws FormatException what is wrong with the first of them, with its name
@@ -41,7 +41,7 @@ public final class Unreadable {
         }));
     }
 
-    /// {@return what is wrong with a tensor, or nothing if it is no stand-in}
+    /// {@return what is wrong with a tensor, or nothing if it is no placeholder}
     ///
     /// @param tensor any tensor
     public static Optional<FormatException> why(Tensor tensor) {

@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
 public final class TensorNodes {
     private TensorNodes() {}
 
-    /// {@return the quantized tensor that a node of a state stands for, or nothing if it stands for something else}
+    /// {@return the quantized tensor that a node of a state describes, or nothing if it describes none}
     ///
     /// @param node a value of a state
     /// @throws IllegalArgumentException if the parts are missing, of the wrong types, or do not fit together
@@ -49,7 +49,7 @@ public final class TensorNodes {
                 .map(known -> new QuantizedTensor(Parts.as(Tensor.class, typed.type(), "value", typed.value()), known));
     }
 
-    /// {@return the sparse tensor that a node of a state stands for, or nothing if it stands for something else} The
+    /// {@return the sparse tensor that a node of a state describes, or nothing if it describes none} The
     /// indices are not checked; [SparseTensor#validate] does.
     ///
     /// @param node a value of a state
@@ -62,7 +62,7 @@ public final class TensorNodes {
                 .map(layout -> sparse(layout, new Parts(map.type(), map)));
     }
 
-    /// {@return the node that stands for a quantized tensor in a state, on the same storages}
+    /// {@return the node that describes a quantized tensor in a state, on the same storages}
     ///
     /// @param tensor the quantized tensor
     public static Typed of(QuantizedTensor tensor) {
@@ -81,7 +81,7 @@ public final class TensorNodes {
         return node;
     }
 
-    /// {@return the node that stands for a sparse tensor in a state, on the same storages}
+    /// {@return the node that describes a sparse tensor in a state, on the same storages}
     ///
     /// @param tensor the sparse tensor
     public static TypedMap of(SparseTensor tensor) {

@@ -20,7 +20,7 @@ public interface Backing {
     /// no damage.
     ///
     /// @param start the first byte, counted from the start of the allocation
-    /// @param end the first byte behind the last
+    /// @param end the end, exclusive
     /// @throws RuntimeException if bytes are damaged
     default void check(long start, long end) {}
 
@@ -28,7 +28,7 @@ public interface Backing {
     /// than [#check], which callers use otherwise.
     ///
     /// @param start the first byte, counted from the start of the allocation
-    /// @param end the first byte behind the last
+    /// @param end the end, exclusive
     /// @param crc32c the CRC32C of the copy
     default boolean matches(long start, long end, int crc32c) {
         return false;

@@ -476,7 +476,7 @@ public final class ObjectEncoder {
 
     private static IllegalArgumentException unregisteredEnum(Object collection) {
         return new IllegalArgumentException("the enum of a " + collection.getClass().getSimpleName()
-                + " is not registered: StateClasses.of(…), as classes of the options");
+                + " is not registered: pass StateClasses.of(…) with it to the options");
     }
 
     private static void putOrder(Object collection, Map<String, @Nullable Object> attributes) {

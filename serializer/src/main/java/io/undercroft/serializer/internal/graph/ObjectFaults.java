@@ -1,6 +1,7 @@
 package io.undercroft.serializer.internal.graph;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.StateClasses;
 import java.time.chrono.ChronoLocalDate;
@@ -19,14 +20,23 @@ final class ObjectFaults {
 
     /// {@return the exception for a class that cannot be saved}
     ///
-    /// @param type a class that is not registered
+    /// @param type a class that is not registered, or an array of such
     static IllegalArgumentException unregistered(Class<?> type) {
         String instead = ChronoLocalDate.class.isAssignableFrom(type)
                 ? "java.time.LocalDate"
                 : "maps, lists, plain values and tensors";
+        if (type == Checkpoint.class) {
+            return new IllegalArgumentException("a Checkpoint is an open file and not a state; save its tree(), with "
+                    + "its metadata() in the options");
+        }
+        Class<?> registrable = type;
+        while (registrable.isArray()) {
+            registrable = registrable.componentType();
+        }
         return new IllegalArgumentException("a value of type " + type.getTypeName()
-                + " is not part of a state unless its class is registered: StateClasses.of(…), as classes of the "
-                + "options; or use " + instead);
+                + " cannot be in a state unless its class is registered: pass StateClasses.of("
+                + (registrable.getCanonicalName() == null ? "…" : registrable.getSimpleName() + ".class")
+                + ") to the options, with the other classes; or use " + instead);
     }
 
     /// {@return the exception for a node whose class is not registered}

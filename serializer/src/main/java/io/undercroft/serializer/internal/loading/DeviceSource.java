@@ -189,8 +189,8 @@ public final class DeviceSource implements Supplier<Allocation> {
     /// {@return whether some bytes may be read without the others: unless the policy requires a check of the storage
     /// before}
     boolean isReadInParts() {
-        return request.verification() == ChecksumPolicy.WHEN_READ_WHOLE
-                || request.verification() == ChecksumPolicy.NONE;
+        return request.checksums() == ChecksumPolicy.WHEN_READ_WHOLE
+                || request.checksums() == ChecksumPolicy.NONE;
     }
 
     /// {@return some bytes of the storage, in memory of the host}
