@@ -37,7 +37,7 @@ public final class ArrowVectors {
 
     /// Returns a vector on the memory of a tensor.
     ///
-    /// @param tensor what to show
+    /// @param tensor the tensor
     /// @param name the name of the vector's field
     /// @param allocator what the memory is accounted to, as all of Arrow's is
     /// @return the vector, of the class for its dtype, such as [org.apache.arrow.vector.Float4Vector]. It holds a
@@ -77,7 +77,7 @@ public final class ArrowVectors {
 
     /// Creates a tensor on the memory of a vector.
     ///
-    /// @param vector what to show: the elements that it has now, and where they are now. It may be closed before the
+    /// @param vector the vector: the elements that it has now, and where they are now. It may be closed before the
     ///     tensor, but its allocator not: close that after the tensor's storage is released
     /// @return a tensor of one dimension; its storage holds a reference to the vector's elements. That of an empty
     ///     vector is empty

@@ -13,8 +13,8 @@ public final class BytesStores {
 
     /// Returns a store on the bytes of a storage.
     ///
-    /// @param storage what to show
-    /// @return the store. Chronicle checks few indices: writing behind its end writes to other memory. It holds a
+    /// @param storage the storage
+    /// @return the store. Chronicle checks few indices: writing past its end changes other memory. It holds a
     ///     reference to the storage until shortly after its last one is released, which Chronicle does in a separate
     ///     thread; the caller has its first
     /// @throws IllegalArgumentException if the storage is empty, on the heap or read-only
@@ -27,7 +27,7 @@ public final class BytesStores {
     /// Creates a storage on the memory of a store off the heap. Of an elastic `Bytes` it is the memory that it has now,
     /// and of a file that is mapped chunk by chunk the chunk that was used last.
     ///
-    /// @param store what to show: all of its capacity, from its start
+    /// @param store the store: all of its capacity, from its start
     /// @return the storage, which holds a reference to the store; read-only if the store is
     /// @throws IllegalArgumentException if the store lies on the heap, or has no memory (yet)
     /// @throws IllegalStateException if it was released

@@ -29,9 +29,9 @@ public final class DjlArrays {
     private DjlArrays() {}
 
     /// Returns an array on the memory of a tensor, of the same shape. (DJL takes memory of Java as a
-    /// [java.nio.ByteBuffer], which ends at 2 GiB.)
+    /// [java.nio.ByteBuffer], which has at most 2 GiB.)
     ///
-    /// @param tensor what to show
+    /// @param tensor the tensor
     /// @param manager what the array belongs to. It holds a reference to the storage until it is closed, even if the
     ///     array is closed before: make a sub-manager for what is needed for a short time. An array that is attached to
     ///     another manager must not be used after this one is closed

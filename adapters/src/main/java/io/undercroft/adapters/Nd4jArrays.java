@@ -28,9 +28,9 @@ public final class Nd4jArrays {
 
     /// Returns an array on the memory of a tensor, of the same shape, also beyond 2 GiB.
     ///
-    /// @param tensor what to show
+    /// @param tensor the tensor
     /// @return the array. It holds a reference to the storage until the array's buffer is garbage collected; closing
-    ///     the array does not hurry it
+    ///     the array does not release it
     /// @throws IllegalArgumentException if ND4J has no such dtype, the tensor has no elements, or it is not contiguous,
     ///     on the heap, read-only or not aligned
     /// @throws IllegalStateException if the storage was freed or has no bytes (meta)
@@ -46,7 +46,7 @@ public final class Nd4jArrays {
 
     /// Creates a tensor on the memory of an array, with its strides.
     ///
-    /// @param array what to show; it must not be closed while the tensor is used, and is kept until the tensor's
+    /// @param array the array; it must not be closed while the tensor is used, and is kept until the tensor's
     ///     storage is released or collected
     /// @return a tensor of the same shape
     /// @throws IllegalArgumentException if there is no such dtype here, or the array has no elements

@@ -39,10 +39,10 @@ public final class OnnxTensors {
     private OnnxTensors() {}
 
     /// Returns a tensor of ONNX Runtime on the memory of a tensor, of the same shape. (ONNX Runtime takes memory of
-    /// Java as a [java.nio.ByteBuffer], which ends at 2 GiB.)
+    /// Java as a [java.nio.ByteBuffer], which has at most 2 GiB.)
     ///
-    /// @param tensor what to show
-    /// @param environment the environment of the session that shall see it
+    /// @param tensor the tensor
+    /// @param environment the environment of the session that uses it
     /// @return the tensor there, which holds a reference to the storage until it is closed
     /// @throws IllegalArgumentException if ONNX Runtime's Java has no such dtype, or the tensor is not contiguous, on
     ///     the heap, read-only or not aligned
@@ -63,7 +63,7 @@ public final class OnnxTensors {
     }
 
     /// Creates a tensor on the memory of one of ONNX Runtime that was made from a direct buffer or an array. What a
-    /// session returns lies in memory that it does not show; give it a lent tensor as its output instead.
+    /// session returns lies in memory that is not accessible; give it a lent tensor as its output instead.
     ///
     /// @param theirs the tensor there; it may be closed before this one is used, as the buffer belongs to Java. That
     ///     buffer's position and limit have to be as they were when the tensor was made of it: ONNX Runtime does not
@@ -110,7 +110,7 @@ public final class OnnxTensors {
             return tensor;
         }
 
-        /// Closes the tensor there and releases the storage. No session may be at work on it any more. The second and
+        /// Closes the tensor there and releases the storage. No session may use it any more. The second and
         /// later calls do nothing.
         @Override
         public void close() {

@@ -10,7 +10,7 @@ import java.util.stream.IntStream;
 /// A CUDA device of this machine: as the driver describes it. The counterpart of
 /// `torch.cuda.get_device_properties`.
 ///
-/// Whether there are devices is found out by the first call, once per process. Instances are safe for use by several
+/// The first call looks for devices, once per process. Instances are safe for use by several
 /// threads.
 public final class CudaDevice {
     private final int index;

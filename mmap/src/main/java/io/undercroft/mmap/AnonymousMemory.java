@@ -45,8 +45,8 @@ public final class AnonymousMemory {
         return mapping(Mapping::populate);
     }
 
-    /// {@return how many bytes may be taken before the system ends processes to have enough, on this host and in the
-    /// container that this process is in; empty if unknown} Other processes may take them first.
+    /// {@return how many bytes can be allocated before the system kills processes for lack of memory, on this host
+    /// and in the container that this process is in; empty if unknown} Other processes may take them first.
     public static OptionalLong available() {
         return FreeMemory.bytes();
     }

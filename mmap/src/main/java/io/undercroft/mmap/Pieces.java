@@ -15,14 +15,14 @@ final class Pieces {
 
     /// {@return the length of all pieces together, in bytes}
     ///
-    /// @throws ArithmeticException if that is not to be held in a `long`
+    /// @throws ArithmeticException if that does not fit a `long`
     static long length(List<Piece> pieces) {
         return pieces.stream().mapToLong(Piece::length).reduce(0, Math::addExact);
     }
 
     /// {@return for each file that has a byte in them, where in it the furthest one ends}
     ///
-    /// @throws ArithmeticException if that is not to be held in a `long`
+    /// @throws ArithmeticException if that does not fit a `long`
     static Map<MappedFile, Long> ends(List<Piece> pieces) {
         Map<MappedFile, Long> ends = new LinkedHashMap<>();
         for (Piece piece : pieces) {

@@ -666,8 +666,7 @@ public final class Checkpoint implements AutoCloseable {
         Objects.requireNonNull(name, "name");
         if (from < 0 || to < from) {
             throw new IndexOutOfBoundsException("rows from " + from + " to " + to + " of "
-                    + FormatException.quote(name)
-                    + ": rows are counted from 0, and the first one behind is not before them");
+                    + FormatException.quote(name) + ": from is at least 0, and to, which is exclusive, at least from");
         }
         return named(() -> contents.rows(name, from, to)
                 .or(() -> lookup.find(name).flatMap(found -> contents.rows(found, from, to)))

@@ -14,7 +14,7 @@ package io.undercroft.serializer;
 /// **What a program writes.** A mapping is copy-on-write, so memory may rightly differ from the file. A chunk that does
 /// not match in memory is read again from the file: if it matches there, the program has written to it, and it is not
 /// damaged. If it does not match there either, it is refused, whatever the program wrote to it, as the rest of it may
-/// be damaged; open the file with [#NONE] to save it all the same. What is
+/// be damaged; open the file with [#NONE] to save it nevertheless. What is
 /// [mapped shared][io.undercroft.mmap.MapMode#SHARED] changes in the file and is checked when it is touched at most.
 public enum ChecksumPolicy {
     /// Never. Damaged bytes are loaded, and saved with new checksums.

@@ -22,7 +22,7 @@ public final class Shape {
     /// @param sizes the size in each dimension, outermost first
     /// @return the shape
     /// @throws IllegalArgumentException if a size is negative, there are more than [#MAX_RANK], or the number of
-    ///     elements is not to be held in a `long`
+    ///     elements does not fit a `long`
     public static Shape of(long... sizes) {
         if (sizes.length > MAX_RANK) {
             throw new IllegalArgumentException(sizes.length + " dimensions are more than the limit of " + MAX_RANK);
@@ -61,8 +61,7 @@ public final class Shape {
     /// {@return the strides, in elements, of a tensor of this shape whose elements lie in row-major order} Sizes of 0
     /// count as 1, as PyTorch does it.
     ///
-    /// @throws IllegalArgumentException if a stride is not to be held in a `long`, which only an empty shape can bring
-    ///     about
+    /// @throws IllegalArgumentException if a stride does not fit a `long`, which is possible only for an empty shape
     public long[] contiguousStride() {
         long[] stride = new long[sizes.length];
         long step = 1;
@@ -119,7 +118,7 @@ public final class Shape {
 
     /// Returns a product of sizes of a shape.
     ///
-    /// @throws IllegalArgumentException if it is not to be held in a `long`
+    /// @throws IllegalArgumentException if it does not fit a `long`
     static long times(long product, long size, Shape shape) {
         try {
             return Math.multiplyExact(product, size);

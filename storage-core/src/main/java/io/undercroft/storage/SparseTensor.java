@@ -12,7 +12,7 @@ import java.util.List;
 /// The order of dimensions is: of a compressed tensor the batch, then the sparse ones, then the dense ones, which every
 /// value has by itself.
 public sealed interface SparseTensor permits SparseCooTensor, SparseCompressedTensor {
-    /// {@return how the components are to be read}
+    /// {@return the layout of the components}
     Layout layout();
 
     /// {@return the size in each dimension}

@@ -442,8 +442,8 @@ public abstract sealed class Tensor {
 
     /// {@return the bytes that the elements take when they lie without gaps, whatever their strides are now}
     ///
-    /// @throws ArithmeticException if that is more than 2^63-1, which only a tensor that repeats elements can bring
-    ///     about
+    /// @throws ArithmeticException if that is more than 2^63-1, which is possible only for a tensor that repeats
+    ///     elements
     public long nbytes() {
         return type.dtype.nbytes(numel);
     }
@@ -499,8 +499,8 @@ public abstract sealed class Tensor {
         return numel == 0 || Geometry.isDense(geometry, null);
     }
 
-    /// {@return whether the elements lie in a given order without gaps} As in PyTorch, a tensor that has not the
-    /// dimensions of the format does not lie in it.
+    /// {@return whether the elements lie in a given order without gaps} As in PyTorch, this is false for a
+    /// tensor with another number of dimensions than the format.
     ///
     /// @param format the order
     public boolean isContiguous(MemoryFormat format) {
@@ -949,8 +949,8 @@ public abstract sealed class Tensor {
     ///
     /// @param sizes the new sizes; one may be -1 and is found from the others
     /// @return the view
-    /// @throws IllegalArgumentException if the number of elements differs, or the elements lie such that only a copy
-    ///     would do ([#reshape] copies then)
+    /// @throws IllegalArgumentException if the number of elements differs, or no strides describe that shape
+    ///     without a copy ([#reshape] copies then)
     public Tensor view(long... sizes) {
         return Views.view(this, sizes);
     }
@@ -1378,11 +1378,11 @@ public abstract sealed class Tensor {
 
     /// Compares each element with that of another tensor. Two elements are close if they are equal, or finitely
     /// `abs(this - other) <= atol + abs(rtol * other)`. As in PyTorch, each step is rounded to the dtype, and integers
-    /// are taken as float32. The two are expanded to a common shape.
+    /// are converted to float32. The two are expanded to a common shape.
     ///
     /// @param other the tensor to compare with, of the same dtype
-    /// @param rtol how far off, relative to `other`
-    /// @param atol how far off in any case
+    /// @param rtol the tolerance relative to `other`
+    /// @param atol the absolute tolerance
     /// @param nans whether NaNs are close to each other
     /// @return a bool tensor
     /// @throws IllegalArgumentException if the dtypes differ, there is no common shape, or a tolerance is negative
@@ -1402,8 +1402,8 @@ public abstract sealed class Tensor {
     /// {@return whether all elements are close, as [#isClose(Tensor,double,double,NaNs)]}
     ///
     /// @param other the tensor to compare with
-    /// @param rtol how far off, relative to `other`
-    /// @param atol how far off in any case
+    /// @param rtol the tolerance relative to `other`
+    /// @param atol the absolute tolerance
     /// @param nans whether NaNs are close to each other
     public boolean allClose(Tensor other, double rtol, double atol, NaNs nans) {
         return Comparison.allClose(this, other, new Comparison.Tolerance(rtol, atol, nans));

@@ -9,8 +9,8 @@ import io.undercroft.storage.Tensor;
 import java.util.Optional;
 
 /// A placeholder for a tensor whose description in a file breaks a rule that concerns this tensor only, for instance
-/// one that reaches outside its storage. It keeps the place of the tensor in the state, so that the other tensors can be
-/// read.
+/// one that reaches outside its storage. It keeps the place of the tensor in the state, so that the other tensors can
+/// be read.
 ///
 /// It has one element of the type `unreadable`, and access to its bytes throws the exception that it was made of:
 /// saving, exporting and reading it are refused. [Contents#tensor] throws that exception at once.

@@ -20,7 +20,7 @@ public interface DeviceMemory extends Allocator {
     @Override
     Device device();
 
-    /// Allocates bytes that the caller overwrites completely before anybody reads them. By default they are zeroed.
+    /// Allocates bytes that the caller overwrites completely before they are read. By default they are zeroed.
     ///
     /// @param nbytes how many bytes, 0 or more
     /// @return an allocation of exactly that size

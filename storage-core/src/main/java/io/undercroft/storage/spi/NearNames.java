@@ -7,7 +7,7 @@ import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.StreamSupport;
 
-/// Finds the names that somebody may have meant who gave one that does not exist.
+/// Finds existing names that are similar to one that does not exist, for messages.
 public final class NearNames {
     private static final int MOST_NAMED = 3;
     /// More names, or longer ones, are not compared: this is only for a message.
