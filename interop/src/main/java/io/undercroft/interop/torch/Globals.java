@@ -85,6 +85,19 @@ final class Globals {
         return STORAGES_BY_DTYPE.get(dtype);
     }
 
+    /// {@return the class of the storages of tensors of a class such as `torch.FloatTensor`, or null}
+    ///
+    /// @param tensors what a pickle named
+    static @Nullable StorageClass storageOfTensors(@Nullable Object tensors) {
+        for (String name : TENSOR_CLASSES) {
+            if (tensors != null && (tensors.equals(TABLE.get("torch." + name + "Tensor"))
+                    || tensors.equals(TABLE.get("torch.cuda." + name + "Tensor")))) {
+                return storageClass(DType.of(name));
+            }
+        }
+        return null;
+    }
+
     /// {@return whether a constant is the name of a layout, which PyTorch looks up by a function}
     static boolean isLayout(Symbol symbol) {
         return symbol.name().startsWith("torch.") && LAYOUTS.contains(symbol.name().substring("torch.".length()));

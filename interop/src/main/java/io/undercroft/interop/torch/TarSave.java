@@ -32,6 +32,8 @@ import org.jspecify.annotations.Nullable;
 ///
 /// Made for one reading, by one thread.
 final class TarSave {
+    private static final String SYSTEM = "sys_info";
+
     private final MappedFile file;
     private final TarDirectory tar;
     private final TorchStorages storages;
@@ -63,6 +65,7 @@ final class TarSave {
     /// @throws IOException if reading fails
     /// @throws FormatException if they are malformed or use anything that is not allowed
     TreeContents read(Set<String> members) throws IOException {
+        checkByteOrder();
         each("storages", this::readStorage, this::readViews);
         each("tensors", this::readTensor, _ -> {});
         PickleStream pickle = member("pickle");
@@ -71,6 +74,15 @@ final class TarSave {
         StateCheck.check(state, _ -> {});
         unread.addAll(tar.besides(members));
         return TreeContents.of(state, Map.of(), List::of, budget).withUnverified(1, file.size()).withUnread(unread);
+    }
+
+    /// Such machines wrote numbers and elements as they have them in memory, which PyTorch itself does not notice.
+    private void checkByteOrder() throws IOException {
+        if (tar.find(SYSTEM).isPresent() && member(SYSTEM).pickle() instanceof Map<?, ?> system
+                && Boolean.FALSE.equals(system.get("little_endian"))) {
+            throw new FormatException("TORCH-BYTEORDER", "the archive was written on a big-endian machine",
+                    FormatException.NO_OFFSET, "Load it in PyTorch on such a machine, and save it again");
+        }
     }
 
     private PickleStream member(String name) {
@@ -148,7 +160,7 @@ final class TarSave {
     private void readTensor(PickleStream stream) throws IOException {
         budget.takeMemory(ReadBudget.TENSOR);
         if (!(stream.pickle() instanceof Tuple parts && parts.size() == 3 && parts.get(0) instanceof Long key
-                && objectOf(parts.get(1)) instanceof TypedStorage storage)) {
+                && storageOf(key, parts) instanceof TypedStorage storage)) {
             throw PickleFault.malformed("a tensor without key and storage");
         }
         int rank = stream.bytes().i32();
@@ -159,6 +171,14 @@ final class TarSave {
         long[] sizes = longs(stream, rank);
         long[] strides = longs(stream, rank);
         put(key, tensor(storage, stream.bytes().i64(), sizes, strides));
+    }
+
+    /// An empty tensor had no storage. PyTorch wrote that, and could not read it.
+    private @Nullable Object storageOf(Long key, Tuple tensor) {
+        StorageClass type = tensor.get(1) == null ? Globals.storageOfTensors(tensor.get(2)) : null;
+        return type == null
+                ? objectOf(tensor.get(1))
+                : storages.findStorage(Tuple.of("storage", type, "of " + key, "cpu", 0L));
     }
 
     private static Tensor tensor(TypedStorage storage, long first, long[] sizes, long[] strides) {

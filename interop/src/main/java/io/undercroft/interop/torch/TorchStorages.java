@@ -243,8 +243,10 @@ final class TorchStorages {
     }
 
     private Device deviceOf(String location) {
+        // Before PyTorch 0.4, storages without elements were on no device of theirs.
+        String known = location.equals("cuda:-1") ? "cuda:0" : location;
         try {
-            return options.request().deviceFor(Device.parse(location));
+            return options.request().deviceFor(Device.parse(known));
         } catch (IllegalArgumentException _) {
             throw PickleFault.because("TORCH-LOCATION", FormatException.quote(location) + " is no device",
                     PickleFault.DAMAGED);

@@ -9,12 +9,19 @@ import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Device;
+import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
+import io.undercroft.storage.TypedStorage;
 import io.undercroft.testsupport.Sameness;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -74,7 +81,7 @@ class TorchTarFormatTest {
             TarDirectory tar = TarDirectory.read(file);
             for (String name : List.of("sys_info", "pickle", "tensors", "storages")) {
                 TarDirectory.Member member = tar.find(name).orElseThrow();
-                members.put(name, java.util.Arrays.copyOfRange(all, (int) member.start(), (int) member.end()));
+                members.put(name, Arrays.copyOfRange(all, (int) member.start(), (int) member.end()));
             }
         }
         return members;
@@ -146,6 +153,85 @@ class TorchTarFormatTest {
         byte[] damaged = new Tar().add("pickle", pickle).end();
         damaged[3] ^= 1;
         assertThat(refusal(damaged).what()).contains("checksum");
+    }
+
+    private static final long POINTER = 0x7f3a_1c0d_e000L;
+
+    private static byte[] le(long... values) {
+        ByteBuffer buffer = ByteBuffer.allocate(8 * values.length).order(ByteOrder.LITTLE_ENDIAN);
+        Arrays.stream(values).forEach(buffer::putLong);
+        return buffer.array();
+    }
+
+    private static byte[] all(byte[]... parts) {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        for (byte[] part : parts) {
+            out.writeBytes(part);
+        }
+        return out.toByteArray();
+    }
+
+    private static byte[] number(long value) {
+        return new PickleBuilder().integer(value).stop();
+    }
+
+    private static PickleBuilder storage(long key, String location) {
+        return new PickleBuilder().integer(key).text(location).global("torch", "FloatStorage");
+    }
+
+    /// What PyTorch 0.1.10 wrote of tensors on a storage of four numbers, on a view of it that begins at the second
+    /// number, and on nothing. Behind the number of dimensions it wrote four bytes that mean nothing.
+    private static Map<String, byte[]> ofVersion0110(String location, boolean littleEndian) {
+        Map<String, byte[]> members = new LinkedHashMap<>();
+        members.put("sys_info", new PickleBuilder().ops("}").text("protocol_version").integer(1000).ops("s")
+                .text("little_endian").bytes(littleEndian ? 0x88 : 0x89).ops("s").stop());
+        PickleBuilder state = new PickleBuilder().ops("}(");
+        for (int i = 1; i <= 3; i++) {
+            state.text("t" + i).text(Long.toString(POINTER + i)).ops("Q");
+        }
+        members.put("pickle", state.text("view").text(Long.toString(POINTER + 9)).ops("Q").ops("u").stop());
+        PickleBuilder first = new PickleBuilder().integer(POINTER + 1).integer(POINTER + 8);
+        PickleBuilder second = new PickleBuilder().integer(POINTER + 2).integer(POINTER + 9);
+        PickleBuilder none = new PickleBuilder().integer(POINTER + 3).ops("N");
+        members.put("tensors", all(number(3),
+                first.global("torch", "FloatTensor").bytes(0x87).stop(), le(0x5a5a_5a5aL << 32 | 2, 2, 2, 2, 1, 0),
+                second.global("torch.cuda", "FloatTensor").bytes(0x87).stop(), le(1, 2, 1, 1),
+                none.global("torch", "DoubleTensor").bytes(0x87).stop(), le(0, 0)));
+        byte[] elements = le(0x4000_0000_3f80_0000L, 0x4080_0000_4040_0000L);
+        members.put("storages", all(number(1), storage(POINTER + 8, location).bytes(0x87).stop(), le(4), elements,
+                new PickleBuilder().ops("](").ops("(").integer(POINTER + 9).integer(POINTER + 8).integer(1).integer(3)
+                        .ops("te").stop()));
+        return members;
+    }
+
+    private Path archive(Map<String, byte[]> members) throws IOException {
+        Tar tar = new Tar();
+        members.forEach(tar::add);
+        return Files.write(folder.resolve("0.1.10.pt"), tar.end());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"cpu", "cuda:0", "cuda:1", "cuda:-1"})
+    void anArchiveOfVersion0110IsRead(String location) throws IOException {
+        OpenOptions onCpu = OpenOptions.defaults().devices(_ -> Device.CPU);
+        try (Checkpoint c = Checkpoint.open(archive(ofVersion0110(location, true)), onCpu)) {
+            assertThat(c.names()).containsExactly("t1", "t2", "t3");
+            assertThat(c.tensor("t1").toFloatArray()).containsExactly(1, 2, 3, 4);
+            assertThat(c.tensor("t1").shape()).isEqualTo(Shape.of(2, 2));
+            assertThat(c.tensor("t2").toFloatArray()).containsExactly(3, 4);
+            assertThat(c.tensor("t2").storage().base()).containsSame(c.tensor("t1").storage());
+            assertThat(c.tensor("t3").shape()).isEqualTo(Shape.of(0));
+            assertThat(c.tensor("t3").dtype()).isEqualTo(DType.FLOAT64);
+            assertThat(((TypedStorage) ((Map<?, ?>) c.state()).get("view")).size()).isEqualTo(3);
+            assertThat(c.unread()).isEmpty();
+        }
+    }
+
+    @Test
+    void anArchiveOfABigEndianMachineIsRefused() throws IOException {
+        Path path = archive(ofVersion0110("cpu", false));
+        assertThat(catchThrowableOfType(FormatException.class, () -> Checkpoint.open(path).close()).code())
+                .isEqualTo("TORCH-BYTEORDER");
     }
 
     @Test
