@@ -1,13 +1,13 @@
 /// Adapters that share memory with arrays of other JVM libraries, without a copy: writes on one side are visible on the
 /// other.
 ///
-/// | class | library | a tensor there | its array as a tensor | who releases the storage |
+/// | class | library | array on a tensor | tensor on an array | the storage is released by |
 /// |---|---|---|---|---|
-/// | [io.undercroft.adapters.OnnxTensors] | ONNX Runtime | `OnnxTensor`, input and output | made from a buffer | closing the `Lent` |
-/// | [io.undercroft.adapters.DjlArrays] | DJL | `NDArray` of engines that take a buffer as it is | - | closing the `NDManager` |
-/// | [io.undercroft.adapters.ArrowVectors] | Apache Arrow | a vector of numbers | without nulls | closing the vector |
-/// | [io.undercroft.adapters.Nd4jArrays] | ND4J | `INDArray` | any strides | the garbage collector |
-/// | [io.undercroft.adapters.BytesStores] | Chronicle Bytes | `BytesStore` of a storage | off the heap | its last release |
+/// | [io.undercroft.adapters.OnnxTensors] | ONNX Runtime | `OnnxTensor`, input and output | if it was made from a buffer | closing the `Lent` |
+/// | [io.undercroft.adapters.DjlArrays] | DJL | `NDArray`, for engines that use a buffer without copying it | not supported | closing the `NDManager` |
+/// | [io.undercroft.adapters.ArrowVectors] | Apache Arrow | a vector of numbers | if it has no nulls | closing the vector |
+/// | [io.undercroft.adapters.Nd4jArrays] | ND4J | `INDArray` | with any strides | the garbage collector |
+/// | [io.undercroft.adapters.BytesStores] | Chronicle Bytes | `BytesStore` of a storage | if it is off the heap | its last release |
 ///
 /// `ByteBuffer` and `MemorySegment` need no class of this package: `Tensor.bytes()`, `Tensor.asByteBuffer()` (up to 2
 /// GiB) and `Storage.segment()` are views, `Storage.wrap(MemorySegment)` and

@@ -114,7 +114,7 @@ final class AttachBenchmark {
         String what = workload.what() + ", read by " + PROCESSES + " JVMs: ";
         figures.add(copies(what + "PSS of its mappings", Pss.of(pids, large)).with(Goal.atMost(COPIES)));
         Figure growth = copies(what + "growth of PSS by attaching and reading", after - before);
-        // A JVM that works grows by some MiB of its own, which is much compared with a small checkpoint.
+        // A JVM that works grows by some MiB itself, which is much compared with a small checkpoint.
         figures.add(bench.effort() == Effort.FULL ? growth.with(Goal.atMost(COPIES)) : growth);
         figures.add(copies(what + "PSS of the processes, all in all", after));
         figures.add(Figure.of(what + "PSS of a process without it", before / 0x1p20 / PROCESSES, "MiB"));

@@ -12,12 +12,12 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 
-/// One of the JVMs of [AttachBenchmark]. It is told `attach NAME TENSOR TIMES`, and answers how many milliseconds each
-/// time took, then `read NAME`, and answers the sum of all bytes; what it read stays attached until it ends.
+/// One of the JVMs of [AttachBenchmark]. It reads the line `attach NAME TENSOR TIMES`, and prints the milliseconds of
+/// each time; then `read NAME`, and prints the sum of all bytes. What it read stays attached until it ends.
 final class AttachPeer {
     private AttachPeer() {}
 
-    /// Answers until nobody asks any more.
+    /// Runs until its input ends.
     ///
     /// @param arguments none
     /// @throws IOException if a name cannot be attached

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 
-/// What a benchmark works with.
+/// The context of a benchmark.
 ///
 /// @param peers the Python process
 /// @param directory where its files go; removed afterwards

@@ -94,7 +94,7 @@ final class ConvertBenchmark {
         }
     }
 
-    /// How much more memory of its own the process has at most meanwhile than before; pages of the files it maps do not
+    /// The peak of the private memory of the process, less that before; pages of the files it maps do not
     /// count.
     private Figure memory(String what, Path path, Bench.Writing making) throws IOException {
         List<Double> mebibytes = new ArrayList<>();

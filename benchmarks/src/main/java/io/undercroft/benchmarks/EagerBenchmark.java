@@ -25,11 +25,11 @@ import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
 /// A whole file into memory of the process, as tensors, compared with reading the same file into a buffer, and compared
-/// with the peers. Files are in the page cache. Memory is fresh, as it is for whoever loads a model, or was there and
-/// touched before.
+/// with the peers. Files are in the page cache. Memory is fresh, as for a program that loads a model once, or was there
+/// and touched before.
 ///
 /// What fresh memory costs is up to the machine: a virtual one may have handed what was free back to its host, which
-/// takes seconds to bring it again. So before each run as much memory as is going to be needed is touched and given
+/// takes seconds to bring it again. So before each run as much memory as is needed is touched and given
 /// back: all contenders find the free memory of the machine in one state. `torch.load` takes the memory that the C
 /// library kept from its load before, as a program sees it that loads again; so it has a contender for either kind of
 /// memory, too.
@@ -46,7 +46,7 @@ final class EagerBenchmark {
     private static final double TARGET_BESIDE_TORCH = 1.5;
     private static final int BLOCK = 4 << 20;
     private static final ValueLayout.OfInt WORD = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-    /// Sums are told as numbers that a double holds.
+    /// Sums are printed as numbers that a double holds.
     private static final long WITNESS = (1L << 52) - 1;
 
     private final Bench bench;

@@ -1,8 +1,8 @@
 package io.undercroft.benchmarks;
 
-/// How much time to take.
+/// The number of rounds and the sizes of a benchmark.
 enum Effort {
-    /// What the stated figures come from.
+    /// The effort for the figures in the documentation.
     FULL,
     /// Less than a minute: enough to see that everything runs, and the rough picture.
     QUICK

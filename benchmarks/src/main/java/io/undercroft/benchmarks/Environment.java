@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/// What a figure depends on besides the code.
+/// The machine and software on which a figure depends.
 public final class Environment {
     private Environment() {}
 

@@ -1,11 +1,11 @@
 package io.undercroft.benchmarks;
 
-/// What a figure is to reach.
+/// The target of a figure.
 ///
 /// @param target the number that just meets it
 /// @param better which way is better
 public record Goal(double target, Better better) {
-    /// Which way is better.
+    /// The direction in which a figure is better.
     public enum Better {
         /// The target or more.
         HIGHER,

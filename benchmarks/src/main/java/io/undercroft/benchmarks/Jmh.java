@@ -42,7 +42,7 @@ record Jmh(Duration each) {
         });
     }
 
-    /// What one operation of a method allocates once it is compiled.
+    /// Measures the memory that one operation of a method allocates once it is compiled.
     ///
     /// @param type the class of the method
     /// @param method its name

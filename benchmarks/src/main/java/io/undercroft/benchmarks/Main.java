@@ -45,7 +45,7 @@ public final class Main {
         this.directory = directory;
     }
 
-    /// Runs one benchmark and prints its report. Exits with 1 if it cannot run and 2 if it is asked for wrongly; a
+    /// Runs one benchmark and prints its report. Exits with 1 if it cannot run and 2 if the arguments are wrong; a
     /// missed goal is a finding, not an error.
     ///
     /// @param arguments the default directory, the Python interpreter, then what the user gave

@@ -18,7 +18,7 @@ import java.util.Locale;
 final class ModelPeer {
     private ModelPeer() {}
 
-    /// Answers until there are no more lines.
+    /// Runs until its input ends.
     ///
     /// @param arguments none
     /// @throws IOException if a folder cannot be opened

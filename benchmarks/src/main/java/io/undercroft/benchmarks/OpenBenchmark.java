@@ -37,7 +37,7 @@ final class OpenBenchmark {
         return figures;
     }
 
-    /// Without peers, who would need minutes to make the file.
+    /// Without peers, which would need minutes to make the file.
     private void measureAlone(Workload workload) throws IOException {
         Path croft = bench.file("huge.croft");
         Checkpoint.save(croft, tensors(workload));

@@ -18,7 +18,7 @@ final class PeakMemory {
 
     private PeakMemory() {}
 
-    /// What may take memory.
+    /// Work whose memory is measured.
     @FunctionalInterface
     interface Task {
         void run() throws IOException;
@@ -59,7 +59,7 @@ final class PeakMemory {
         try {
             watch.join();
         } catch (InterruptedException e) {
-            throw new IllegalStateException("nobody interrupts this thread", e);
+            throw new IllegalStateException("this thread is never interrupted", e);
         }
         return peak.get() - before;
     }

@@ -29,7 +29,7 @@ final class Peers implements AutoCloseable {
         this.replies = process.inputReader(StandardCharsets.UTF_8);
     }
 
-    /// Starts the process. What it prints as an error comes out as ours.
+    /// Starts the process. Its error output is that of this process.
     ///
     /// @param python the interpreter; needs torch, safetensors and numpy
     /// @param directory where the script is put; goes with the directory

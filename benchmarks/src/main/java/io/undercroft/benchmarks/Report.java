@@ -12,7 +12,7 @@ import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/// What a benchmark or a proof came to.
+/// The results of a benchmark or a proof.
 ///
 /// @param name its name, as it is given to `run`
 /// @param figures what was measured

@@ -41,7 +41,7 @@ public record Samples(List<Double> values) {
         return new Samples(values.stream().map(change::applyAsDouble).toList());
     }
 
-    /// How much larger these are than others, round by round: a disturbance that hit one round hit both.
+    /// The ratios of these to others, round by round: a disturbance in a round affects both.
     ///
     /// @param others as many measurements, taken in the same rounds
     /// @return the ratios, in order

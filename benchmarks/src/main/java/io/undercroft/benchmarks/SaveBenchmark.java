@@ -22,7 +22,7 @@ final class SaveBenchmark {
     private static final String TORCH_SAVE = "torch.save, not durable";
     private static final String DISK = "dd oflag=direct conv=fsync";
     private static final int BLOCK = 4 << 20;
-    /// What all buffers of a save may come to, whatever the size of the state.
+    /// The maximum size of all buffers of a save, for a state of any size.
     private static final double MOST_MEMORY = 64;
 
     private final Bench bench;

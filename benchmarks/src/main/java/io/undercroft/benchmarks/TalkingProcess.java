@@ -8,7 +8,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
-/// A JVM of its own, told and asked line by line. What it prints as an error comes out as ours.
+/// A separate JVM that reads and prints lines. Its error output is that of this process.
 final class TalkingProcess implements AutoCloseable {
     private static final List<String> FLAGS = List.of("-Xmx64m", "-XX:+UseSerialGC",
             "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow");
@@ -40,7 +40,7 @@ final class TalkingProcess implements AutoCloseable {
         return process.pid();
     }
 
-    /// Tells it something.
+    /// Sends a line.
     ///
     /// @param line without a line break
     /// @throws IOException if it has ended
@@ -48,18 +48,18 @@ final class TalkingProcess implements AutoCloseable {
         process.outputWriter().append(line).append('\n').flush();
     }
 
-    /// {@return the next line that it says}
+    /// {@return the next line that it prints}
     ///
     /// @throws IOException if it has ended
     String answer() throws IOException {
         String line = answers.readLine();
         if (line == null) {
-            throw new IOException("process " + pid() + " ended before it answered");
+            throw new IOException("process " + pid() + " ended before it printed a line");
         }
         return line;
     }
 
-    /// Lets it end, as it has nothing more to be told: in order, so that it releases what it shares.
+    /// Ends its input, so that it exits in order and releases what it shares.
     @Override
     public void close() {
         try {

@@ -3,7 +3,7 @@ package io.undercroft.benchmarks;
 import java.util.List;
 import java.util.Map;
 
-/// How long contenders took.
+/// The times of the contenders.
 ///
 /// @param seconds by contender, in the order of the contenders, one sample a round
 record Timings(Map<String, Samples> seconds) {

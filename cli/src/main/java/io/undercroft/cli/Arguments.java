@@ -44,8 +44,9 @@ final class Arguments {
 
     // ---- descriptions
 
+    /// Adds a description and `--help`. A list of commands shows the first sentence only.
     static CommandSpec describe(CommandSpec spec, String description) {
-        spec.usageMessage().description(description).sortOptions(false);
+        spec.usageMessage().description(description.split("(?<=[.]) ", 2)).sortOptions(false);
         return spec
                 .addOption(OptionSpec.builder("-h", "--help").usageHelp(true).description("Print this help.").build());
     }
@@ -71,7 +72,7 @@ final class Arguments {
 
     static ArgSpec sharedName() {
         return PositionalParamSpec.builder().paramLabel("NAME").type(String.class).required(true)
-                .description("A name of shared memory, such as weights.").build();
+                .description("The name of the shared memory, such as weights.").build();
     }
 
     static ArgSpec words(String label, String description) {
@@ -94,26 +95,28 @@ final class Arguments {
 
     static ArgSpec at() {
         return number(AT,
-                "Take snapshot N instead of the newest; croft snapshots lists them, and each keeps its number.");
+                "Open snapshot N instead of the newest one. croft snapshots lists the numbers.");
     }
 
     static ArgSpec root() {
         return OptionSpec.builder(ROOT).paramLabel("DIR").type(Path.class).converters(Arguments::named)
-                .description("The directory below which other files are that have bytes of this one.").build();
+                .description("The directory that contains the other files that this file references.").build();
     }
 
     static ArgSpec location() {
         return OptionSpec.builder(LOCATION).paramLabel("DEVICE").type(Device.class).converters(Arguments::device)
-                .description("Where storages go, whatever device they were saved from: cpu or meta.").build();
+                .description("The device of all storages, instead of the one that they were saved from: cpu or meta.")
+                .build();
     }
 
     static ArgSpec format() {
-        return text(FORMAT, "NAME", "The format of the file, if it does not show it; croft formats lists them.");
+        return text(FORMAT, "NAME",
+                "The format of the file, if it cannot be recognised by its bytes. croft formats lists the formats.");
     }
 
     static ArgSpec setting() {
         return settings(SETTING,
-                "Tell the format of the file that is read something, such as torch7.longs=4; may be given again.");
+                "A setting for reading the file, such as torch7.longs=4. May be repeated.");
     }
 
     static ArgSpec settings(String name, String description) {
@@ -125,32 +128,32 @@ final class Arguments {
         return OptionSpec.builder(BASE).paramLabel("FILE").type(List.class).auxiliaryTypes(Path.class)
                 .converters(Arguments::named)
                 .description(
-                        "Refer to bytes that FILE has instead of writing them. The file that is read may have bytes "
-                                + "there, too, or be FILE itself: then all its bytes stay where they are. "
-                                + "May be given again.")
+                        "Reference bytes in FILE instead of writing equal ones. FILE may be the file that is read, or "
+                                + "one that it references: then all these bytes are referenced. May be repeated.")
                 .build();
     }
 
     static ArgSpec otherFile() {
         return OptionSpec.builder(BASE).paramLabel("OTHER").type(List.class).auxiliaryTypes(Path.class)
                 .converters(Arguments::named)
-                .description("A file that has bytes of this one, whatever it is called now; may be given again.")
+                .description("A file that this file references, if its name has changed. May be repeated.")
                 .build();
     }
 
     static ArgSpec whole() {
-        return flag(WHOLE, "Keep bytes that no tensor reaches, too.");
+        return flag(WHOLE, "Save also the bytes of storages that no tensor uses.");
     }
 
     static ArgSpec sharing() {
         return OptionSpec.builder(SHARING).paramLabel("WHAT").type(Sharing.class).converters(Arguments::sharing)
-                .description("What is written only once: content (equal bytes, the default) or identity (one storage).")
+                .description("What is stored once: content (equal bytes, the default) or identity (each storage).")
                 .build();
     }
 
     static ArgSpec chunk() {
         return OptionSpec.builder(CHUNK).paramLabel("SIZE").type(long.class).converters(Arguments::size)
-                .description("The unit in which equal bytes are found, from 64K to 1G; 1M by default.").build();
+                .description("The size of the blocks that are compared to find equal bytes, 64K to 1G; 1M by default.")
+                .build();
     }
 
     // ---- what was given
@@ -187,7 +190,7 @@ final class Arguments {
         return has(BASE) ? line.matchedOptionValue(BASE, List.of()) : List.of();
     }
 
-    /// {@return whether a file is one of its own bases: the saved file refers to it}
+    /// {@return whether the input file is also a base, so that the output file references it}
     boolean isBase(Path source) {
         return basesBut(source).size() < bases().size();
     }
@@ -206,14 +209,14 @@ final class Arguments {
         }
     }
 
-    /// {@return how the file is to be opened} By default storages of missing devices are loaded to the CPU.
+    /// {@return the options for opening the file} By default storages of missing devices are loaded to the CPU.
     ///
     /// @throws IllegalArgumentException if no file can be opened like that
     OpenOptions opening() {
         return opening(devices(), bases());
     }
 
-    /// {@return how a file is to be opened that may also be one of the bases}
+    /// {@return the options for opening a file that may also be one of the bases}
     ///
     /// @throws IllegalArgumentException if no file can be opened like that
     OpenOptions opening(Path source) {
@@ -294,7 +297,7 @@ final class Arguments {
         return Stream.of(BASE, WHOLE, SHARING, CHUNK).filter(this::has);
     }
 
-    /// {@return how the state of a file is to be saved} If the file is one of the bases, whole storages are saved:
+    /// {@return the options for saving the state of a file} If the file is one of the bases, whole storages are saved:
     /// bytes that no tensor reaches take no space then.
     ///
     /// @param source the file

@@ -37,21 +37,21 @@ final class CommandRunner {
     static final int MISSING = 3;
     /// A file is not what its format requires.
     static final int DAMAGED = 4;
-    /// What a shell reports of a program that a closed pipe ended.
+    /// The exit code that a shell reports for a program that was ended by a closed pipe.
     static final int BROKEN_PIPE = 141;
 
-    /// What each code means, as the help shows it.
+    /// The meaning of each exit code, for the help.
     static final SequencedMap<String, String> CODES = new LinkedHashMap<>();
 
     static {
-        CODES.put("0", "The command did what it was asked to do, and found no damage.");
+        CODES.put("0", "The command succeeded and found no damage.");
         CODES.put("1",
-                "Something else failed: the output could not be written, memory was short, or croft has a fault.");
-        CODES.put("2", "The command line is wrong, or asks for what cannot be done with these files.");
+                "Another failure: the output cannot be written, there is not enough memory, or croft has a bug.");
+        CODES.put("2", "The command line is wrong, or the command is not possible with these files.");
         CODES.put("3",
-                "An input is missing or cannot be read: no such file, no permission, no known format or version, "
-                        + "another file that it needs, a device. What could be checked is not damaged.");
-        CODES.put("4", "A file is damaged: it is not what its format requires.");
+                "An input is missing or cannot be read: a file, another file that it references, a device; or its "
+                        + "format or version is unknown. No damage was found in what could be read.");
+        CODES.put("4", "A file is damaged: it breaks a rule of its format.");
     }
 
     /// The less severe before the more severe.
@@ -104,7 +104,7 @@ final class CommandRunner {
         } catch (IOException | UncheckedIOException e) {
             return explain(e, named(file, e.getMessage()), whereInputOrOutputFails);
         } catch (InternalError e) {
-            // The message of the JVM when a page of a mapped file is gone.
+            // The message of the JVM if a page of a mapped file was truncated.
             return explain(e,
                     named(file, "its bytes could not be read: it was cut, or its disk failed, while it was in use. "
                             + "Try again on a complete copy"),
@@ -176,28 +176,28 @@ final class CommandRunner {
         err.println("croft: " + FormatException.printable(message));
     }
 
-    /// Says that what is shown or copied is not what was saved last, if that is so.
+    /// Prints a note if the opened snapshot is not the last one that was saved.
     void noteSkippedCommit(Checkpoint checkpoint) {
         checkpoint.skippedCommit()
                 .ifPresent(why -> noteSkippedCommit(checkpoint.path(), checkpoint.snapshot().orElseThrow(), why));
     }
 
-    /// Says which snapshot was opened, and why it is not the newest.
+    /// Prints which snapshot was opened, and why it is not the newest.
     void noteSkippedCommit(Path file, SnapshotInfo opened, FormatException why) {
         note("%s: a newer snapshot cannot be opened, so this is %d: %s".formatted(file, opened.commit(), why.what()));
     }
 
-    /// Says which parts of the file the state does not contain.
+    /// Prints which parts of the file the state does not contain.
     void noteUnread(Checkpoint checkpoint) {
         checkpoint.unread().forEach(
                 part -> note("%s: not in the state: %s".formatted(checkpoint.path(), UnreadParts.describe(part))));
     }
 
-    /// Says that a directory was named where no other file is looked for.
+    /// Prints that `--root` has no effect, if the file references no other file.
     void noteUnusedRoot(Checkpoint checkpoint, Arguments arguments) {
         if (arguments.rootDirectory().isPresent() && checkpoint.snapshot().isEmpty()
                 && checkpoint.files().size() == 1) {
-            note("%s: --root says nothing here: a file of the format %s needs no other".formatted(checkpoint.path(),
+            note("%s: --root has no effect: a file of the format %s references no other".formatted(checkpoint.path(),
                     checkpoint.format()));
         }
     }
@@ -213,7 +213,7 @@ final class CommandRunner {
         return code;
     }
 
-    /// {@return what an option of the library is called on the command line}
+    /// {@return the name of an option of the library on the command line}
     static String onTheCommandLine(Remedy.Option option) {
         return switch (option.name()) {
             case "OpenOptions.root" -> Arguments.ROOT;
@@ -240,7 +240,7 @@ final class CommandRunner {
             // A directory perhaps; what is not there is no temporary file.
             case NoSuchFileException _ -> e.getFile() + ": there is no such file; check the path";
             case AccessDeniedException _ ->
-                subject + ": permission denied; ask its owner, or run as a user who may use it";
+                subject + ": permission denied; ask its owner for access, or run as a user with access";
             default -> subject + ": the system refuses it (" + e.getClass().getSimpleName() + ")";
         };
     }

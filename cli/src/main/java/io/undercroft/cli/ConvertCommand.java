@@ -56,35 +56,37 @@ final class ConvertCommand {
 
     Subcommand command() {
         return new Subcommand(
-                "Saves what a file holds as a .croft file, or as one of another format, atomically. A file of that "
-                        + "name is replaced; a set of files (OUT ends in .safetensors.index.json) goes into a "
-                        + "directory that has none of that name. A .croft file needs no other, unless --base names "
-                        + "some: with the name of IN again, IN keeps all bytes and OUT refers to them.",
+                "Converts a file to .croft or another format. OUT is replaced atomically if it exists. If it is the "
+                        + "index of a set (its name ends in .safetensors.index.json), the files of the set must not "
+                        + "exist. With --base IN, OUT is a .croft file that references the bytes of IN and does not "
+                        + "copy them.",
                 ConvertCommand::takes, this::convert);
     }
 
     private static List<ArgSpec> takes() {
         return List.of(knownFile("IN"),
                 Arguments.file("OUT",
-                        "The file to write, in the format that its name ends in; or - for a .croft file on standard "
-                                + "output."),
-                Arguments.text(PART, "PATH", "Save only what the state of IN has there, for instance model."),
+                        "The file to write; the suffix of its name selects the format. - writes a .croft file to "
+                                + "standard output."),
+                Arguments.text(PART, "PATH",
+                        "Save only the part of the state that is at this path, for instance model."),
                 Arguments.text(TO, "NAME",
-                        "Write OUT in this format, whatever its name ends in."),
+                        "Write OUT in this format, whatever its suffix is."),
                 Arguments.settings(TO_SETTING,
-                        "Tell the format of OUT something, such as safetensors.shard=5GB; may be given again."),
+                        "A setting for writing OUT, such as safetensors.shard=5GB. May be repeated."),
                 Arguments.format(), Arguments.setting(),
                 Arguments.at(), Arguments.root(), Arguments.location(), Arguments.base(), Arguments.whole(),
                 Arguments.sharing(), Arguments.chunk(),
-                flag(DELETE_OLD, "Of a set that OUT replaces, delete the files that no index names any more."),
+                flag(DELETE_OLD,
+                        "If OUT replaces the index of a set, delete the files that the new index does not name."),
                 flag(KEEP_BASES,
-                        "Copy a snapshot of a .croft file as it is: with its time and message, and with bytes that no "
-                                + "tensor reaches. Bytes that it has in other files stay there."),
-                flag(SELF_CONTAINED, "The same, with the bytes that it has in other files: OUT needs none of them."),
+                        "Copy one snapshot of a .croft file without changes: with its time, message and all bytes of "
+                                + "its storages. Bytes in other files are referenced, not copied."),
+                flag(SELF_CONTAINED, "The same, but copy the bytes in other files too, so that OUT references none."),
                 flag(Saver.REPORT, "Report which bytes were written."));
     }
 
-    /// What is converted of a file: its state, or a part of it.
+    /// The state of a file, or the part of it that is converted.
     private record Part(@Nullable Object state, Collection<Tensor> tensors, int storages) {
         static Part of(Checkpoint checkpoint, Arguments arguments) {
             Object whole = checkpoint.tree();
@@ -100,7 +102,7 @@ final class ConvertCommand {
                 return StatePart.at(checkpoint.tree(), path);
             } catch (NoSuchElementException e) {
                 throw new NoSuchElementException(
-                        "it cannot be made of " + checkpoint.path() + ": " + e.getMessage(), e);
+                        "it cannot be made from " + checkpoint.path() + ": " + e.getMessage(), e);
             }
         }
 

@@ -31,7 +31,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
 /// annotations of all would take longer than inspecting a file.
 public final class Croft {
     private static final String VERSION = "croft 0.1.0-SNAPSHOT";
-    /// Commands that there were once, and what does their work now.
+    /// Former commands, and the commands that replace them.
     private static final Map<String, String> FORMER = Map.of(
             "export", "convert FILE OUT --keep-bases", "flatten", "convert FILE OUT --self-contained",
             "adopt", "convert SOURCE OUT --base SOURCE", "commit", "set create", "shards", "set list",
@@ -45,7 +45,9 @@ public final class Croft {
         this.out = out;
         this.run = new CommandRunner(out, err);
         subcommands.put("quickstart", new Subcommand(
-                "Shows the main job on a real PyTorch training checkpoint, and proves each step.", List::of,
+                "Opens, converts, maps and shares a PyTorch training checkpoint, and checks each step. It needs no "
+                        + "input.",
+                List::of,
                 _ -> run.of(() -> Quickstart.run(out, err))));
         subcommands.putAll(new ReadingCommands(out, run).all());
         subcommands.put("convert", new ConvertCommand(out, run).command());
@@ -57,11 +59,12 @@ public final class Croft {
                 new SharingCommands(out, run).all()));
         subcommands.putAll(new MachineCommands(out, run).all());
         subcommands.put("completion", new Subcommand(
-                "Prints a script with which bash and zsh complete what is typed. In ~/.bashrc or ~/.zshrc: "
+                "Prints a script by which bash and zsh complete commands and options. In ~/.bashrc or ~/.zshrc: "
                         + "source <(croft completion)",
                 List::of, _ -> print(AutoComplete.bash("croft", new CommandLine(spec())))));
-        subcommands.put("help", new Subcommand("Prints how a command is called.",
-                () -> List.of(Arguments.words("COMMAND", "A command, or nothing for a list of all.")), this::help));
+        subcommands.put("help", new Subcommand("Prints the help of a command.",
+                () -> List.of(Arguments.words("COMMAND", "A command; without one, all commands are listed.")),
+                this::help));
         // What the launcher script runs after a build, so that the JVM sees what the commands load.
         subcommands.put("train", Subcommand.hidden(_ -> run.of(AotWarmUp::run)));
         // The second process of the quickstart.
@@ -152,7 +155,7 @@ public final class Croft {
         return words.size() == 1 && subcommands.containsKey(words.getFirst());
     }
 
-    /// {@return what is wrong with the words that should name a command; nothing if they name one, or an option is
+    /// {@return the problem of the words that should name a command; nothing if they name one, or an option is
     /// the next}
     private Optional<String> misnamed(List<String> words) {
         SequencedMap<String, Subcommand> known = subcommands;
@@ -192,7 +195,7 @@ public final class Croft {
 
     private CommandSpec spec(String... args) {
         CommandSpec top = Arguments.describe(CommandSpec.create().name("croft"),
-                "Keeps tensor storages: opens, shows, saves and verifies files of tensors.");
+                "Opens, shows, converts, saves and verifies files of tensors.");
         top.addOption(
                 OptionSpec.builder("-V", "--version").versionHelp(true).description("Print the version.").build());
         top.usageMessage().synopsisSubcommandLabel("COMMAND").exitCodeListHeading("Exit codes:%n")

@@ -35,17 +35,18 @@ final class GrowingCommands {
     SequencedMap<String, Subcommand> all() {
         SequencedMap<String, Subcommand> commands = new LinkedHashMap<>();
         commands.put("append", new Subcommand(
-                "Saves what another file holds as the next snapshot of a .croft file, and reports which bytes were "
-                        + "written.",
+                "Appends the state of another file to a .croft file as its next snapshot, and reports which bytes "
+                        + "were written.",
                 () -> List.of(Arguments.file("FILE", "The .croft file to append to."), knownFile("SOURCE"),
-                        Arguments.text(MESSAGE, "TEXT", "Say something about the snapshot."), Arguments.format(),
+                        Arguments.text(MESSAGE, "TEXT", "A message that is stored with the snapshot."),
+                        Arguments.format(),
                         Arguments.setting(), Arguments.at(),
                         Arguments.root(), Arguments.location(), Arguments.base(), Arguments.whole(),
                         Arguments.sharing()),
                 this::append));
         commands.put("compact", new Subcommand(
-                "Replaces a .croft file by one without the bytes that no snapshot uses. It is a new file then: files "
-                        + "that have the old one as a base do not accept it.",
+                "Rewrites a .croft file without the bytes that no snapshot uses. The new file has a new id: files that "
+                        + "reference the old one do not accept it.",
                 () -> List.of(Arguments.file("FILE", "A .croft file."),
                         Arguments.number(KEEP, "Keep only the newest N snapshots.")),
                 this::compact));
@@ -56,7 +57,7 @@ final class GrowingCommands {
         Path file = arguments.path(0);
         if (!Files.exists(file)) {
             return run.fail(CommandRunner.MISSING,
-                    "%s: there is no such file to append to. Make it with croft convert".formatted(file));
+                    "%s: there is no such file to append to. Create it with croft convert".formatted(file));
         }
         return saver.save(arguments.path(1), file, arguments, (checkpoint, options) -> {
             DedupReport report;

@@ -71,7 +71,7 @@ final class IntegrityChecks {
                 .anyMatch(format -> format.capabilities().contains(Capability.CHECKSUMS));
     }
 
-    /// Says which other files are missing.
+    /// Prints which other files are missing.
     static void noteMissing(Path file, List<BaseFile> missing, CommandRunner run) {
         missing.forEach(
                 base -> run.note("%s: it has bytes in the file %s%s: %s. %s".formatted(file,

@@ -31,20 +31,21 @@ final class MachineCommands {
     SequencedMap<String, Subcommand> all() {
         SequencedMap<String, Subcommand> commands = new LinkedHashMap<>();
         commands.put("doctor", new Subcommand(
-                "Shows what this machine offers: the JDK, native access, mapping, shared memory, huge pages, O_DIRECT "
-                        + "and CUDA devices, or why there is none.",
+                "Shows the JDK and the features of this machine. They are native access, mapping, shared memory, huge "
+                        + "pages, O_DIRECT and CUDA devices, or the reason why there is none.",
                 () -> List.of(flag(JSON, "Print one JSON object (docs/inspect-json.md).")), this::doctor));
         commands.put("cuda-check", new Subcommand(
-                "Checks on a CUDA device that storages, checkpoints and copies are right, and measures how fast they "
-                        + "are, compared with PyTorch and safetensors if they are installed. Prints a table and a JSON "
-                        + "object as the last line. Ends with 0 if all is right and no target is missed, 1 if not, and "
-                        + "3 if there is no CUDA device.",
+                "Checks storages, checkpoints and copies on a CUDA device, and measures their speed. It is compared "
+                        + "with PyTorch and safetensors if they are installed. Prints a table and, as the last line, a "
+                        + "JSON object. Exits with 0 if all checks pass and all targets are met, 1 if not, and 3 if "
+                        + "there is no CUDA device.",
                 () -> List.of(
                         Arguments.text(GIB, "N",
-                                "The size of the files and of the large copies in GiB, 4 by default; 0 checks only."),
+                                "The size of the files and of the large copies in GiB, 4 by default; 0 measures "
+                                        + "nothing."),
                         Arguments.text(DIRECTORY, "DIR",
-                                "Where files of up to 6 times that size are written and deleted; the directory for "
-                                        + "temporary files by default."),
+                                "The directory for files of up to 6 times that size, which are deleted again; by "
+                                        + "default that of temporary files."),
                         Arguments.text(PYTHON, "PYTHON",
                                 "The Python that has torch and safetensors; python3 by default.")),
                 this::cudaCheck));

@@ -37,7 +37,7 @@ final class ReadingCommands {
     SequencedMap<String, Subcommand> all() {
         SequencedMap<String, Subcommand> commands = new LinkedHashMap<>();
         commands.put("inspect", new Subcommand("Shows what files hold, and which tensors share a storage.",
-                () -> List.of(knownFiles(), flag("--json", "Print one JSON object a file (docs/inspect-json.md)."),
+                () -> List.of(knownFiles(), flag("--json", "Print one JSON object per file (docs/inspect-json.md)."),
                         flag("--hash", "Add the SHA-256 of every tensor and storage."), Arguments.at(),
                         Arguments.root(), Arguments.otherFile(), Arguments.location(), Arguments.format(),
                         Arguments.setting()),
@@ -47,15 +47,15 @@ final class ReadingCommands {
                         flag("--json", "Print one JSON object (docs/inspect-json.md).")),
                 this::snapshots));
         commands.put("verify", new Subcommand(
-                "Reads everything in files, all their snapshots, and checks it against the checksums that the files "
-                        + "have. Ends with 0 if nothing is damaged, 4 if something is, and 3 if nothing is known to be "
-                        + "but a file, or another file that has bytes of it, is missing or was not looked for.",
+                "Reads files completely and compares all checksums that they have. Exits with 0 if no damage was "
+                        + "found, 4 if a file is damaged, and 3 if no damage was found but a file, or another file "
+                        + "that it references, is missing or --root was not given.",
                 () -> List.of(knownFiles(),
                         Arguments.number("--at", "Only snapshot N and those before it."), Arguments.root(),
                         Arguments.otherFile(), Arguments.format(), Arguments.setting()),
                 this::verify));
         commands.put("formats",
-                new Subcommand("Lists the formats that files, and sets of files, can have.", List::of, _ -> formats()));
+                new Subcommand("Lists the formats, and their settings.", List::of, _ -> formats()));
         return commands;
     }
 
@@ -165,7 +165,7 @@ final class ReadingCommands {
                     return run.fail(CommandRunner.DAMAGED,
                             "%s: %s belong to nothing that the format has, and were not checked. "
                                     .formatted(file, Text.bytes(unknown))
-                                    + "The rest is intact as far as it can be told");
+                                    + "No damage was found in the rest");
                 }
                 return tell(checkpoint, verification);
             }
@@ -182,7 +182,7 @@ final class ReadingCommands {
             return CommandRunner.MISSING;
         }
         if (verification.isComplete()) {
-            run.say("%s: all is well %s".formatted(checkpoint.path(), contents));
+            run.say("%s: no damage found %s".formatted(checkpoint.path(), contents));
         } else {
             run.say("%s: its structure is valid %s; not checked: %s that have no checksums".formatted(
                     checkpoint.path(), contents, Text.bytes(verification.unverifiedBytes())));

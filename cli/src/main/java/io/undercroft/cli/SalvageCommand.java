@@ -21,8 +21,8 @@ final class SalvageCommand {
 
     Subcommand command() {
         return new Subcommand(
-                "Saves the tensors of a damaged .croft file that are intact, by name, and lists the damage. Ends with "
-                        + "4 if there is any.",
+                "Saves the intact tensors of a damaged .croft file, by name, and lists the damage. Exits with 4 if "
+                        + "there is any.",
                 () -> List.of(Arguments.file("FILE", "A .croft file."),
                         Arguments.file("TARGET", "The .croft file to write."), Arguments.at(), Arguments.root(),
                         Arguments.otherFile()),

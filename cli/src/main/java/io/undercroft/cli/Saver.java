@@ -11,7 +11,7 @@ import io.undercroft.serializer.SaveOptions;
 import java.io.IOException;
 import java.nio.file.Path;
 
-/// What commands that open a file and save its state have in common.
+/// The common part of commands that open a file and save its state.
 final class Saver {
     static final String REPORT = "--report";
 

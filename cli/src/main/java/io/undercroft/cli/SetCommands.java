@@ -31,8 +31,8 @@ final class SetCommands {
     SequencedMap<String, Subcommand> all() {
         SequencedMap<String, Subcommand> commands = new LinkedHashMap<>();
         commands.put("create", new Subcommand(
-                "Makes a set of .croft files. It opens only while each of them still has the snapshot that is its "
-                        + "newest now.",
+                "Creates a set of .croft files. The set records the newest snapshot of each file, and can be opened "
+                        + "as long as the files have these snapshots.",
                 () -> List.of(Arguments.file("SET", "The .croftset file to write, in a directory above the files."),
                         Arguments.files(1, "FILE", "The .croft files, in their order.")),
                 this::create));
@@ -47,7 +47,7 @@ final class SetCommands {
         Path set = arguments.path(0);
         if (!set.toString().endsWith(SUFFIX)) {
             return run.complain(
-                    "%s: a set has a file of its own. Give SET a name that ends in %s".formatted(set, SUFFIX));
+                    "%s: a set needs a separate file. Give SET a name that ends in %s".formatted(set, SUFFIX));
         }
         List<Path> files = arguments.paths(1);
         for (Path file : files) {

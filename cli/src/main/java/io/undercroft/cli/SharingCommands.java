@@ -35,31 +35,27 @@ final class SharingCommands {
     SequencedMap<String, Subcommand> all() {
         SequencedMap<String, Subcommand> commands = new LinkedHashMap<>();
         commands.put("publish", new Subcommand(
-                "Puts what a file holds into shared memory, for other processes to attach. What has the name already "
-                        + "is replaced; processes that have it open keep it.",
+                "Copies a file to shared memory, for other processes to attach. A published state with this name is "
+                        + "replaced; processes that have it open keep their mapping.",
                 () -> List.of(knownFile("FILE"), Arguments.sharedName(), Arguments.format(), Arguments.setting(),
                         Arguments.at(), Arguments.root(), Arguments.otherFile(),
                         Arguments.location(), Arguments.whole(), Arguments.sharing(),
                         flag(WRITABLE,
-                                "Give every storage bytes of its own, so that processes may share what they write."),
+                                "Do not let storages share equal bytes, so that processes can share what they write."),
                         flag(Saver.REPORT, "Report which bytes were written.")),
                 this::publish));
-        commands.put("list", new Subcommand("Lists shared memory, and which processes hold it.",
+        commands.put("list", new Subcommand("Lists shared memory, and which processes have it open.",
                 () -> List.of(flag(JSON, "Print one JSON object (docs/inspect-json.md).")), this::list));
         commands.put("remove", new Subcommand(
-                "Removes a name of shared memory. Processes that have it open keep its bytes.",
+                "Removes a name of shared memory. Processes that have it open keep their mapping.",
                 () -> List.of(Arguments.sharedName()),
                 this::remove));
         commands.put("gc", new Subcommand(
-                "Removes what processes left in shared memory when they were killed, and lists it: names that were to "
-                        + "last as "
-                        + "long as a process that is dead now. A published name lasts until it is removed, also "
-                        + "when its "
-                        + "publisher has ended; those that no living process holds are listed, and removed with "
-                        + "--published.",
+                "Removes shared memory that killed processes left, and lists it. A published name lasts until it is "
+                        + "removed, even if its publisher has ended. Published names that no running process has open "
+                        + "are listed, and removed with --published.",
                 () -> List.of(
-                        flag(PUBLISHED, "Also remove published names that no living process holds: their publisher has "
-                                + "ended or was killed, and so has every process that attached them."),
+                        flag(PUBLISHED, "Also remove published names that no running process has open."),
                         flag(JSON, "Print one JSON object (docs/inspect-json.md).")),
                 this::collect));
         return commands;
@@ -68,7 +64,7 @@ final class SharingCommands {
     private int publish(Arguments arguments) {
         String name = arguments.word(1);
         if (arguments.has(WRITABLE) && arguments.has(Arguments.SHARING)) {
-            return run.complain("with %s every storage has its bytes for itself; leave out %s".formatted(WRITABLE,
+            return run.complain("with %s storages do not share bytes; leave out %s".formatted(WRITABLE,
                     Arguments.SHARING));
         }
         return saver.save(arguments.path(0), Path.of(name), arguments, (checkpoint, options) -> {
@@ -91,9 +87,10 @@ final class SharingCommands {
         return run.of(() -> {
             if (!Published.unpublish(name)) {
                 return run.fail(CommandRunner.MISSING,
-                        "there is no shared memory %s; croft shm list shows what there is".formatted(name));
+                        "there is no shared memory %s; croft shm list shows all names".formatted(name));
             }
-            out.line("the name %s of shared memory is removed; processes that have it open keep it".formatted(name));
+            out.line("removed the name %s of shared memory; processes that have it open keep their mapping"
+                    .formatted(name));
             return CommandRunner.OK;
         });
     }

@@ -11,7 +11,7 @@ import picocli.CommandLine.Model.CommandSpec;
 
 /// One of the commands of `croft`, or several that share a first word.
 ///
-/// @param description what it does, for the help; empty if the help does not show it
+/// @param description the description for the help; empty if the help does not show it
 /// @param takes describes its parameters and options; called only if this command was selected
 /// @param body does it and returns the exit code
 /// @param members the commands whose second word chooses among them; empty if this is one command
@@ -22,7 +22,7 @@ record Subcommand(String description, Supplier<List<ArgSpec>> takes, ToIntFuncti
 
     /// One command.
     ///
-    /// @param description what it does, for the help
+    /// @param description the description for the help
     /// @param takes describes its parameters and options
     /// @param body does it and returns the exit code
     Subcommand(String description, Supplier<List<ArgSpec>> takes, ToIntFunction<Arguments> body) {
@@ -38,7 +38,7 @@ record Subcommand(String description, Supplier<List<ArgSpec>> takes, ToIntFuncti
 
     /// {@return commands that share a first word}
     ///
-    /// @param description what they are about, for the help
+    /// @param description the description for the help
     /// @param members the commands by their second word
     static Subcommand group(String description, SequencedMap<String, Subcommand> members) {
         return new Subcommand(description, List::of, _ -> {
@@ -54,7 +54,7 @@ record Subcommand(String description, Supplier<List<ArgSpec>> takes, ToIntFuncti
         return !members.isEmpty();
     }
 
-    /// {@return how picocli describes it}
+    /// {@return its description for picocli}
     CommandSpec spec() {
         CommandSpec spec = Arguments.describe(CommandSpec.create(), description);
         spec.usageMessage().hidden(isHidden());

@@ -10,7 +10,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/// What may be the name of a file to write.
+/// Checks of the names of files to write.
 final class Targets {
     private static final String SUFFIX = ".croft";
 

@@ -30,8 +30,8 @@ import org.junit.jupiter.api.io.TempDir;
 /// field of whatever command shows them.
 class HostileTextTest {
     /// Retitles the terminal, rings, deletes, forges a line, hides what follows, and reorders the line.
-    private static final String HOSTILE = "a\u001b]0;title\u0007\u001b[2J\r\ncroft: all is "
-            + "well\u0085\u2028\u009b1m\b\u007f\u202e\u2066z\u200b";
+    private static final String HOSTILE = "a\u001b]0;title\u0007\u001b[2J\r\ncroft: no "
+            + "damage found\u0085\u2028\u009b1m\b\u007f\u202e\u2066z\u200b";
 
     @TempDir
     Path folder;
@@ -82,7 +82,7 @@ class HostileTextTest {
             assertThat(text.codePoints().filter(point -> point != '\n')).as(() -> List.of(args) + " printed " + text)
                     .allMatch(HostileTextTest::isHarmless);
             assertThat(text.lines()).as(() -> List.of(args) + " printed " + text)
-                    .noneMatch(line -> line.startsWith("croft: all is well"));
+                    .noneMatch(line -> line.startsWith("croft: no damage found"));
         }
         assertThat(invocation.code()).as(() -> List.of(args) + " said " + invocation.err()).isBetween(0, 4);
         shown.add(invocation.out() + invocation.err());

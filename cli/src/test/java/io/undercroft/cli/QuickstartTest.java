@@ -16,8 +16,8 @@ class QuickstartTest {
         assertThat(run.err()).isEmpty();
         assertThat(run.code()).isZero();
         assertThat(run.out()).contains("torch-zip, 1.6 MiB", "113 tensors on 112 storages",
-                "one storage of 128.0 KiB under: model/transformer.wte.weight, model/lm_head.weight",
-                "only this storage was mapped, and the file on disk is untouched",
+                "one storage of 128.0 KiB, used by: model/transformer.wte.weight, model/lm_head.weight",
+                "only this storage was mapped, and the file on disk has not changed",
                 "113 tensors, 1.7 MiB: equal in SHA-256",
                 "it attached and found 113 tensors equal in SHA-256",
                 "it wrote lm_head.weight[0, 0]; here transformer.wte.weight[0, 0] = 42.0",

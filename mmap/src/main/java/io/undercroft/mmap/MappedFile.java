@@ -188,7 +188,7 @@ public final class MappedFile implements AutoCloseable {
         return opened(path, MapMode.SHARED, new MapBudget(), file);
     }
 
-    /// Asked before opening, since opening a device may have effects, and since without libc opening a pipe waits for
+    /// Checked before opening, since opening a device may have effects, and since without libc opening a pipe waits for
     /// its other end.
     private static void checkRegular(Path path) throws IOException {
         if (!path.getFileSystem().equals(FileSystems.getDefault())) {

@@ -295,8 +295,8 @@ public final class SharedMemory implements AutoCloseable {
         return known(SegmentNames::list);
     }
 
-    /// Removes what killed processes left behind: names that should not outlive their holders, segments that never got
-    /// a name, and records. It removes nothing of a living process or of another library.
+    /// Removes what killed processes left behind: names that should not outlive their holders, segments that were never
+    /// given a name, and records. It removes nothing of a living process or of another library.
     ///
     /// There is no need to call this regularly: every process does so when it first holds a segment.
     ///

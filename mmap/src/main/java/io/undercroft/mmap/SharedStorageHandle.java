@@ -14,8 +14,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/// Says where another process finds a shared storage. A handle is a small value: it can be printed, parsed again (by
-/// any language: the text is a URI), and serialised by Java or Kryo. It keeps nothing alive.
+/// The location of a shared storage, for another process. A handle is a small value: it can be printed, parsed again
+/// (by any language: the text is a URI), and serialised by Java or Kryo. It keeps nothing alive.
 ///
 ///     undercroft:shm/weights?nbytes=4096&id=123                      shared memory by its name
 ///     undercroft:fd/4711/9?nbytes=4096&id=123                        descriptor 9 of process 4711

@@ -14,7 +14,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/// Says where another process finds a shared tensor: a [handle to its storage][SharedStorageHandle], and how the
+/// The location of a shared tensor, for another process: a [handle to its storage][SharedStorageHandle], and how the
 /// elements lie on it. It can be printed, parsed and serialised as that one.
 ///
 ///     undercroft:shm/weights?nbytes=4096&id=123&dtype=float32&shape=2,3&stride=3,1&offset=0&flags=conj,neg

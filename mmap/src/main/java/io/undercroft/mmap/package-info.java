@@ -17,7 +17,7 @@
 ///
 /// **Storages** on files or shared memory are opened by [FileStorage], as in Torch7 and PyTorch; a [ByteRange] chooses
 /// a part of a file. A [SharedStorageHandle] or [SharedTensorHandle] is a line of text by which another process finds
-/// what is shared; handles to one storage open to one storage, on one mapping. Memory of devices is shared by the
+/// what is shared; handles to one storage open to one storage, on one mapping. Memory of devices is shared through
 /// modules that implement [io.undercroft.mmap.spi.SharedDeviceMemory].
 ///
 /// **Pages.** [Pages] gives advice on mapped bytes, locks them in memory, counts the resident ones, and writes them to
@@ -33,16 +33,16 @@
 /// |---|---|---|
 /// | [MappedFile#map(long, long)] | any thread, until the file's last holder releases it | [MappedFile#close] |
 /// | [MappedFile#allocation(long, long)] | any thread, until the allocation is freed | the storage that owns the allocation, which holds the file so long |
-/// | [SharedMemory#segment] | any thread and process, until the last holder in this process releases it | [SharedMemory#close] the mapping; the name as its [NameLifetime] defines, or [SharedMemory#unlink]; the bytes go when no process maps them and they have no name |
+/// | [SharedMemory#segment] | any thread and process, until the last holder in this process releases it | the mapping by [SharedMemory#close]; the name as its [NameLifetime] defines, or by [SharedMemory#unlink]; the bytes when no process maps them and they have no name |
 /// | [SharedMemory#allocator] | any thread and process, until the allocation is freed | the storage that owns the allocation; the name is removed with the last holder in any process |
-/// | [SharedMemory#anonymous], [SharedMemory#anonymousAllocator] | any thread, and processes that got the descriptor, until the last holder releases it | [SharedMemory#close], or the storage; the descriptor goes with the mapping |
-/// | [SharedMemory#attachDescriptor(int)] | any thread, until the last holder releases it | [SharedMemory#close] the mapping; the descriptor stays the caller's |
+/// | [SharedMemory#anonymous], [SharedMemory#anonymousAllocator] | any thread, and processes that received the descriptor, until the last holder releases it | [SharedMemory#close], or the storage; the descriptor is closed with the mapping |
+/// | [SharedMemory#attachDescriptor(int)] | any thread, until the last holder releases it | the mapping by [SharedMemory#close]; the descriptor by the caller |
 /// | [SharedMemoryDraft] | one thread, until it is published or closed | [SharedMemoryDraft#close], or the segment that [SharedMemoryDraft#publish] returns |
-/// | [MappedFile#attach] | as of any file | [MappedFile#close], together with the hold on the name |
+/// | [MappedFile#attach] | any thread, as for any mapped file | [MappedFile#close], which also releases the name |
 /// | [FileStorage] | any thread, shared ones any process, until the storage is freed | the storage |
-/// | [SharedStorageHandle#open], [SharedTensorHandle#open] | as of the storage that it finds | the storage; each call adds a reference |
+/// | [SharedStorageHandle#open], [SharedTensorHandle#open] | as for the storage that is opened | the storage; each call adds a reference |
 /// | [AnonymousMemory#allocator] | any thread, until the allocation is freed | the storage that owns the allocation |
-/// | [CopyOnWriteMemory#allocator] | as of anonymous memory; an image of it, until that is closed | the storage; the bytes of an image when the image is closed |
+/// | [CopyOnWriteMemory#allocator] | as for anonymous memory; an image by any thread, until it is closed | the storage; an image by closing it |
 ///
 /// Using released memory throws [IllegalStateException]; freed memory is never read. Memory that is never released is
 /// released by the garbage collector once it is unreachable.
@@ -50,8 +50,8 @@
 /// **Systems.** Linux and macOS are called through the foreign function interface, which requires
 /// `--enable-native-access`. Without it, and on Windows, files are mapped by [java.nio.channels.FileChannel]
 /// (copy-on-write and stitched maps become copies), anonymous memory is allocated by the JDK, none can be frozen,
-/// [Pages] ignores hints, and shared memory is not supported. On macOS the names of shared memory are no files: holders
-/// are known within their process only, and drafts are not supported.
+/// [Pages] ignores hints, and shared memory is not supported. On macOS the names of shared memory are not files: only
+/// the holders in the same process are known, and drafts are not supported.
 ///
 /// Nothing here takes or returns null unless documented otherwise.
 @NullMarked

@@ -263,7 +263,7 @@ public final class Published implements AutoCloseable {
         CroftFormat croft = new CroftFormat();
         if (!croft.matches(file)) {
             throw new FormatException("CROFT-PUBLISHED", "this shared memory is no published state", 0,
-                    "Ask who made it what it holds, or take another name");
+                    "Choose another name, or ask the user that created it");
         }
         return croft;
     }

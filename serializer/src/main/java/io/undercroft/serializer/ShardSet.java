@@ -85,7 +85,7 @@ public final class ShardSet implements AutoCloseable {
         Objects.requireNonNull(manifest, "manifest");
         if (options.request().snapshot().isPresent()) {
             throw new IllegalArgumentException(
-                    "the set says which snapshots are meant; open its files one by one for others");
+                    "the set determines the snapshots; open its files one by one for others");
         }
         SetManifest set = read(manifest);
         Path directory = directory(manifest.toRealPath());
@@ -123,7 +123,7 @@ public final class ShardSet implements AutoCloseable {
             shards.add(Shard.of(hint(directory, file), newest(file)));
             if (target.exists() && Files.isSameFile(file, target.file())) {
                 throw new IllegalArgumentException(file + " would be replaced by the manifest that names it; "
-                        + "give the manifest a name of its own, for instance one that ends in .croftset");
+                        + "give the manifest another name, for instance one that ends in .croftset");
             }
         }
         byte[] bytes = SetManifest.canonical(shards).encode();

@@ -269,7 +269,7 @@ public final class StateClasses {
                 || (!type.isPrimitive() && !Modifier.isAbstract(type.getModifiers()) && !type.isHidden());
         if (type.isArray() || !hasObjects) {
             throw new IllegalArgumentException(type.getTypeName()
-                    + " cannot be registered: it has no objects of its own; register the classes of the objects, "
+                    + " cannot be registered: it has no instances; register the classes of the objects, "
                     + "or a sealed class");
         }
     }

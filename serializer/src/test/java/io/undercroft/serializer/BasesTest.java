@@ -140,7 +140,8 @@ class BasesTest {
             assertThat(verified.isComplete()).isFalse();
             assertThat(verified.missingBases()).singleElement().satisfies(missing -> {
                 assertThat(missing.path()).isEqualTo("lib/weights.bin");
-                assertThat(missing.problem()).hasValueSatisfying(why -> assertThat(why).contains("no adopted file"));
+                assertThat(missing.problem()).hasValueSatisfying(
+                        why -> assertThat(why).contains("files of other formats are opened only"));
             });
         }
     }

@@ -470,7 +470,7 @@ class JavaObjectsTest {
         Sorted otherOrder = new Sorted(Collections.unmodifiableSortedMap(map), new TreeSet<>());
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Checkpoint.save(path, otherOrder, SaveOptions.defaults().classes(classes)))
-                .withMessageContaining("comparator of its own");
+                .withMessageContaining("custom comparator");
     }
 
     @Test
@@ -480,7 +480,7 @@ class JavaObjectsTest {
         LinkedList<Integer> reversed = new LinkedList<>(List.of(1, 2)).reversed();
         QuantizedTensor tensor = new QuantizedTensor(Tensor.zeros(DType.QINT8, 1), new Quantizer.PerTensor(0.5, 3));
         assertNotSaved(classes, new Typings(new Properties(), null, null), "state/0/properties",
-                "come back as one of type java.util.LinkedHashMap, which a variable of type java.util.Properties");
+                "opened as one of type java.util.LinkedHashMap, which a variable of type java.util.Properties");
         assertNotSaved(classes, new Typings(null, reversed, null), "state/0/list",
                 "as one of type java.util.ArrayList");
         assertNotSaved(classes, new Typings(null, null, tensor), "state/0/tensor", "Typed");

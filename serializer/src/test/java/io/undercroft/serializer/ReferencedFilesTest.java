@@ -331,7 +331,7 @@ class ReferencedFilesTest {
         Checkpoint.save(base, OTHER);
 
         assertThatThrownBy(() -> ShardSet.save(base, List.of(base))).isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("base.croft").hasMessageContaining("a name of its own");
+                .hasMessageContaining("base.croft").hasMessageContaining("another name");
     }
 
     /// What cannot be read keeps nobody from writing.

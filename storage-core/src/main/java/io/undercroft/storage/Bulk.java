@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 /// Work on many bytes of storages: keeps the storages reachable, so that their memory is not freed meanwhile, and names
-/// the file if mapped bytes turn out to be gone.
+/// the file if mapped bytes were truncated.
 final class Bulk {
     private Bulk() {}
 
@@ -27,12 +27,12 @@ final class Bulk {
         }
     }
 
-    /// Asks something of the bytes of a storage.
+    /// Computes a value from the bytes of a storage.
     static <T> T ask(Storage storage, Supplier<T> question) {
         return ask(storage, storage, question);
     }
 
-    /// Asks something of the bytes of two storages.
+    /// Computes a value from the bytes of two storages.
     static <T> T ask(Storage first, Storage second, Supplier<T> question) {
         try {
             T answer = question.get();

@@ -30,7 +30,7 @@ public sealed interface SparseTensor permits SparseCooTensor, SparseCompressedTe
     /// {@return the number of dense dimensions}
     int denseDim();
 
-    /// Checks that the indices are valid. On the meta device there is nothing to check.
+    /// Checks that the indices are valid. On the meta device nothing is checked.
     ///
     /// @throws IllegalArgumentException if they do not, with the numbers
     /// @throws IllegalStateException if a storage was freed

@@ -734,7 +734,7 @@ public final class Storage implements Iterable<Integer> {
     ///
     /// Bytes that are not pinned are copied through pinned buffers. Pinning takes time for each page, so it is for
     /// bytes that are copied more than once. All pages come into physical memory, and stay there: a mapped file is read
-    /// from its first byte to its last, and a copy-on-write mapping gets a copy of each page; the pages of a read-only
+    /// from its first byte to its last, and each page of a copy-on-write mapping is copied; the pages of a read-only
     /// one are those of the page cache. So no storage is pinned implicitly. Some drivers refuse bytes in a page of
     /// which other bytes are pinned already; anonymous mappings share no pages.
     ///

@@ -104,7 +104,7 @@ final class StorageBacking implements Runnable {
     /// Makes the allocation if it is not there. Called under the monitor, of a storage that is not freed.
     ///
     /// @param owner on whose collection the cleaner frees the bytes
-    /// @return the allocation; null if there is nothing to make it from
+    /// @return the allocation; null if there is no source to make it from
     @Nullable
     Allocation materialize(Storage owner) {
         Allocation there = allocation;
@@ -144,7 +144,7 @@ final class StorageBacking implements Runnable {
         }
     }
 
-    /// Releases what is held. Called under the monitor, once the last reference is gone.
+    /// Releases what is held. Called under the monitor, once the last reference was released.
     void giveBack() {
         if (cleanable != null) {
             cleanable.clean();

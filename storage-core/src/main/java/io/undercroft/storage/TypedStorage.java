@@ -42,9 +42,9 @@ import java.util.stream.Stream;
 /// alone.
 ///
 /// **Elements.** Sizes, offsets and indexes count elements, from 0 (Torch7 counts from 1). Those narrower than a byte
-/// cannot be told apart here: as in PyTorch, an element of [DType#QUINT4X2] or [DType#QUINT2X4] is the byte that holds
-/// two or four of them, and quantized elements are the integers that are stored. (Their scale and zero point belong to
-/// a tensor.)
+/// cannot be accessed separately here: as in PyTorch, an element of [DType#QUINT4X2] or [DType#QUINT2X4] is the byte
+/// that holds two or four of them, and quantized elements are the integers that are stored. (Their scale and zero point
+/// belong to a tensor.)
 ///
 /// **Numbers that do not fit** are converted as Torch7 does, which is what C does on x86-64: a double loses its
 /// fraction; out of the range of `int` (for uint32 and elements of 64 bits: `long`) it becomes the lowest `int`

@@ -6,9 +6,9 @@
 /// file, shared memory. An [io.undercroft.storage.Allocator] makes new ones.
 ///
 /// A [io.undercroft.storage.Storage] is an allocation with an identity. It has a size, a [io.undercroft.storage.Device]
-/// and a reference count, but no element type. Its bytes may be deferred: the first call that needs them makes them. A
-/// slice is a storage on a part of another one's bytes. [io.undercroft.storage.StorageCopier] copies storages, to a
-/// device for instance, and keeps the sharing of bytes.
+/// and a reference count, but no element type. Its bytes may be deferred: they are read or allocated by the first call
+/// that needs them. A slice is a storage that consists of a part of another one's bytes.
+/// [io.undercroft.storage.StorageCopier] copies storages, to a device for instance, and keeps the sharing of bytes.
 ///
 /// A [io.undercroft.storage.TypedStorage] reads a storage as elements of one type. It corresponds to the legacy
 /// `TypedStorage` of PyTorch and to `DoubleStorage` and the like of Torch7; new code should use tensors.
@@ -34,7 +34,7 @@
 /// | object | may be used by | is released by |
 /// |---|---|---|
 /// | `Allocation` | its one storage | that storage, once, with its last reference |
-/// | `Storage` | holders of a reference or of a tensor on it | its creator and every caller of `retain()`, by `release()`; else a cleaner |
+/// | `Storage` | holders of a reference or of a tensor on it | its creator and every caller of `retain()`, by `release()`; otherwise the garbage collector |
 /// | slice | as a storage; it is a reference to its base | as a storage |
 /// | `WeakStorage` | everyone | the garbage collector; it is no reference |
 /// | `Tensor` | everyone | the garbage collector; a tensor is no reference to its storage |
@@ -48,8 +48,8 @@
 ///
 /// - Null: no method takes or returns null unless it is marked `@Nullable`; passing null throws [NullPointerException].
 /// - Threads: all types may be used by several threads. Tensors are immutable; of a storage, only the size and the
-///   place change. Access to bytes is unordered, as to those of a [java.lang.foreign.MemorySegment], but cannot harm
-///   the JVM.
+///   address of its bytes change. Access to bytes is unordered, as to those of a [java.lang.foreign.MemorySegment], but
+///   cannot harm the JVM.
 /// - Errors: a wrong size, stride or offset is an [IllegalArgumentException], a wrong index an
 ///   [IndexOutOfBoundsException], a freed storage or one without bytes an [IllegalStateException], writing what is
 ///   read-only or resizing what has a fixed size an [UnsupportedOperationException], memory of the host that is not

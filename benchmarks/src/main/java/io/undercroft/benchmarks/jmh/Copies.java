@@ -22,7 +22,7 @@ public class Copies {
     /// Bytes of the elements.
     @Param("268435456")
     public long nbytes;
-    /// How the elements lie that are copied.
+    /// The layout of the elements that are copied.
     @Param
     public Geometry geometry;
 
@@ -48,7 +48,7 @@ public class Copies {
         target.copyFrom(source);
     }
 
-    /// As many bytes, one after the other.
+    /// The same number of contiguous bytes.
     @Benchmark
     public void plain() {
         plainTarget.copyFrom(plainSource);

@@ -20,7 +20,7 @@ import org.openjdk.jmh.annotations.State;
 /// Adds up or writes the float32 elements of a tensor or typed storage that fits the cache, one by one.
 ///
 /// A program may read tensors of many dtypes through the same methods, and what the JVM has seen of them decides how it
-/// compiles them. So before anything is measured, these methods meet tensors of as many dtypes as [#dtypes] says.
+/// compiles them. So before anything is measured, these methods are called with tensors of [#dtypes] dtypes.
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.SECONDS)
 @OperationsPerInvocation(ElementLoops.ROWS * ElementLoops.COLUMNS)
@@ -34,7 +34,7 @@ public class ElementLoops {
             DType.UINT8, DType.FLOAT16);
     private static final int ENCOUNTERS = 200;
 
-    /// How many dtypes the program uses.
+    /// The number of dtypes that the program uses.
     @Param({"1", "6"})
     public int dtypes;
 

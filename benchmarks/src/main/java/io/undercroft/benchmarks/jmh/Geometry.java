@@ -3,7 +3,7 @@ package io.undercroft.benchmarks.jmh;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 
-/// How the elements of a tensor lie that is copied. `peers.py` makes the same ones.
+/// The layout of the elements of a tensor that is copied. `peers.py` makes the same ones.
 public enum Geometry {
     /// One run.
     CONTIGUOUS(1) {

@@ -15,7 +15,7 @@ import java.io.Writer;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/// The JSON object that is being written, from its first member to its last. Belongs to one thread.
+/// The JSON object that is being written, from its first member to its last. For use by one thread.
 public final class Json {
     /// Up to three levels of JSON for one of a state, two for one of a key.
     private static final int DEEPEST = 3 * StateIndex.MAX_DEPTH + 2 * StateKeys.MAX_PARTS + 8;
@@ -45,20 +45,20 @@ public final class Json {
 
     /// Writes the members of an object that describes something.
     ///
-    /// @param <T> what it describes
+    /// @param <T> the type of the described value
     @FunctionalInterface
     public interface Description<T> {
         /// Writes all members.
         ///
         /// @param json the object
-        /// @param described what it describes
+        /// @param described the described value
         /// @throws IOException if writing fails
         void write(Json json, T described) throws IOException;
     }
 
     /// Writes an object, an entry of the outer two levels a line. If that fails, half an object is left as it is.
     ///
-    /// @param out where to; stays open
+    /// @param out the destination; stays open
     /// @param members writes its members
     /// @throws IOException if writing fails
     public static void write(Writer out, Members members) throws IOException {
@@ -67,7 +67,7 @@ public final class Json {
 
     /// Prints an object as [#write(Writer, Members)] does.
     ///
-    /// @param out where to
+    /// @param out the destination
     /// @param members writes its members
     /// @throws IOException if `members` throws it
     public static void print(Output out, Members members) throws IOException {
@@ -77,7 +77,7 @@ public final class Json {
 
     /// Prints an object on one line.
     ///
-    /// @param out where to
+    /// @param out the destination
     /// @param members writes its members
     /// @throws IOException if `members` throws it
     public static void printLine(Output out, Members members) throws IOException {
@@ -94,7 +94,7 @@ public final class Json {
         generator.close();
     }
 
-    /// {@return what writes values that are none of those below}
+    /// {@return the writer of other values than those below}
     public JsonGenerator generator() {
         return generator;
     }
@@ -166,9 +166,9 @@ public final class Json {
 
     /// Writes a member whose value is an array of objects.
     ///
-    /// @param <T> what each describes
+    /// @param <T> the type of the described values
     /// @param name its name
-    /// @param described what the objects describe, one each
+    /// @param described the described values, one for each object
     /// @param description writes the members of one
     /// @return this
     /// @throws IOException if writing fails

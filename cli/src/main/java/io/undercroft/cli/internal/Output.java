@@ -14,7 +14,7 @@ import java.nio.channels.Channels;
 import java.nio.channels.WritableByteChannel;
 import java.nio.charset.StandardCharsets;
 
-/// Standard output, or what a test puts in its place. Buffered; [#flush] before the process ends.
+/// Standard output, or a replacement of it in tests. Buffered; call [#flush] before the process ends.
 ///
 /// Unlike a [java.io.PrintStream] it does not swallow failures, so that `croft inspect … | head` ends early and a full
 /// disk is reported. They are unchecked and have a separate type, so that they are not mistaken for a failure of the
@@ -43,19 +43,19 @@ public final class Output extends Writer {
 
     /// Writes to a stream, text in UTF-8.
     ///
-    /// @param stream where to
+    /// @param stream the destination
     public Output(OutputStream stream) {
         this.stream = stream;
         // Without a buffer it would copy every line.
         this.text = new BufferedWriter(new OutputStreamWriter(stream, StandardCharsets.UTF_8));
     }
 
-    /// {@return standard output, whatever the locale}
+    /// {@return standard output, independent of the locale}
     public static Output standard() {
         return new Output(new FileOutputStream(FileDescriptor.out));
     }
 
-    /// {@return where bytes go that are no text, after the text that was written before; to be used instead of this}
+    /// {@return the stream for bytes, after the text that was written before; to be used instead of this}
     public WritableByteChannel channel() {
         flush();
         return new Bytes(Channels.newChannel(stream));

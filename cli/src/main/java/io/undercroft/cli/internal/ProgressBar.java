@@ -25,7 +25,7 @@ public final class ProgressBar implements SaveProgress, AutoCloseable {
 
     /// A bar that shows nothing yet.
     ///
-    /// @param out where it is shown
+    /// @param out the stream to show it on
     /// @param clock nanoseconds from some moment on
     ProgressBar(Writer out, LongSupplier clock) {
         this.out = new PrintWriter(out);

@@ -5,28 +5,28 @@ import static io.undercroft.cli.internal.Table.right;
 
 import io.undercroft.serializer.DedupReport;
 
-/// What became of the bytes of a state when it was saved, for people.
+/// The table of a [DedupReport]: which bytes of a state were written, and why the others were not.
 public final class Savings {
-    private final Table table = new Table(right("bytes"), right("of all"), left("what became of them"));
+    private final Table table = new Table(right("bytes"), right("of all"), left("written or not"));
     private final long all;
 
     private Savings(long all) {
         this.all = all;
     }
 
-    /// Writes a table; of what did not happen there is no row.
+    /// Prints the table, without the rows of 0 bytes.
     ///
-    /// @param report what became of the bytes
-    /// @param out where to
+    /// @param report the report
+    /// @param out the output
     public static void print(DedupReport report, Output out) {
         Savings savings = new Savings(report.storages() + report.identity());
-        savings.add(report.identity(), "saved: tensors that share a storage");
-        savings.add(report.unreached(), "saved: no tensor reaches them");
-        savings.add(report.zeros(), "saved: zeros");
-        savings.add(report.sharedStorages(), "saved: whole storages that were there already");
-        savings.add(report.sharedChunks(), "saved: chunks that were there already");
+        savings.add(report.identity(), "not written: tensors share a storage");
+        savings.add(report.unreached(), "not written: no tensor uses them");
+        savings.add(report.zeros(), "not written: zeros");
+        savings.add(report.sharedStorages(), "not written: equal storages are stored already");
+        savings.add(report.sharedChunks(), "not written: equal chunks are stored already");
         savings.add(report.written(), "written");
-        savings.table.row(Text.bytes(report.index()), "", "written: the index, which says what all this is");
+        savings.table.row(Text.bytes(report.index()), "", "written: the index");
         savings.table.print(out);
     }
 

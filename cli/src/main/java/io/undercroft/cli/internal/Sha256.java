@@ -25,9 +25,9 @@ import org.jspecify.annotations.Nullable;
 /// once and remembered, tensors that use the same bytes together. A storage that has to be decoded is in memory
 /// while its digests are computed, and no longer than until another one's are. Not for use by several threads.
 public final class Sha256 implements AutoCloseable {
-    /// What a tensor that is not contiguous is copied by, in bytes, so that memory stays bounded.
+    /// The size in bytes of the parts in which a tensor that is not contiguous is copied, so that memory is bounded.
     private static final long COPY_LIMIT = 16L << 20;
-    /// What is hashed at a time, in bytes: a [MemorySegment] of more than 2 GiB has no buffer view.
+    /// The number of bytes that are hashed at a time: a [MemorySegment] of more than 2 GiB has no buffer view.
     private static final long STEP = 64L << 20;
     /// From here on, in bytes, elements that repeat what is stored are not hashed: a file of a kilobyte can require
     /// years.

@@ -5,11 +5,11 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/// How large files are.
+/// The sizes of files.
 public final class Sizes {
     private Sizes() {}
 
-    /// {@return how many bytes a file has, for people; with those that it names, if it is the index of a set}
+    /// {@return the size of a file as text; with the files that it names, if it is the index of a set}
     ///
     /// @param checkpoint the open file
     /// @throws IOException if the size cannot be found out

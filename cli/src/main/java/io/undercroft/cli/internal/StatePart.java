@@ -32,7 +32,7 @@ public final class StatePart {
     /// {@return the part of a state that has a path: a container, a tensor, or any other value}
     ///
     /// @param state the root of the tree
-    /// @param path where the part is, for instance `model` or `optimizer/state/0`
+    /// @param path the path of the part, for instance `model` or `optimizer/state/0`
     /// @throws NoSuchElementException if there is nothing, or if several parts are meant; the message names what there
     ///     is
     public static @Nullable Object at(@Nullable Object state, String path) {
@@ -174,7 +174,7 @@ public final class StatePart {
         return around;
     }
 
-    /// Of two keys with the same segment the first keeps it.
+    /// If two keys have the same segment, the first one keeps it.
     private static void putAll(Map<?, ?> map, Map<String, @Nullable Object> children) {
         map.forEach((key, value) -> {
             if (!children.containsKey(StateIndex.segment(key))) {
@@ -194,7 +194,7 @@ public final class StatePart {
                 + (there.isEmpty() ? " has no parts" : " has " + nearest + more));
     }
 
-    /// How many characters two names begin with alike.
+    /// Returns the length of the common prefix of two names.
     private static int common(String one, String other) {
         int length = 0;
         while (length < Math.min(one.length(), other.length()) && one.charAt(length) == other.charAt(length)) {

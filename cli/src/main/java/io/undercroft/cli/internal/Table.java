@@ -41,14 +41,14 @@ public final class Table {
 
     /// {@return a column of words}
     ///
-    /// @param title what is above it
+    /// @param title the title
     public static Column left(String title) {
         return new Column(title, Side.LEFT);
     }
 
     /// {@return a column of numbers}
     ///
-    /// @param title what is above it
+    /// @param title the title
     public static Column right(String title) {
         return new Column(title, Side.RIGHT);
     }
@@ -56,7 +56,7 @@ public final class Table {
     /// Writes titles, and rows that are made when they are needed and not kept. Text from files is
     /// [escaped][FormatException#printable].
     ///
-    /// @param out where to
+    /// @param out the destination
     /// @param rows gives the rows to a consumer, one cell for each column; called twice
     public void print(Output out, Consumer<Consumer<String[]>> rows) {
         int[] widths = new int[columns.size()];
@@ -89,7 +89,7 @@ public final class Table {
 
     /// Writes titles and rows.
     ///
-    /// @param out where to
+    /// @param out the destination
     public void print(Output out) {
         print(out, rows::forEach);
     }

@@ -17,7 +17,7 @@ public final class Text {
 
     /// {@return a number of bytes for people, for instance `1.6 MiB`}
     ///
-    /// @param nbytes how many, 0 or more
+    /// @param nbytes the number of bytes, 0 or more
     public static String bytes(long nbytes) {
         if (nbytes < 1024) {
             return nbytes + " B";
@@ -54,7 +54,7 @@ public final class Text {
 
     /// {@return a count with its noun, for instance `1 tensor` or `2 tensors`}
     ///
-    /// @param count how many
+    /// @param count the count
     /// @param noun in the singular, of those that get an `s`
     public static String count(long count, String noun) {
         return String.format(Locale.ROOT, "%,d %s%s", count, noun, count == 1 ? "" : "s");

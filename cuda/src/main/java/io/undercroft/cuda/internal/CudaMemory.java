@@ -24,7 +24,7 @@ public final class CudaMemory implements DeviceMemory {
     private static final Map<Integer, CudaMemory> ALL = new ConcurrentHashMap<>();
     /// Owns no memory: what it may touch, every thread may.
     private static final Thread ANY_THREAD = Thread.ofVirtual().unstarted(() -> {});
-    /// How often an allocation is tried again after the garbage collector ran. The pauses are 1, 2, 4, … ms.
+    /// The number of times that an allocation is repeated after garbage collection. The pauses are 1, 2, 4, … ms.
     static final int RETRIES = 10;
     /// Overlapping bytes that move by less than this are copied through a buffer of this size.
     private static final long SHORT_MOVE = 16 << 20;
@@ -34,7 +34,7 @@ public final class CudaMemory implements DeviceMemory {
     private final PinnedMemory pinned;
     private final Ring ring;
     private final ExportedMemory exported;
-    /// Where memory is freed, so that freeing makes no stream.
+    /// The stream for freeing memory, so that freeing creates none.
     private final Driver.Stream frees;
     /// Streams that no thread uses now.
     private final Queue<Driver.Stream> streams = new ConcurrentLinkedQueue<>();
@@ -52,7 +52,7 @@ public final class CudaMemory implements DeviceMemory {
 
     /// {@return the memory of a device: the same object each time}
     ///
-    /// @param index which device
+    /// @param index the number of the device
     /// @throws CudaException if there is no such device
     public static CudaMemory of(int index) {
         Driver driver = Driver.of(index);
@@ -69,7 +69,7 @@ public final class CudaMemory implements DeviceMemory {
         }
     }
 
-    /// {@return how many bytes are free on the device}
+    /// {@return the free memory of the device, in bytes}
     public long freeMemory() {
         return context.memory().free();
     }
@@ -144,7 +144,7 @@ public final class CudaMemory implements DeviceMemory {
     }
 
     /// Unreachable storages hold device memory, which the garbage collector does not count. So it runs
-    /// before the device is out of memory, as the JDK has it run before it is out of direct memory.
+    /// before the device is out of memory, as the JDK does before it is out of direct memory.
     long reserve(long nbytes, LongSupplier allocation) {
         for (int attempt = 0;; attempt++) {
             try {
@@ -169,7 +169,7 @@ public final class CudaMemory implements DeviceMemory {
 
     /// Runs the garbage collector, and leaves it time to free storages.
     ///
-    /// @param attempt how often it ran before
+    /// @param attempt the number of attempts before
     /// @return whether the thread was not interrupted
     static boolean collectGarbage(int attempt) {
         System.gc();

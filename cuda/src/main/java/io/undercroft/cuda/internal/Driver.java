@@ -61,7 +61,7 @@ public final class Driver {
         this.devices = devices;
     }
 
-    /// What was found out about the driver, once.
+    /// The result of looking for the driver, which is done once.
     private record Probe(@Nullable Driver driver, String reason, String remedy, @Nullable Throwable cause) {
         static final Probe RESULT = make();
 
@@ -74,7 +74,7 @@ public final class Driver {
         }
     }
 
-    /// Why there is no device.
+    /// The reason why there is no device.
     private static final class Unavailable extends Exception {
         private static final long serialVersionUID = 1L;
         private final String remedy;
@@ -90,7 +90,7 @@ public final class Driver {
         }
     }
 
-    /// {@return why there is no device, and what to do about it; nothing if there is one} Never throws.
+    /// {@return the reason why there is no device, and a remedy; nothing if there is one} Never throws.
     public static Optional<String> unavailability() {
         Probe probe = Probe.RESULT;
         return probe.driver == null ? Optional.of(probe.reason + "; " + probe.remedy) : Optional.empty();
@@ -248,7 +248,7 @@ public final class Driver {
         return text(version);
     }
 
-    /// {@return how many devices there are}
+    /// {@return the number of devices}
     public int deviceCount() {
         return devices.size();
     }
@@ -266,7 +266,7 @@ public final class Driver {
 
     /// {@return the name of the product}
     ///
-    /// @param index which device
+    /// @param index the number of the device
     public String name(int index) {
         byte[] name = new byte[NAME_LENGTH];
         check(JCudaDriver.cuDeviceGetName(name, name.length, devices.get(index)), "cuDeviceGetName", asking(index),
@@ -280,7 +280,7 @@ public final class Driver {
 
     /// {@return the memory of a device in bytes}
     ///
-    /// @param index which device
+    /// @param index the number of the device
     public long totalMemory(int index) {
         long[] bytes = new long[1];
         check(JCudaDriver.cuDeviceTotalMem(bytes, devices.get(index)), "cuDeviceTotalMem", asking(index), Sizes.NONE);
@@ -289,7 +289,7 @@ public final class Driver {
 
     /// {@return the compute capability}
     ///
-    /// @param index which device
+    /// @param index the number of the device
     public String computeCapability(int index) {
         return attribute(index, CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) + "."
                 + attribute(index, CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
@@ -297,7 +297,7 @@ public final class Driver {
 
     /// {@return the address on the PCI bus}
     ///
-    /// @param index which device
+    /// @param index the number of the device
     public String pciId(int index) {
         String[] text = new String[1];
         check(JCudaDriver.cuDeviceGetPCIBusId(text, NAME_LENGTH, devices.get(index)), "cuDeviceGetPCIBusId",
@@ -305,10 +305,10 @@ public final class Driver {
         return text[0].toLowerCase(Locale.ROOT);
     }
 
-    /// {@return which device has an address on the PCI bus}
+    /// {@return the device that has an address on the PCI bus}
     ///
     /// @param pciId the address
-    /// @param what what is on the device, for the message
+    /// @param what a noun for the memory on the device, for the message
     /// @throws CudaException if this process does not see it
     int indexOf(String pciId, String what) {
         List<String> all = IntStream.range(0, devices.size()).mapToObj(this::pciId).toList();
@@ -334,7 +334,7 @@ public final class Driver {
 
     /// {@return the primary context of a device} It is kept until the process ends.
     ///
-    /// @param index which device
+    /// @param index the number of the device
     Context context(int index) {
         boolean pools = attribute(index, CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) != 0;
         CUcontext handle = new CUcontext();
@@ -431,7 +431,7 @@ public final class Driver {
             this.pools = pools;
         }
 
-        /// {@return how many bytes are free on the device, and how many it has}
+        /// {@return the free memory and the total memory of the device, in bytes}
         Sizes memory() {
             long[] free = new long[1];
             long[] total = new long[1];
@@ -527,7 +527,7 @@ public final class Driver {
         /// {@return the address of memory of another process}
         ///
         /// @param memory its handle
-        /// @param nbytes how many bytes it has at least
+        /// @param nbytes the minimum number of bytes
         long open(byte[] memory, long nbytes) {
             Result result = new Result();
             call("cuIpcOpenMemHandle", "opening memory of %s that another process shares", nbytes,
@@ -686,7 +686,7 @@ public final class Driver {
 
         /// Calls the driver with this context.
         ///
-        /// @param what what is done; `%s` stands for the device
+        /// @param what a description of the call; `%s` is replaced by the device
         private void call(String call, String what, long nbytes, IntSupplier function) {
             int result = JCudaDriver.cuCtxPushCurrent(handle);
             if (result != CUresult.CUDA_SUCCESS) {

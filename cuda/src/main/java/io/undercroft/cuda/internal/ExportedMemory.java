@@ -40,7 +40,7 @@ final class ExportedMemory implements Allocator {
 
     private final CudaMemory memory;
     private final Driver.Context context;
-    /// What was not released, by the names of the records.
+    /// The memory that was not released, by the names of the records.
     private final Map<String, Block> blocks = new ConcurrentHashMap<>();
     /// Released, but open in other processes.
     private final Set<Export> unfreed = ConcurrentHashMap.newKeySet();

@@ -130,7 +130,7 @@ public final class ImportedMemory implements SharedDeviceMemory {
             }
         }
 
-        /// @throws SharedMemoryException if the memory is gone
+        /// @throws SharedMemoryException if the memory was freed
         private void check() throws SharedMemoryException {
             if (SharedRecord.isReleased(segment.segment())) {
                 throw gone("process " + shared.pid() + " has released the storage");

@@ -103,9 +103,9 @@ final class PinnedMemory implements Allocator {
     /// If the driver fails to unpin them, they are never freed: it would copy other bytes at the same address from the
     /// pages that were there before.
     ///
-    /// @param bytes which bytes
+    /// @param bytes the bytes
     /// @param unpinned called when they are not pinned any more and no copy uses them
-    /// @return what ends it
+    /// @return the action that unpins it
     /// @throws CudaException if the driver refuses
     Runnable pinInPlace(MemorySegment bytes, Runnable unpinned) {
         return collecting(() -> register(bytes, unpinned));

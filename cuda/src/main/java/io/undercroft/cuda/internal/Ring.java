@@ -24,27 +24,28 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/// The pinned buffers of one device, through which bytes go that are not in pinned memory.
+/// The pinned buffers of one device, for copies of bytes that are not in pinned memory.
 ///
-/// A transfer is cut into batches of one buffer each. Each of its threads takes the buffer that was put back first,
-/// or a new one as long as that is still being copied and there are less than [#BUFFERS], waits until the copy that it
-/// was last used for is done, fills it, starts the copy on the buffer's stream, puts it back, and continues with the
-/// next batch. So some buffers are filled while others are copied, and transfers that run at the same time take
-/// turns. (Downloads likewise, the other way round.) When a transfer returns or throws, none of its copies is
-/// running. While it runs, buffers that it has put back may still be copied.
+/// A transfer is divided into batches of one buffer each. Each of its threads takes the buffer that was returned first,
+/// or a new one if that is still being copied and there are less than [#BUFFERS]. It waits until the last copy of the
+/// buffer is done, fills it, starts the copy on the stream of the buffer, returns it, and continues with the next
+/// batch. So some buffers are filled while others are copied, and transfers that run at the same time take turns.
+/// (Downloads work in the same way, in the other direction.) When a transfer returns or throws, none of its copies is
+/// running. While it runs, buffers that it has returned may still be copied.
 ///
 /// A reader or consumer that starts a transfer itself holds a buffer, and all buffers may be held by such readers and
 /// consumers. So this transfer uses separate buffers.
 ///
 /// The numbers below are guesses until they are measured on a GPU.
 final class Ring {
-    /// How many buffers there are at most. More than threads, so that some are copied meanwhile.
+    /// The maximum number of buffers. More than threads, so that some are copied meanwhile.
     static final int BUFFERS = 16;
-    /// The size of a buffer: copied in some 100 microseconds, which is long against the time to start a copy.
+    /// The size of a buffer, which is copied in some 100 µs: long compared with the time to start a copy.
     static final int BUFFER_BYTES = 4 << 20;
-    /// How many threads fill or empty buffers for one transfer. One thread copies memory slower than a bus of today.
+    /// The number of threads that fill or empty buffers for one transfer. One thread copies memory slower than the bus
+    /// does.
     static final int THREADS = Math.clamp(Runtime.getRuntime().availableProcessors(), 1, 8);
-    /// How many buffers a transfer of one thread copies ahead.
+    /// The number of buffers that a transfer of one thread copies ahead.
     private static final int AHEAD = 4;
     private static final long PAGE = 4096;
     private static final long IDLE_SECONDS = 30;
@@ -60,9 +61,9 @@ final class Ring {
     private final Semaphore permits = new Semaphore(BUFFERS, true);
     /// The buffers not in use, in the order of their return. Guarded by itself.
     private final Deque<Buffer> buffers = new ArrayDeque<>();
-    /// How many transfers are running.
+    /// The number of running transfers.
     private final AtomicInteger running = new AtomicInteger();
-    /// How many buffers there are, or are being made. Guarded by [#buffers].
+    /// The number of buffers, those being allocated included. Guarded by [#buffers].
     private int made;
     private final AtomicInteger uses = new AtomicInteger();
     private final AtomicBoolean willBeChecked = new AtomicBoolean();
@@ -79,7 +80,7 @@ final class Ring {
         private final boolean isPinned;
         private final MemorySegment bytes;
 
-        /// Where no more memory can be pinned, other memory does, though slower.
+        /// If no more memory can be pinned, other memory is used, which is slower.
         Buffer() {
             MemorySegment made;
             boolean isMadePinned = true;
@@ -134,7 +135,7 @@ final class Ring {
         }
     }
 
-    /// What is done with one buffer.
+    /// The work with one buffer.
     @FunctionalInterface
     interface Batch {
         /// Does the work of a batch. No copy from or to the buffer is running when it is called; one may be when it
@@ -144,10 +145,10 @@ final class Ring {
 
     /// Does all batches of a transfer, each once, in no particular order.
     ///
-    /// @param count how many
-    /// @param threads how many may work at once; with 1, the calling thread does all
+    /// @param count the number of batches
+    /// @param threads the number of threads that may work at once; with 1, the calling thread does all
     /// @param isInterruptible whether an interruption of the calling thread ends the transfer
-    /// @param batch what to do
+    /// @param batch the work on a batch
     void run(int count, int threads, boolean isInterruptible, Batch batch) {
         int most = IS_INSIDE.isBound() ? 1 : threads;
         withBuffers(ring -> ring.transfer(count, most, isInterruptible, batch));
@@ -167,7 +168,7 @@ final class Ring {
         transfer.finish(helpers);
     }
 
-    /// Does a transfer with the buffers of this ring, or within another transfer with buffers of its own.
+    /// Does a transfer with the buffers of this ring or, within another transfer, with new buffers.
     private void withBuffers(Consumer<Ring> transfer) {
         Ring ring = IS_INSIDE.isBound() ? new Ring(context, pinned) : this;
         ring.running.incrementAndGet();
@@ -185,8 +186,8 @@ final class Ring {
 
     /// Copies to the host in ascending order.
     ///
-    /// @param source on the device
-    /// @param consumer called by this thread with each part and where it begins in the source
+    /// @param source the address on the device
+    /// @param consumer called by this thread with each part and its offset in the source
     void runInOrder(MemorySegment source, HostWriter consumer) {
         withBuffers(ring -> ring.transferInOrder(source, consumer));
     }
@@ -273,7 +274,7 @@ final class Ring {
             }
         }
 
-        /// Waits for all threads and copies, and throws what was thrown first.
+        /// Waits for all threads and copies, and throws the first exception.
         void finish(List<Future<?>> helpers) {
             helpers.forEach(this::join);
             for (Buffer buffer : copied) {
@@ -363,7 +364,7 @@ final class Ring {
 
     // ---- freeing ----
 
-    /// Sees to it that the buffers are freed if they are not used for some time.
+    /// Schedules freeing the buffers if they are not used for some time.
     private void used() {
         int use = uses.incrementAndGet();
         if (willBeChecked.compareAndSet(false, true)) {

@@ -11,7 +11,7 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 
-/// What a process writes into shared memory about memory of a device that it shares. Little-endian:
+/// The record in shared memory that describes memory of a device that a process shares. Little-endian:
 ///
 /// | offset | bytes | |
 /// |---|---|---|
@@ -23,12 +23,12 @@ import java.util.Optional;
 /// | 32 | 8 | size of the storage in bytes |
 /// | 40 | 24 | address of the device on the PCI bus, ASCII, filled up with zeros |
 /// | 64 | 64 | the driver's handle of the memory |
-/// | 128 | 64 | the driver's handle of the event that is recorded when the storage is handed over |
+/// | 128 | 64 | the driver's handle of the event that is recorded when a handle is made |
 ///
 /// @param pid the number of the process
-/// @param startMillis when it started
+/// @param startMillis the time at which it started
 /// @param nbytes the size of the storage
-/// @param pciId which device
+/// @param pciId the device
 /// @param memory the driver's handle of the memory; zeros if the storage has no bytes
 /// @param event the driver's handle of the event
 @SuppressWarnings("ArrayRecordComponent")

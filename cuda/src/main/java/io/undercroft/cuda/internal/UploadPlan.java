@@ -5,8 +5,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 
-/// How uploads are cut into batches of one buffer each. Small ones share a buffer, and those whose targets are adjacent
-/// a copy.
+/// The division of uploads into batches of one buffer each. Small uploads share a buffer, and those whose targets are
+/// adjacent share a copy.
 final class UploadPlan {
     /// Pieces of at least this size begin on a page of the buffer, which direct reads from a disk need; others on a
     /// cache line.
@@ -28,28 +28,28 @@ final class UploadPlan {
 
     /// The pieces that share one buffer.
     ///
-    /// @param pieces what is read into it
-    /// @param copies what is copied from it
+    /// @param pieces the pieces that are read into it
+    /// @param copies the copies that are made from it
     record Batch(List<Piece> pieces, List<Copy> copies) {}
 
     /// Bytes that are read into a buffer.
     ///
-    /// @param upload what they are a part of
-    /// @param offset where they begin in the upload
-    /// @param start where they begin in the buffer
-    /// @param size how many
+    /// @param upload the upload that they belong to
+    /// @param offset their offset in the upload
+    /// @param start their offset in the buffer
+    /// @param size the number of bytes
     record Piece(Upload upload, long offset, long start, long size) {}
 
     /// Bytes of a buffer that are copied at once.
     ///
-    /// @param start where they begin in the buffer
-    /// @param size how many
+    /// @param start their offset in the buffer
+    /// @param size the number of bytes
     /// @param target the address on the device where they go
     record Copy(long start, long size, long target) {}
 
     /// {@return the batches, in the order in which they are best read}
     ///
-    /// @param uploads what to copy, in that order
+    /// @param uploads the uploads, in order
     /// @param bufferSize the size of a buffer in bytes
     static List<Batch> of(List<Upload> uploads, long bufferSize) {
         UploadPlan plan = new UploadPlan(bufferSize);

@@ -12,10 +12,10 @@ public interface BaseFiles {
         return base -> Optional.empty();
     }
 
-    /// Looks for a base. Whether it is the file that was meant is for the caller to check.
+    /// Looks for a base. The caller has to check whether it is the right file.
     ///
     /// @param base its record in a snapshot, which was checked
-    /// @return its bytes, usable until the call for which it was opened returns; empty if its bytes are not to be read
+    /// @return its bytes, usable until the call for which it was opened returns; empty if its bytes need not be read
     /// @throws FormatException by rule V18 if it should be there, and is not, or not below the root
     /// @throws IOException if it cannot be opened for any other reason
     Optional<ByteSource> open(BaseRecord base) throws IOException;

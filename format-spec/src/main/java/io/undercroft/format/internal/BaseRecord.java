@@ -9,10 +9,10 @@ import java.util.UUID;
 
 /// Another file in which bytes of this one are. It is not read before one of these bytes is.
 ///
-/// @param kind what it is
-/// @param path where it may be found below a directory that the reader chooses: relative, its parts separated by `/`,
+/// @param kind its kind
+/// @param path its path below a directory that the reader chooses: relative, its parts separated by `/`,
 ///     none of them empty, `.` or `..`, without U+0000
-/// @param depth how many files one behind the other the snapshot of a CROFT base needs in turn; 0 for a FOREIGN one
+/// @param depth the length of the longest chain of files that the snapshot of a CROFT base needs; 0 for a FOREIGN one
 /// @param uuid the id of a CROFT base; zero for a FOREIGN one
 /// @param digest the root digest of the snapshot of a CROFT base; the digest of all bytes of a FOREIGN one
 /// @param length the committed length of the snapshot of a CROFT base; the size of a FOREIGN one; in bytes
@@ -23,7 +23,7 @@ public record BaseRecord(BaseKind kind, String path, int depth, UUID uuid, Diges
 
     /// Creates the record of a snapshot of another `.croft` file.
     ///
-    /// @param path where it may be found
+    /// @param path its path
     /// @param depth 0 if that snapshot has no CROFT bases, else one more than the greatest depth among them
     /// @param snapshot the commit record of the snapshot
     /// @return the record
@@ -34,7 +34,7 @@ public record BaseRecord(BaseKind kind, String path, int depth, UUID uuid, Diges
 
     /// Creates the record of a file of another format.
     ///
-    /// @param path where it may be found
+    /// @param path its path
     /// @param digest the digest of all its bytes
     /// @param length its size in bytes
     /// @return the record
@@ -88,7 +88,7 @@ public record BaseRecord(BaseKind kind, String path, int depth, UUID uuid, Diges
         throw broken("has no snapshot " + sequence);
     }
 
-    /// {@return what is wrong with the file that was found}
+    /// {@return the problem of the file that was found}
     FormatException broken(String what) {
         return Rule.V18_BASE.broken("the base " + FormatException.quote(path) + ' ' + what, FormatException.NO_OFFSET);
     }
@@ -98,7 +98,7 @@ public record BaseRecord(BaseKind kind, String path, int depth, UUID uuid, Diges
         return kind == BaseKind.CROFT ? sequence > 0 : depth == 0 && sequence == 0 && uuid.equals(NO_ID);
     }
 
-    /// {@return what no two bases of a file have in common: their id, or if they have none their path}
+    /// {@return the unique key of a base in a file: its id, or if it has none its path}
     public Object identity() {
         return kind == BaseKind.CROFT ? uuid : path;
     }

@@ -17,7 +17,7 @@ public interface ByteSource {
     /// Fills a segment with the bytes from `offset` on.
     ///
     /// @param offset the first byte to read
-    /// @param into where to put them, on or off the heap; all of it is filled
+    /// @param into the destination, on or off the heap; all of it is filled
     /// @throws EOFException if the source ends before
     /// @throws IOException if reading fails
     void read(long offset, MemorySegment into) throws IOException;
@@ -26,7 +26,7 @@ public interface ByteSource {
     /// only the bytes that are needed are then loaded.
     ///
     /// @param offset the first byte
-    /// @param length how many bytes
+    /// @param length the number of bytes
     /// @return exactly these bytes, valid as long as the source; empty if they can only be read. The source must not
     ///     change them.
     /// @throws EOFException if the source ends before

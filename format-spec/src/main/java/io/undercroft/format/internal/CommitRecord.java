@@ -14,14 +14,14 @@ import java.util.UUID;
 /// a commit slot, and permanently in the parent record of the next snapshot; in a sealed file it is at the end.
 ///
 /// @param sequence the commit's number, from 1; its parity determines the slot of a later record than the first
-/// @param indexOffset where the index starts in the file, in bytes, a multiple of 64
+/// @param indexOffset the offset of the index in the file, in bytes, a multiple of 64
 /// @param indexLength the size of the index in bytes
 /// @param directoryDigest the digest of the index's directory, which holds the checksums of its sections
 /// @param uuid the file's id, as in the header
-/// @param committedLength how many bytes of the file belong to this commit and those before
+/// @param committedLength the number of bytes of the file that belong to this commit and those before
 /// @param previousRecord the offset of the parent record, a copy of the record of the commit before, which ends where
 ///     the index starts; 0 if the sequence is 1
-/// @param timeMillis when it was made, in milliseconds since 1970 UTC; 0 where canonical bytes are wanted
+/// @param timeMillis the time at which it was made, in milliseconds since 1970 UTC; 0 for canonical bytes
 /// @param requiredFeatures bits of features without which this commit cannot be read
 /// @param rootDigest the digest of the whole index, and so of all that the file holds
 /// @param message a description by the program that saved it, at most 508 bytes in UTF-8; may be empty
@@ -49,9 +49,9 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
     /// Returns the record of the first commit of a file, whose id is made of what the file holds.
     ///
     /// @param index the index as it will be in the file, built with the sequence 1
-    /// @param indexOffset where it will be
-    /// @param timeMillis when it is made, in milliseconds since 1970 UTC; 0 to leave that out
-    /// @param message what to say about it; may be empty
+    /// @param indexOffset its offset
+    /// @param timeMillis the time of the commit, in milliseconds since 1970 UTC; 0 for none
+    /// @param message its message; may be empty
     /// @return a record with the id that [FileLayout#canonicalUuid] makes of the root digest
     /// @throws IllegalArgumentException if the message is too long or cannot be written in UTF-8
     public static CommitRecord canonical(MemorySegment index, long indexOffset, long timeMillis, String message) {
@@ -62,9 +62,9 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
     /// Returns the record of the first commit of a file that has an id already.
     ///
     /// @param index the index as it will be in the file, built with the sequence 1
-    /// @param indexOffset where it will be
+    /// @param indexOffset its offset
     /// @param uuid the id in the file's header
-    /// @param timeMillis when it is made, in milliseconds since 1970 UTC; 0 to leave that out
+    /// @param timeMillis the time of the commit, in milliseconds since 1970 UTC; 0 for none
     /// @param message its message; may be empty
     /// @return the record
     /// @throws IllegalArgumentException if the message is too long or cannot be written in UTF-8
@@ -77,8 +77,8 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
     /// index.
     ///
     /// @param index the index as it will be in the file, built with a sequence greater by one than this commit's
-    /// @param indexOffset where it will be: right behind the parent record
-    /// @param timeMillis when it is made, in milliseconds since 1970 UTC; 0 to leave that out
+    /// @param indexOffset its offset, right after the parent record
+    /// @param timeMillis the time of the commit, in milliseconds since 1970 UTC; 0 for none
     /// @param message its message; may be empty
     /// @return the record
     /// @throws IllegalArgumentException if the message is too long or cannot be written in UTF-8
@@ -97,7 +97,7 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
         return sequence == 1 ? 0 : indexOffset - FileLayout.COMMIT_BYTES;
     }
 
-    /// {@return how many bytes of the record have a meaning: more if there is a message}
+    /// {@return the number of bytes of the record that have a meaning: more if there is a message}
     public int recordLength() {
         return message.isEmpty() ? SHORT_LENGTH : LONG_LENGTH;
     }
@@ -200,7 +200,7 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
     /// Checks what does not need the index.
     ///
     /// @param header the file's header
-    /// @param place where the record was found
+    /// @param place the offset of the record
     /// @param size the size of the file in bytes
     /// @throws FormatException if the record is not a commit of this file
     void check(Header header, long place, long size) {
@@ -219,7 +219,7 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
     /// Checks a record that was found somewhere in the file, but for the index.
     ///
     /// @param header the file's header
-    /// @param place where the record was found
+    /// @param place the offset of the record
     /// @param size the size of the file in bytes
     /// @throws FormatException if the record is not a commit of this file
     void checkFound(Header header, long place, long size) {
@@ -280,7 +280,7 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
         }
     }
 
-    /// {@return where the bytes begin that the snapshot has for its own: the parent record if there is one, and the
+    /// {@return the start of the bytes of this snapshot only: the parent record if there is one, and the
     /// index}
     public long ownOffset() {
         return sequence == 1 ? indexOffset : previousRecord;

@@ -8,7 +8,7 @@ import java.util.zip.CRC32C;
 /// Computes the CRC32C and the digest of a run of bytes, fed in order and in pieces of any size.
 ///
 /// Each byte is copied once through a small buffer, so that a mapped source which is truncated meanwhile throws
-/// [InternalError] and does no worse. Belongs to one thread.
+/// [InternalError] and does no worse. For use by one thread.
 public final class ExtentDigester {
     private static final int PIECE = 1 << 16;
     /// Larger pieces are copied past the cache by some processors, smaller ones more slowly.
@@ -37,7 +37,7 @@ public final class ExtentDigester {
     /// to the bytes meanwhile. The copy is summed up while it is in the cache.
     ///
     /// @param bytes on or off the heap
-    /// @param into where to, as many bytes
+    /// @param into the destination, as many bytes
     public void copy(MemorySegment bytes, MemorySegment into) {
         for (long at = 0; at < bytes.byteSize(); at += COPIED) {
             long length = Math.min(COPIED, bytes.byteSize() - at);

@@ -1,7 +1,7 @@
 package io.undercroft.format.internal;
 
-/// How the bytes of an extent are stored. The numbers 3 (CODED) and 4 (DELTA) are reserved; files with them are
-/// refused.
+/// The way in which the bytes of an extent are stored. The numbers 3 (CODED) and 4 (DELTA) are reserved; files with
+/// them are refused.
 public enum ExtentKind {
     /// As they are, in this file or in another `.croft` file.
     RAW(0),

@@ -4,10 +4,10 @@ import io.undercroft.format.Digest128;
 
 /// One run of bytes of one storage.
 ///
-/// @param kind how the bytes are kept
+/// @param kind the way in which the bytes are stored
 /// @param isShared whether another extent of the snapshot is the same bytes of the same file, so that a mapping which
 ///     both used would show writes to one storage in the other
-/// @param base in which file they are: 0 is this file, any other number *n* the file of [Snapshot#base] *n* - 1; 0
+/// @param base the file that contains them: 0 is this file, any other number *n* the file of [Snapshot#base] *n* - 1; 0
 ///     for a ZERO extent
 /// @param fileOffset the first byte in that file; 0 for a ZERO extent
 /// @param length its size in bytes, at least 1, and at most a chunk unless it is a ZERO extent
@@ -19,12 +19,12 @@ public record ExtentRecord(ExtentKind kind, boolean isShared, int base, long fil
 
     /// {@return a run of zeros that takes no space in a file}
     ///
-    /// @param length how many bytes it has
+    /// @param length the number of bytes
     static ExtentRecord zeros(long length) {
         return new ExtentRecord(ExtentKind.ZERO, false, THIS_FILE, 0, length, ExtentSums.NONE);
     }
 
-    /// {@return how many bytes it takes in its file, 0 for a ZERO extent}
+    /// {@return the number of bytes that it takes in its file, 0 for a ZERO extent}
     public long storedLength() {
         return kind == ExtentKind.ZERO ? 0 : length;
     }

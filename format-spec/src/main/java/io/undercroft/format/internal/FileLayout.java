@@ -8,8 +8,8 @@ import java.util.UUID;
 /// Offsets and alignments in a file. All values are in bytes.
 ///
 /// A file begins with the header and the commit record of its first snapshot, which are written once. The two slots for
-/// the commit records of later snapshots are where [Header#slots] says, behind the first snapshot; a file of one
-/// snapshot ends before them.
+/// the commit records of later snapshots are at [Header#slots], after the first snapshot; a file of one snapshot ends
+/// before them.
 public final class FileLayout {
     /// The size and alignment of a commit slot: what disks write as one. What is committed never shares such a block
     /// with what is written later.

@@ -3,5 +3,5 @@ package io.undercroft.format.internal;
 /// A range of a file that belongs to no snapshot and may hold anything: what a torn append left.
 ///
 /// @param offset the first byte in the file
-/// @param length how many bytes it has, at least 1
+/// @param length the number of bytes that it has, at least 1
 public record FreeRange(long offset, long length) {}

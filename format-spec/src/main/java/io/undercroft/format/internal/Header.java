@@ -33,7 +33,7 @@ public record Header(int minor, UUID uuid, long requiredFeatures, long readOnlyF
     ///
     /// @param uuid the file's id
     /// @param chunkLog2 the logarithm of the chunk size, from 16 to 30
-    /// @param firstEnd the committed length of the first snapshot, behind which the commit slots are
+    /// @param firstEnd the committed length of the first snapshot, after which the commit slots are
     /// @return the header, without feature bits
     /// @throws IllegalArgumentException if the chunk size is out of range
     public static Header of(UUID uuid, int chunkLog2, long firstEnd) {
@@ -59,7 +59,7 @@ public record Header(int minor, UUID uuid, long requiredFeatures, long readOnlyF
         return sequence == 1 ? FileLayout.FIRST_COMMIT : slots + FileLayout.PAGE * (sequence & 1);
     }
 
-    /// {@return the offset behind both commit slots, where the bytes of the second snapshot may start}
+    /// {@return the offset after both commit slots, where the bytes of the second snapshot may start}
     public long slotsEnd() {
         return slots + FileLayout.SLOTS_BYTES;
     }

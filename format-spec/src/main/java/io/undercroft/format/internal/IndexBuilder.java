@@ -31,7 +31,7 @@ import java.util.TreeMap;
 /// in the file, which are the caller's to get right.
 ///
 /// What is added is kept as it will be in the file, off the heap, so a builder of many tensors takes hardly more
-/// memory than their index. Belongs to one thread.
+/// memory than their index. For use by one thread.
 public final class IndexBuilder {
     private final int chunkLog2;
     /// The element types and strings with their numbers, in the order of these.
@@ -42,7 +42,7 @@ public final class IndexBuilder {
     final RecordTable storages = new RecordTable(Stor.RECORD);
     final RecordTable tensors = new RecordTable(Tens.RECORD);
     final RecordTable dims = new RecordTable(Dims.RECORD);
-    /// Where the sizes and strides of tensors are in DIMS, by these numbers: each sequence is there once.
+    /// The offsets in DIMS of the sizes and strides of tensors, by these numbers: each sequence is stored once.
     private final SortedMap<long[], Integer> dimPlaces = new TreeMap<>(Arrays::compare);
     final NameTable names = new NameTable();
     final List<BaseRecord> bases = new ArrayList<>();
@@ -82,8 +82,8 @@ public final class IndexBuilder {
 
     /// Adds bytes that are in the file to the next storage.
     ///
-    /// @param fileOffset where they are, see [FileLayout#placeExtent]
-    /// @param length how many there are, from 1 to the size of a chunk
+    /// @param fileOffset their offset, see [FileLayout#placeExtent]
+    /// @param length their number, from 1 to the size of a chunk
     /// @param sums the sums over all of them
     /// @throws IllegalArgumentException if there are none, or more than a chunk has
     public void addRawExtent(long fileOffset, long length, ExtentSums sums) {
@@ -93,8 +93,8 @@ public final class IndexBuilder {
     /// Adds bytes that are in another file to the next storage.
     ///
     /// @param base the number of that file, from [#addBase]
-    /// @param fileOffset where they are there; in a `.croft` file as [FileLayout#placeExtent] says
-    /// @param length how many there are, from 1 to the size of a chunk
+    /// @param fileOffset their offset in that file; in a `.croft` file see [FileLayout#placeExtent]
+    /// @param length their number, from 1 to the size of a chunk
     /// @param sums the sums over all of them
     /// @throws IllegalArgumentException if there are none, or more than a chunk has
     public void addBaseExtent(int base, long fileOffset, long length, ExtentSums sums) {
@@ -127,7 +127,7 @@ public final class IndexBuilder {
     /// Adds another file, in which bytes of this one may be. One that no extent names is left out of the index, and
     /// the ones after it get smaller numbers there.
     ///
-    /// @param base which file
+    /// @param base the file
     /// @return its number, from 1
     /// @throws IllegalArgumentException if it is there already, or readers would refuse it
     public int addBase(BaseRecord base) {
@@ -147,19 +147,19 @@ public final class IndexBuilder {
 
     /// Declares a range of the file free.
     ///
-    /// @param range behind all those added before, and not touching them
+    /// @param range a range after all those added before, and not adjacent to them
     /// @throws IllegalArgumentException if it is not
     public void addFreeRange(FreeRange range) {
         long end = freeRanges.isEmpty() ? -1 : freeRanges.getLast().offset() + freeRanges.getLast().length();
         if (range.length() < 1 || range.offset() <= end) {
-            throw new IllegalArgumentException(range + " is empty, or not behind those before it");
+            throw new IllegalArgumentException(range + " is empty, or not after those before it");
         }
         freeRanges.add(range);
     }
 
     /// Adds zeros that take no space in the file to the next storage.
     ///
-    /// @param length how many, at least 1
+    /// @param length their number, at least 1
     public void addZeroExtent(long length) {
         if (length < 1) {
             throw new IllegalArgumentException("an extent of " + length + " bytes");
@@ -169,7 +169,7 @@ public final class IndexBuilder {
 
     /// Adds a storage made of the extents added since the storage before it.
     ///
-    /// @param device where it lives, in PyTorch's notation
+    /// @param device its device, in PyTorch's notation
     /// @return its number
     /// @throws IllegalArgumentException if its extents are not aligned as its size requires
     public int addStorage(String device) {
@@ -306,7 +306,7 @@ public final class IndexBuilder {
     /// Writes the index. The builder is not changed and can be used further.
     ///
     /// @param sequence the number of the commit that will point to it, from 1
-    /// @return the index, to be written at a multiple of 64, for as long as anybody holds it
+    /// @return the index, to be written at a multiple of 64, valid as long as it is referenced
     /// @throws IllegalStateException if extents were added after the last storage, or if the state tree is malformed or
     ///     names what is not there
     /// @throws IllegalArgumentException if two tensors have one name, or the index exceeds [Limits#DEFAULT], so that

@@ -20,7 +20,7 @@ import java.util.stream.Stream;
 /// All records keep all their bytes, those included that a newer minor version gave a meaning. What changes is where
 /// extents are, whether they are flagged as shared, and the numbers of their bases; bases that no extent names any more
 /// are left out. Sections unknown to this version are copied if they are safe to copy. Nothing is free in the new file,
-/// and the checksums of blocks are made anew.
+/// and the checksums of blocks are computed again.
 ///
 /// The new file needs the same chunk size. Every extent that is in the old file has to be placed; one that is
 /// in a base may be, if its bytes are copied, or stays there. Lives as long as its snapshot, and belongs to one thread.
@@ -75,7 +75,7 @@ public final class IndexCopy {
         }
     }
 
-    /// Says where the bytes of an extent are in the new file. It becomes a RAW extent of that file.
+    /// Sets the offset of the bytes of an extent in the new file. It becomes a RAW extent of that file.
     ///
     /// Extents that were the same bytes may be placed at the same offset or apart, as the caller copies them.
     ///
@@ -104,7 +104,7 @@ public final class IndexCopy {
     /// Writes the index.
     ///
     /// @param sequence the number of the commit that will point to it, from 1
-    /// @return the index, to be written at a multiple of 64, for as long as anybody holds it
+    /// @return the index, to be written at a multiple of 64, valid as long as it is referenced
     /// @throws IllegalStateException if an extent that was in the old file was not placed
     /// @throws IllegalArgumentException if it exceeds [Limits#DEFAULT], so that readers would refuse it
     public MemorySegment build(long sequence) {

@@ -7,7 +7,7 @@ import java.util.Arrays;
 public enum Rule {
     /// A number is past 2^63-1, or a sum or product of numbers is.
     V1_ARITHMETIC("V1-ARITHMETIC", Remedies.DISTRUST),
-    /// A range lies outside what may hold it, overlaps another, or starts where it must not.
+    /// A range is outside its file or storage, overlaps another, or starts at an offset that is not allowed.
     V2_RANGE("V2-RANGE", Remedies.DISTRUST),
     /// A byte that nothing covers is not zero.
     V3_GAP("V3-GAP", Remedies.DAMAGED),
@@ -40,13 +40,13 @@ public enum Rule {
     /// There is no commit record of this file where one has to be.
     V17_COMMIT("V17-COMMIT",
             "No save of this file was ever finished, or it is damaged: save it again or restore a copy"),
-    /// Another file that is needed is not there, is not below the root, or is not the one that was meant.
+    /// Another file that is needed is missing, is not below the root, or is not the right one.
     V18_BASE("V18-BASE", "Bring the other file as it was when this one was saved, and say where it is when opening"),
     /// The commit before is not where it must be, or is another one.
     V19_CHAIN("V19-CHAIN", Remedies.DISTRUST),
-    /// A sealed file has a commit record behind its header, or its own is not where it must be.
+    /// A sealed file has a commit record after its header, or its commit record is not at the end.
     V20_SEAL("V20-SEAL", Remedies.DISTRUST),
-    /// A file of a set is missing, or is not the one that was meant.
+    /// A file of a set is missing, or is not the right one.
     V21_SHARD("V21-SHARD", "Fetch the whole set: all its files as they were when it was saved");
 
     private final String code;
@@ -64,8 +64,8 @@ public enum Rule {
 
     /// Returns an exception for a file that breaks this rule.
     ///
-    /// @param what what is wrong, without a full stop
-    /// @param offset the byte of the file that is at fault, or [FormatException#NO_OFFSET]
+    /// @param what the problem, without a full stop
+    /// @param offset the byte of the file that breaks the rule, or [FormatException#NO_OFFSET]
     /// @return the exception, to be thrown
     public FormatException broken(String what, long offset) {
         return new FormatException(code, what, offset, remedy);
@@ -88,7 +88,7 @@ public enum Rule {
 
     private static final class Remedies {
         static final String DAMAGED = "The file is damaged: fetch it again or restore a copy";
-        static final String DISTRUST = "The checksums match, so whoever wrote the file was at fault: "
+        static final String DISTRUST = "The checksums match, so the program that wrote the file has a bug: "
                 + "do not trust it, save it again from its source";
         static final String LIMIT = "Raise the limit if you trust the file";
         static final String NEWER = "Read it with a newer version of this program";

@@ -5,7 +5,7 @@ import io.undercroft.format.internal.index.LittleEndian;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 
-/// Reads runs of bytes of any length through one buffer. Belongs to one thread.
+/// Reads runs of bytes of any length through one buffer. For use by one thread.
 public final class Scan {
     private static final int LARGEST_BUFFER = 1 << 20;
 
@@ -14,7 +14,7 @@ public final class Scan {
 
     /// A scan of a file, and of others next to it.
     ///
-    /// @param length how much of the file there is to read
+    /// @param length the number of bytes of the file that can be read
     public Scan(long length) {
         this.buffer = MemorySegment.ofArray(new byte[Math.clamp(length, FileLayout.SLOTS_BYTES, LARGEST_BUFFER)]);
     }
@@ -35,8 +35,8 @@ public final class Scan {
     /// {@return the digest of a range}
     ///
     /// @param source a file
-    /// @param offset where the range starts
-    /// @param length how many bytes it has
+    /// @param offset the offset of the range
+    /// @param length the number of bytes
     /// @throws IOException if they cannot be read
     public Digest128 digest(ByteSource source, long offset, long length) throws IOException {
         return sums(source, offset, length).digest();

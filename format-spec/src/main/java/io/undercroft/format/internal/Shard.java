@@ -11,11 +11,11 @@ import java.util.UUID;
 /// @param digest the root digest of the snapshot
 /// @param sequence the number of the snapshot, from 1
 /// @param length the committed length of the snapshot in bytes
-/// @param path where the file is, relative to the folder of the manifest, in the form of [BaseRecord#path]
+/// @param path the path of the file, relative to the directory of the manifest, in the form of [BaseRecord#path]
 public record Shard(UUID uuid, Digest128 digest, long sequence, long length, String path) {
     /// Creates a shard.
     ///
-    /// @param path where the file is
+    /// @param path the path of the file
     /// @param snapshot the commit record of its snapshot
     /// @return the record
     public static Shard of(String path, CommitRecord snapshot) {
@@ -26,8 +26,9 @@ public record Shard(UUID uuid, Digest128 digest, long sequence, long length, Str
     ///
     /// @param file its bytes
     /// @param limits the limits that the file must not exceed
-    /// @return the snapshot @throws FormatException by rule V21 if this is another file, or lacks that snapshot; by any
-    ///     other if the file itself is at fault
+    /// @return the snapshot
+    /// @throws FormatException by rule V21 if this is another file, or lacks that snapshot; by any
+    ///     other rule if the file itself is damaged
     /// @throws IOException if reading fails
     public Snapshot open(ByteSource file, Limits limits) throws IOException {
         Snapshot newest = Snapshot.open(file, limits);

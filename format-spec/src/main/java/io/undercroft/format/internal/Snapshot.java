@@ -114,7 +114,7 @@ public final class Snapshot {
                 && source.size() < header.slotsEnd();
         return isCut
                 ? Rule.V11_TRUNCATED
-                        .broken("the file goes on behind its first snapshot, and ends before its commit slots "
+                        .broken("the file continues after its first snapshot, and ends before its commit slots "
                                 + "do; later snapshots are lost if there were any", source.size())
                 : null;
     }
@@ -122,7 +122,7 @@ public final class Snapshot {
     private static Snapshot openSealed(ByteSource source, Header header, MemorySegment prefix, Limits limits)
             throws IOException {
         if (!LittleEndian.isZero(prefix, FileLayout.FIRST_COMMIT, FileLayout.PREFIX_BYTES)) {
-            throw Rule.V20_SEAL.broken("the file is sealed, and has a commit record behind its header",
+            throw Rule.V20_SEAL.broken("the file is sealed, and has a commit record after its header",
                     FileLayout.FIRST_COMMIT);
         }
         long place = source.size() - FileLayout.COMMIT_BYTES;
@@ -148,9 +148,9 @@ public final class Snapshot {
     /// @param source the file
     /// @param header its header
     /// @param commit the record
-    /// @param place where it was found
+    /// @param place its offset
     /// @param limits the limits that the file must not exceed
-    /// @param skippedCommit why no snapshot opens in the usual way
+    /// @param skippedCommit the reason why no snapshot opens in the usual way
     /// @return the snapshot
     /// @throws FormatException if the record is none of this file, or the snapshot is damaged or breaks a rule
     /// @throws IOException if reading fails
@@ -294,7 +294,7 @@ public final class Snapshot {
         return place;
     }
 
-    /// {@return why a newer commit was skipped, or null if this is the newest}
+    /// {@return the reason why a newer commit was skipped, or null if this is the newest}
     public @Nullable FormatException skippedCommit() {
         return skippedCommit;
     }
@@ -361,7 +361,7 @@ public final class Snapshot {
     void checkWalk(long steps) {
         if (steps > limits.maxSnapshots()) {
             throw Rule.V8_LIMIT.broken(
-                    "there are " + steps + " snapshots to look at, the limit is " + limits.maxSnapshots(), place + 8);
+                    "there are " + steps + " snapshots, the limit is " + limits.maxSnapshots(), place + 8);
         }
     }
 
@@ -374,14 +374,14 @@ public final class Snapshot {
         return parent;
     }
 
-    /// {@return how many storages there are}
+    /// {@return the number of storages}
     public int storageCount() {
         return count(SectionType.STOR);
     }
 
     /// {@return a storage}
     ///
-    /// @param number which one
+    /// @param number its number
     public StorageRecord storage(int number) {
         rules.checkStorage(check(SectionType.STOR, number));
         StorageRecord storage = index.storage(number);
@@ -389,7 +389,7 @@ public final class Snapshot {
         return storage;
     }
 
-    /// {@return how many extents there are}
+    /// {@return the number of extents}
     public int extentCount() {
         return count(SectionType.EXTN);
     }
@@ -402,22 +402,22 @@ public final class Snapshot {
         return index.extent(number);
     }
 
-    /// {@return how many other files there are in which bytes of this one are}
+    /// {@return the number of other files that this one references}
     public int baseCount() {
         return count(SectionType.BASE);
     }
 
     /// {@return another file in which bytes of this one are}
     ///
-    /// @param number which one; [ExtentRecord#base] is one more
+    /// @param number its number; [ExtentRecord#base] is one more
     public BaseRecord base(int number) {
         check(SectionType.BASE, number);
         rules.checkBases();
         return index.base(number);
     }
 
-    /// {@return how many `.croft` files one behind the other the snapshot needs: 0 if it has no CROFT bases, else one
-    /// more than the greatest depth among them}
+    /// {@return the length of the longest chain of `.croft` files that the snapshot needs: 0 if it has no CROFT bases,
+    /// else one more than the greatest depth among them}
     public int depth() {
         int depth = 0;
         for (int number = 0; number < baseCount(); number++) {
@@ -427,27 +427,27 @@ public final class Snapshot {
         return depth;
     }
 
-    /// {@return how many ranges of the file are declared free}
+    /// {@return the number of ranges of the file that are declared free}
     public int freeRangeCount() {
         return count(SectionType.FREE);
     }
 
     /// {@return a range of the file that no snapshot uses}
     ///
-    /// @param number which one; they ascend
+    /// @param number its number; they ascend
     public FreeRange freeRange(int number) {
         rules.checkFreeRange(check(SectionType.FREE, number));
         return index.freeRange(number);
     }
 
-    /// {@return how many tensors there are}
+    /// {@return the number of tensors}
     public int tensorCount() {
         return count(SectionType.TENS);
     }
 
     /// {@return a tensor}
     ///
-    /// @param number which one
+    /// @param number its number
     public TensorRecord tensor(int number) {
         rules.checkTensor(check(SectionType.TENS, number));
         return index.tensor(number);
@@ -455,34 +455,34 @@ public final class Snapshot {
 
     /// {@return the number of the name that a tensor is shown by, or -1 if it has none}
     ///
-    /// @param tensor which tensor
+    /// @param tensor the tensor
     public int nameOfTensor(int tensor) {
         rules.checkTensor(check(SectionType.TENS, tensor));
         long name = index.nameOfTensor(tensor);
         return name == Index.NONE ? -1 : (int) name;
     }
 
-    /// {@return how many element types there are}
+    /// {@return the number of element types}
     public int dtypeCount() {
         return count(SectionType.DTYP);
     }
 
     /// {@return an element type}
     ///
-    /// @param number which one
+    /// @param number its number
     public DTypeRecord dtype(int number) {
         rules.checkDType(check(SectionType.DTYP, number));
         return index.dtype(number);
     }
 
-    /// {@return how many names there are; a tensor may have none or several}
+    /// {@return the number of names; a tensor may have none or several}
     public int nameCount() {
         return count(SectionType.NAMS);
     }
 
     /// {@return a name; names are numbered in the order of their UTF-8 bytes}
     ///
-    /// @param number which one
+    /// @param number its number
     public String name(int number) {
         rules.checkName(check(SectionType.NAMS, number));
         return index.name(number);

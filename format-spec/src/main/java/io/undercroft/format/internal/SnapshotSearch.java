@@ -8,7 +8,7 @@ import java.util.Comparator;
 import java.util.List;
 
 /// Finds a snapshot in a file that is too damaged for [Snapshot#open]. A file of several snapshots has the commit
-/// record of each but the newest twice: behind the header or in a slot while that is not used again, and permanently in
+/// record of each but the newest twice: after the header or in a slot while that is not used again, and permanently in
 /// the parent record of the next one.
 public final class SnapshotSearch {
     private static final int BUFFER = 1 << 20;
@@ -20,7 +20,7 @@ public final class SnapshotSearch {
     private final Limits limits;
     private final List<Candidate> candidates = new ArrayList<>();
 
-    /// What was found.
+    /// The result of the search.
     ///
     /// @param snapshot the snapshot; [Snapshot#skippedCommit] is the reason why a newer one did not open, if that is
     ///     known
@@ -41,7 +41,7 @@ public final class SnapshotSearch {
     /// @param source the file
     /// @param limits the limits that the file must not exceed
     /// @return the snapshot
-    /// @throws FormatException why [Snapshot#open] failed, if no other snapshot opens, or the header is damaged
+    /// @throws FormatException the failure of [Snapshot#open], if no other snapshot opens, or the header is damaged
     /// @throws IOException if reading fails
     public static Found find(ByteSource source, Limits limits) throws IOException {
         try {

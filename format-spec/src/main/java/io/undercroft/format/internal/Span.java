@@ -3,10 +3,10 @@ package io.undercroft.format.internal;
 import io.undercroft.format.FormatException;
 import java.util.Optional;
 
-/// The bytes of a storage that the elements of a tensor lie between: from its first byte to behind its last one.
+/// The range of bytes of a storage from the first element of a tensor to its last one.
 ///
 /// @param start the first byte, counted from the start of the storage
-/// @param end the first byte behind
+/// @param end the first byte after the range
 public record Span(long start, long end) {
     /// Returns the span of a tensor of a snapshot.
     ///
@@ -39,7 +39,7 @@ public record Span(long start, long end) {
     /// {@return whether it has a byte in common with a range}
     ///
     /// @param from the first byte of a range of the same storage
-    /// @param to the first byte behind it
+    /// @param to the first byte after it
     public boolean touches(long from, long to) {
         return start < to && from < end;
     }

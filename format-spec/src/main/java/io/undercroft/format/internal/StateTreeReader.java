@@ -40,16 +40,16 @@ public final class StateTreeReader {
     ///
     /// @param bytes the tree, and nothing after it
     /// @param limits the limits on depth and rank
-    /// @param base where the tree starts in its file, for messages
+    /// @param base the offset of the tree in its file, for messages
     public StateTreeReader(MemorySegment bytes, Limits limits, long base) {
         this.bytes = bytes;
         this.limits = limits;
         this.base = base;
     }
 
-    /// Goes to the next token.
+    /// Moves to the next token.
     ///
-    /// @return what it is; [StateToken#DONE] after the tree's one value, for ever
+    /// @return its kind; [StateToken#DONE] from then on when the tree's one value was read
     /// @throws FormatException if the tree breaks a rule
     public StateToken next() {
         tokenStart = position;
@@ -232,17 +232,17 @@ public final class StateTreeReader {
         return bytes.byteSize();
     }
 
-    /// {@return where the current token starts in the file, for messages}
+    /// {@return the offset of the current token in the file, for messages}
     public long offset() {
         return base + tokenStart;
     }
 
-    /// {@return where the current token ends in the file}
+    /// {@return the offset of the end of the current token in the file}
     long end() {
         return base + position;
     }
 
-    /// {@return how many containers are open, the current token's included}
+    /// {@return the number of open containers, that of the current token included}
     public int depth() {
         return depth;
     }
@@ -318,8 +318,8 @@ public final class StateTreeReader {
         return (int) number;
     }
 
-    /// {@return how many bytes the current STRING, BYTES, BIG_INTEGER, DEVICE, SYMBOL or type of an OBJECT has in the
-    /// tree, or how many sizes the current SHAPE}
+    /// {@return the number of bytes that the current STRING, BYTES, BIG_INTEGER, DEVICE, SYMBOL or type of an OBJECT
+    /// has in the tree, or how many sizes the current SHAPE}
     public long length() {
         expect(token == StateToken.BYTES || token == StateToken.BIG_INTEGER || token == StateToken.SHAPE || isText());
         return token == StateToken.SHAPE ? number : payloadLength;

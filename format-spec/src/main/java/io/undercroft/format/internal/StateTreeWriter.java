@@ -32,7 +32,7 @@ public final class StateTreeWriter {
 
     /// Writes a truth value.
     ///
-    /// @param value which
+    /// @param value the value
     public void writeBoolean(boolean value) {
         tag(value ? Tag.TRUE : Tag.FALSE);
     }
@@ -133,7 +133,7 @@ public final class StateTreeWriter {
 
     /// Opens a list; its values follow.
     ///
-    /// @param count how many
+    /// @param count the count
     /// @return the container's number
     public int openList(int count) {
         return open(Tag.LIST, count, 1);
@@ -141,7 +141,7 @@ public final class StateTreeWriter {
 
     /// Opens a tuple; its values follow.
     ///
-    /// @param count how many
+    /// @param count the count
     /// @return the container's number
     public int openTuple(int count) {
         return open(Tag.TUPLE, count, 1);
@@ -149,7 +149,7 @@ public final class StateTreeWriter {
 
     /// Opens a set; its values follow.
     ///
-    /// @param count how many
+    /// @param count the count
     /// @return the container's number
     public int openSet(int count) {
         return open(Tag.SET, count, 1);
@@ -157,7 +157,7 @@ public final class StateTreeWriter {
 
     /// Opens a map; a key and a value for each entry follow. The order is kept.
     ///
-    /// @param count how many entries
+    /// @param count the number of entries
     /// @return the container's number
     public int openMap(int count) {
         return open(Tag.MAP, count, 2);
@@ -165,7 +165,7 @@ public final class StateTreeWriter {
 
     /// Opens an object; its value and its attributes (a map, or null if there are none) follow.
     ///
-    /// @param type what kind of object, such as `collections.OrderedDict`
+    /// @param type the kind of object, such as `collections.OrderedDict`
     /// @return the container's number
     /// @throws IllegalArgumentException if the type has unpaired surrogates
     public int openObject(String type) {
@@ -244,7 +244,7 @@ public final class StateTreeWriter {
         text(Tag.SYMBOL, name);
     }
 
-    /// {@return how many bytes were written so far}
+    /// {@return the number of bytes written so far}
     public long size() {
         return out.size();
     }

@@ -17,11 +17,10 @@ import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
-/// Checks the bytes of storages against the checksums of their chunks: where they are mapped, or where they are in
-/// files.
+/// Compares the bytes of storages, mapped or in files, with the checksums of their chunks.
 ///
-/// This is less than [Verifier] does, which also looks at digests, at the index as a whole and at what lies between the
-/// extents, and enough to trust the elements of a tensor. Zeros that are nowhere are not looked at.
+/// This is enough to trust the elements of a tensor. [Verifier] also checks digests, the index as a whole and the bytes
+/// between extents. ZERO extents have no bytes to check.
 ///
 /// Safe for any thread.
 public final class StorageCheck {
@@ -51,13 +50,13 @@ public final class StorageCheck {
         Optional<ByteSource> of(int base) throws IOException;
     }
 
-    /// Checks a part of a storage: the chunks that lie in it as a whole. A large one is checked by several threads,
+    /// Checks a part of a storage: the chunks that are completely in it. A large one is checked by several threads,
     /// those of the common pool.
     ///
     /// @param storage its number
-    /// @param part which bytes, from [#chunksAround]
+    /// @param part the bytes, from [#chunksAround]
     /// @param bytes these bytes, as read
-    /// @return what does not match, in the order of the storage
+    /// @return the chunks that do not match, in the order of the storage
     /// @throws FormatException if a record of the storage is damaged or breaks a rule
     public List<StorageChunk> mapped(int storage, Span part, MemorySegment bytes) {
         return damaged(storage, part, bytes, Digests::crc32c);
@@ -67,9 +66,9 @@ public final class StorageCheck {
     /// which is twice as fast.
     ///
     /// @param storage its number
-    /// @param part which bytes, as [#chunksAround] gives it
+    /// @param part the bytes, as [#chunksAround] returns them
     /// @param memory these bytes
-    /// @return what does not match, in the order of the storage
+    /// @return the chunks that do not match, in the order of the storage
     /// @throws FormatException if a record of the storage is damaged or breaks a rule
     public List<StorageChunk> inMemory(int storage, Span part, MemorySegment memory) {
         return damaged(storage, part, memory, Digests::crc32cOfMemory);
@@ -89,7 +88,7 @@ public final class StorageCheck {
     /// which a byte is in the part}
     ///
     /// @param storage its number
-    /// @param part which bytes are to be read
+    /// @param part the bytes to read
     /// @throws FormatException if a record of the storage is damaged or breaks a rule
     public Span chunksAround(int storage, Span part) {
         return chunks(storage).filter(chunk -> chunk.touches(part))
@@ -99,8 +98,8 @@ public final class StorageCheck {
     /// Checks a storage as it is in files, reading it through a small buffer.
     ///
     /// @param storage its number
-    /// @param files where its bytes are; those in a file that is missing are left out
-    /// @return what does not match, in the order of the storage
+    /// @param files the files that contain its bytes; those in a missing file are left out
+    /// @return the chunks that do not match, in the order of the storage
     /// @throws FormatException if a record of the storage is damaged or breaks a rule
     /// @throws IOException if reading fails
     public List<StorageChunk> stored(int storage, Files files) throws IOException {

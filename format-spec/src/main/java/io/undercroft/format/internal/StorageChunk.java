@@ -9,7 +9,7 @@ package io.undercroft.format.internal;
 /// @param fileOffset the first byte in that file
 /// @param checksum the CRC32C of the bytes, from the index
 public record StorageChunk(int storage, long start, long length, int base, long fileOffset, int checksum) {
-    /// {@return the first byte of the storage behind the chunk}
+    /// {@return the first byte of the storage after the chunk}
     public long end() {
         return start + length;
     }

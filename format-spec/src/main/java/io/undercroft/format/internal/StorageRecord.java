@@ -4,6 +4,6 @@ package io.undercroft.format.internal;
 ///
 /// @param nbytes its size in bytes
 /// @param firstExtent the number of its first extent
-/// @param extentCount how many extents it has; 0 only for a storage of 0 bytes
-/// @param device where it lived when it was saved, in PyTorch's notation such as `cpu` or `cuda:0`
+/// @param extentCount the number of its extents; 0 only for a storage of 0 bytes
+/// @param device its device when it was saved, in PyTorch's notation such as `cpu` or `cuda:0`
 public record StorageRecord(long nbytes, int firstExtent, int extentCount, String device) {}

@@ -8,8 +8,9 @@ import java.util.Set;
 ///
 /// @param dtype the number of its element type
 /// @param storage the number of its storage
-/// @param byteOffset where element 0 starts in the storage, in bytes
-/// @param bitOffset how many bits further it starts, from 0 to 7; the least significant bit of a byte is the first
+/// @param byteOffset the offset of element 0 in the storage, in bytes
+/// @param bitOffset the bit of that byte at which it starts, from 0 to 7; the least significant bit of a byte is the
+///     first
 /// @param flags its flags
 /// @param shape the size of each dimension, outermost first, in elements
 /// @param stride the step of each dimension, in elements; negative only with [TensorFlag#REVERSED]
@@ -46,7 +47,7 @@ public record TensorRecord(int dtype, int storage, long byteOffset, int bitOffse
         this(dtype, storage, byteOffset, 0, flags, shape, stride);
     }
 
-    /// {@return how many dimensions it has}
+    /// {@return the number of dimensions}
     public int rank() {
         return shape.length;
     }

@@ -7,7 +7,7 @@ import java.lang.foreign.MemorySegment;
 /// A section of an index whose meaning is unknown to this version, and not needed.
 ///
 /// @param code its four characters, each up to U+00FF
-/// @param isSafeToCopy whether it stays true whatever else in the file changes, so that a writer that makes a new index
+/// @param isSafeToCopy whether it is valid independent of all other sections, so that a writer that makes a new index
 ///     may copy it
 /// @param recordSize the size of a record in bytes, from 1 to 2^32-1
 /// @param bytes its records; those of an open snapshot live as long as the snapshot
@@ -27,7 +27,7 @@ public record UnknownSection(String code, boolean isSafeToCopy, long recordSize,
         }
     }
 
-    /// {@return how many records it has}
+    /// {@return the number of records}
     public long count() {
         return bytes.byteSize() / recordSize;
     }

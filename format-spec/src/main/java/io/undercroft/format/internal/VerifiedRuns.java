@@ -10,7 +10,7 @@ import java.util.UUID;
 /// Compares the bytes of extents with their checksums and digests. Each run of bytes is read once, however many extents
 /// of however many snapshots it belongs to.
 final class VerifiedRuns {
-    /// What is in the table for the file itself; bases have numbers from 1 on, the same in all snapshots.
+    /// The number of the file itself in the table; bases have numbers from 1 on, the same in all snapshots.
     static final int OWN_FILE = 0;
 
     private final ByteSource own;
@@ -35,19 +35,19 @@ final class VerifiedRuns {
         return read;
     }
 
-    /// {@return how many runs could not be read, as they are in bases that are not there}
+    /// {@return the number of runs that could not be read, as their bases are missing}
     long unreadCount() {
         return unread.count();
     }
 
-    /// {@return how many bytes they have}
+    /// {@return the number of bytes that they have}
     long unreadBytes() {
         return unreadBytes;
     }
 
     /// {@return the sums that were found over the bytes of an extent, or nothing if they cannot be read}
     ///
-    /// @param snapshot whose extent it is
+    /// @param snapshot the snapshot that has the extent
     /// @param extent RAW or FOREIGN
     Optional<ExtentSums> sums(Snapshot snapshot, ExtentRecord extent) throws IOException {
         int file = OWN_FILE;

@@ -21,12 +21,12 @@ import org.jspecify.annotations.Nullable;
 /// Each run of bytes is read once, however many storages and snapshots share it, through a buffer of 1 MiB.
 /// Memory is needed for the indexes of two snapshots, and some 70 bytes for each run.
 public final class Verifier {
-    /// What was found.
+    /// The result of verifying.
     ///
     /// @param findings all that is wrong, from the newest snapshot to the oldest; empty for an intact file
-    /// @param unverifiedExtents how many extents are in other files that could not be looked at, those that are the
+    /// @param unverifiedExtents the number of extents in other files that could not be read, those that are the
     ///     same bytes counted once
-    /// @param unverifiedBytes how many bytes these have
+    /// @param unverifiedBytes the number of bytes of these extents
     public record Result(List<Finding> findings, long unverifiedExtents, long unverifiedBytes) {
         /// Copies the list.
         public Result {
@@ -41,7 +41,7 @@ public final class Verifier {
     private final VerifiedRuns runs;
     private final List<CommitRecord> chain = new ArrayList<>();
     private final List<Finding> findings = new ArrayList<>();
-    /// Whether what the snapshots cover is known: all of them could be opened, and their records break no rule.
+    /// Whether the ranges that the snapshots cover are known: all could be opened, and their records break no rule.
     private boolean isCoverageKnown = true;
 
     private Verifier(ByteSource source, Snapshot newest, BaseFiles files) {
@@ -55,9 +55,9 @@ public final class Verifier {
     /// Verifies a snapshot and all those before it.
     ///
     /// @param source the file
-    /// @param snapshot what [Snapshot#open] made of it, to verify the whole file; or an earlier one
-    /// @param bases where its bases are
-    /// @return all that is wrong, and how much was not looked at
+    /// @param snapshot the snapshot that [Snapshot#open] returned, to verify the whole file; or an earlier one
+    /// @param bases the sources of its bases
+    /// @return all findings, and the number of bytes that were not read
     /// @throws FormatException by rule V11 if the file becomes shorter meanwhile
     /// @throws IOException if reading fails
     public static Result verify(ByteSource source, Snapshot snapshot, BaseFiles bases) throws IOException {
@@ -147,7 +147,7 @@ public final class Verifier {
         }
     }
 
-    /// The record behind the header is never written again.
+    /// The record after the header is never written again.
     private void verifyFirst(CommitRecord first) throws IOException {
         if (!newest.header().isSealed() && newest.place() != FileLayout.FIRST_COMMIT) {
             verifyRecord(FileLayout.FIRST_COMMIT, FileLayout.COMMIT_BYTES,
@@ -233,7 +233,7 @@ public final class Verifier {
         return faults.isEmpty();
     }
 
-    /// Says what is wrong with a base once, at the newest snapshot that names it.
+    /// Reports the problem of a base once, for the newest snapshot that names it.
     private void verifyBases(Snapshot snapshot) throws IOException {
         for (int number = 0; number < snapshot.baseCount(); number++) {
             try {
@@ -251,7 +251,7 @@ public final class Verifier {
             try {
                 verifyStorage(snapshot, number);
             } catch (FormatException _) {
-                // Its records are at fault, which was reported with those of the index.
+                // Its records are invalid, which was reported with those of the index.
             }
         }
     }
@@ -269,7 +269,7 @@ public final class Verifier {
         }
     }
 
-    /// A read of the file itself ends early only if the file was cut, and then it cannot be verified.
+    /// Reading the file itself ends early only if the file was truncated, and then it cannot be verified.
     private Optional<ExtentSums> sums(Snapshot snapshot, int storage, ExtentRecord extent) throws IOException {
         try {
             return runs.sums(snapshot, extent);
@@ -293,7 +293,7 @@ public final class Verifier {
         }
     }
 
-    /// What a snapshot declares free, all later ones do too.
+    /// All later snapshots must declare free what an earlier one does.
     private void verifyFreeRanges(Snapshot earlier, Snapshot newer) {
         int at = 0;
         for (int number = 0; number < earlier.freeRangeCount(); number++) {

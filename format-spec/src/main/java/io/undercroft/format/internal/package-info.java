@@ -4,7 +4,7 @@
 /// of bytes of this file or of another one, a *base*, or a run of zeros that takes no space. A *tensor* is a strided
 /// window on a storage. A *snapshot* is one committed state of a file: an *index* of fixed-width tables that is read in
 /// place. A *commit record*, in one of two slots or at the end of a *sealed* file, holds the offset of the index. The
-/// *state tree* is the saved object structure around the tensors. A *set* is a number of files that belong together.
+/// *state tree* is the saved object structure around the tensors. A *set* is a group of files that are opened together.
 /// The rule numbers in messages are those of `SPEC.md`.
 ///
 /// **Reading.** [io.undercroft.format.internal.Snapshot#open] checks what the first use of a record relies on; each

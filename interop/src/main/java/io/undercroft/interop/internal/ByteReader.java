@@ -7,8 +7,8 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import org.jspecify.annotations.Nullable;
 
-/// The bytes of a file or of memory, and the numbers in them, from front to back. A file is read through a small
-/// buffer. Every length is compared with what is left before anything is made of it. Belongs to one thread.
+/// Reads numbers and bytes of a file or of memory in order. A file is read through a small buffer. Every length is
+/// compared with the number of bytes left before it is used. For use by one thread.
 public final class ByteReader {
     private static final int BUFFER = 1 << 14;
     private static final ValueLayout.OfShort SHORT = ValueLayout.JAVA_SHORT_UNALIGNED
@@ -30,24 +30,24 @@ public final class ByteReader {
     /// The exceptions of a format for files that end too early, and its count of bytes read.
     @FunctionalInterface
     public interface Limits {
-        /// {@return the refusal of what is not there}
+        /// {@return the exception for bytes that are missing}
         ///
-        /// @param due how many bytes are due; may be negative if it is from a file
-        /// @param position where
-        /// @param left how many bytes are left
+        /// @param due the number of bytes that are due; may be negative if it is from a file
+        /// @param position the offset
+        /// @param left the number of bytes that are left
         RuntimeException tooShort(long due, long position, long left);
 
         /// Called before bytes are read from a file.
         ///
-        /// @param count how many that were not read before
+        /// @param count the number of bytes that were not read before
         default void reading(long count) {}
     }
 
     /// A reader of a part of a file, in little-endian order.
     ///
     /// @param file the file
-    /// @param start where the part starts
-    /// @param end where it ends, within the file
+    /// @param start the start of the part
+    /// @param end its end, within the file
     /// @param limits the exceptions for a file that is too short
     public ByteReader(MappedFile file, long start, long end, Limits limits) {
         this.file = file;
@@ -74,8 +74,8 @@ public final class ByteReader {
     /// {@return some bytes of a file}
     ///
     /// @param file the file
-    /// @param offset where they start
-    /// @param length how many, within the file
+    /// @param offset their offset
+    /// @param length the number of bytes, within the file
     /// @throws IOException if reading fails
     public static byte[] bytes(MappedFile file, long offset, int length) throws IOException {
         byte[] bytes = new byte[length];
@@ -92,24 +92,24 @@ public final class ByteReader {
         return this;
     }
 
-    /// {@return where the next byte is, from the start of the file or of the memory}
+    /// {@return the offset of the next byte in the file or the memory}
     public long position() {
         return position;
     }
 
-    /// {@return where the last byte has been}
+    /// {@return the offset of the end}
     public long end() {
         return end;
     }
 
-    /// {@return how many bytes are left}
+    /// {@return the number of bytes that are left}
     public long remaining() {
         return end - position;
     }
 
-    /// Goes to another place.
+    /// Moves to another offset.
     ///
-    /// @param there where the next byte is
+    /// @param there the offset of the next byte
     /// @return this
     public ByteReader at(long there) {
         position = there;
@@ -118,7 +118,7 @@ public final class ByteReader {
 
     /// Reads the next bytes of a file into the buffer, and no others.
     ///
-    /// @param count how many
+    /// @param count the count
     /// @return this
     /// @throws IOException if reading fails
     public ByteReader ahead(int count) throws IOException {
@@ -131,7 +131,7 @@ public final class ByteReader {
 
     /// Checks that bytes are left.
     ///
-    /// @param count how many
+    /// @param count the count
     public void require(long count) {
         if (count < 0 || count > end - position) {
             throw limits.tooShort(count, position, end - position);
@@ -140,7 +140,7 @@ public final class ByteReader {
 
     /// Skips bytes without reading them.
     ///
-    /// @param count how many
+    /// @param count the count
     public void skip(long count) {
         require(count);
         position += count;
@@ -215,7 +215,7 @@ public final class ByteReader {
 
     /// {@return the next bytes}
     ///
-    /// @param length how many, less than 2^31
+    /// @param length the number of bytes, less than 2^31
     /// @throws IOException if reading fails
     public byte[] bytes(long length) throws IOException {
         require(length);
@@ -235,7 +235,7 @@ public final class ByteReader {
         return position >= start && position + count <= limit;
     }
 
-    /// {@return the buffer, with the next bytes in it, which count as read}
+    /// {@return the buffer, which contains the next bytes; these count as read}
     private MemorySegment take(int count) throws IOException {
         require(count);
         if (file != null && !isBuffered(count)) {

@@ -40,7 +40,7 @@ public interface FormatSettings {
         return oneOf(name, usual, other).filter(other::equals).isPresent();
     }
 
-    /// {@return which of several states in one file is opened, from 1 on; 1 if it was not set}
+    /// {@return the number of the state to open in a file with several, from 1; 1 if it was not set}
     ///
     /// @param name the name of the setting
     /// @throws IllegalArgumentException if it is set to anything else

@@ -15,11 +15,11 @@ import org.jspecify.annotations.Nullable;
 /// does not care about are skipped without recursion.
 ///
 /// Nothing but strings and literals is allocated, short ones of them once, so a text needs no more memory than its own
-/// size. Belongs to one thread.
+/// size. For use by one thread.
 public final class JsonReader {
     private static final Pattern LITERAL = Pattern
             .compile("-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?|true|false|null");
-    /// How much of a literal that is none a message shows.
+    /// The maximum length of an invalid literal in a message.
     private static final int SHOWN = 40;
     private static final int FEW = 4;
 
@@ -36,13 +36,13 @@ public final class JsonReader {
     /// A reader of a text.
     ///
     /// @param text the text in UTF-8
-    /// @param base where it starts in its file, in bytes, for messages
+    /// @param base its offset in its file, in bytes, for messages
     public JsonReader(byte[] text, long base) {
         this.text = text;
         this.base = base;
     }
 
-    /// {@return where the next byte to be read is in the file}
+    /// {@return the offset of the next byte in the file}
     public long position() {
         return base + at;
     }
@@ -64,7 +64,7 @@ public final class JsonReader {
 
     /// Reads an array of whole numbers.
     ///
-    /// @param longest how many there may be
+    /// @param longest the maximum number
     /// @return the numbers, 0 or more each
     /// @throws FormatException if there is no such array
     public long[] naturals(int longest) {
@@ -183,7 +183,7 @@ public final class JsonReader {
 
     /// Reads a number, a truth value or null.
     ///
-    /// @return how it is written
+    /// @return the text
     /// @throws FormatException if there is none
     public String literal() {
         skipSpace();
@@ -236,7 +236,7 @@ public final class JsonReader {
     public void end() {
         skipSpace();
         if (at < text.length) {
-            throw malformed("there is more behind the end of the text");
+            throw malformed("there is more text after the end");
         }
     }
 
@@ -291,7 +291,7 @@ public final class JsonReader {
         throw malformed("the text ends within a string");
     }
 
-    /// Reads what is behind a backslash, and stays at its last byte.
+    /// Reads an escape after its backslash, up to its last byte.
     private char escape() {
         if (at >= text.length) {
             throw malformed("the text ends within a string");

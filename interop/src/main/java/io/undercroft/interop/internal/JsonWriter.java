@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.stream.Collectors;
 
-/// Writes JSON: objects, strings and whole numbers. Belongs to one thread.
+/// Writes JSON: objects, strings and whole numbers. For use by one thread.
 public final class JsonWriter {
     /// The characters with short escapes, and these escapes.
     private static final String ESCAPED = "\b\f\n\r\t";

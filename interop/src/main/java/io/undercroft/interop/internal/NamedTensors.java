@@ -18,21 +18,21 @@ import java.util.SequencedMap;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/// The tensors of a state by name, for formats that hold nothing but such tensors.
+/// The tensors of a state by name, for formats that store only tensors by name.
 ///
-/// The keys of a flat map are the names. Where maps are in maps, a name is the raw name ([StateIndex#rawName]): the
-/// keys on the way as they are, joined by `/`, as other programs expect them. When such a file is opened the names are
-/// the keys of a flat map. Two tensors that would have the same name are refused. A parameter of PyTorch is the tensor
-/// in it, an `OrderedDict` a map; what is set on them as attributes is left out.
+/// The keys of a flat map are the names. In nested maps, a name is the raw name ([StateIndex#rawName]): the keys
+/// of the path, joined by `/`, as other programs expect them. When such a file is opened, the names are the keys of a
+/// flat map. Two tensors that would have the same name are refused. A parameter of PyTorch is the tensor
+/// in it, an `OrderedDict` a map; attributes of these are left out.
 public final class NamedTensors {
     private static final String PARAMETER = "torch.nn.parameter.";
-    /// How often maps may be in a second place. Few do, but a small state can double one map again and again.
+    /// The maximum number of further places of maps. Few states have any, but a small one can nest one map many times.
     private static final int MOST_AGAIN = 1 << 12;
     private static final Set<String> MAPS = Set.of("collections.OrderedDict", "collections.defaultdict", "gguf");
 
     private final String format;
     private final SequencedMap<String, Tensor> tensors = new LinkedHashMap<>();
-    /// Where in the state each is.
+    /// The path of each.
     private final Map<String, String> paths = new HashMap<>();
     private final Set<Map<?, ?>> seen = Collections.newSetFromMap(new IdentityHashMap<>());
     private int again;
@@ -72,7 +72,7 @@ public final class NamedTensors {
     /// {@return the same tensor, as one that requires a gradient or as one that does not}
     ///
     /// @param tensor the tensor
-    /// @param requiresGrad which
+    /// @param requiresGrad whether it requires a gradient
     public static Tensor withGrad(Tensor tensor, boolean requiresGrad) {
         if (tensor.is(Flag.REQUIRES_GRAD) == requiresGrad) {
             return tensor;
@@ -94,9 +94,9 @@ public final class NamedTensors {
     }
 
     /// Checks that a tensor has bytes that can be written, and sizes that can be read again. Files of these formats
-    /// have no strides: what reads one makes them of the sizes, which a tensor without elements may have of any amount.
+    /// have no strides: readers compute them from the sizes, which can be of any amount in a tensor without elements.
     ///
-    /// @param path where it is in the state, for messages
+    /// @param path its path in the state, for messages
     /// @param tensor the tensor
     /// @throws IllegalArgumentException if it has no bytes, or more than can be counted, or a row-major stride would be
     ///     2^63 or more
@@ -116,15 +116,15 @@ public final class NamedTensors {
         }
     }
 
-    /// {@return why a tensor without elements cannot be written: no reader could count what its other sizes make}
+    /// {@return the exception for a tensor without elements: no reader could compute the product of its other sizes}
     ///
-    /// @param path where it is in the state
+    /// @param path its path in the state
     /// @param tensor the tensor
-    /// @param cause what did not fit
+    /// @param cause the exception
     public static IllegalArgumentException uncountable(String path, Tensor tensor, RuntimeException cause) {
         return new IllegalArgumentException(
                 path + ": the tensor has no elements, and its other sizes, " + tensor.shape()
-                        + ", multiply to more than readers of such files count; give it smaller ones",
+                        + ", have a product that readers of such files cannot compute; give it smaller ones",
                 cause);
     }
 
@@ -172,7 +172,7 @@ public final class NamedTensors {
         if (found == null) {
             throw refused(path, value);
         }
-        // No such file says which tensors require gradients.
+        // These files do not record which tensors require gradients.
         Tensor tensor = withGrad(found, false);
         checkBytes(path, tensor);
         Utf8.bytes(path, name);

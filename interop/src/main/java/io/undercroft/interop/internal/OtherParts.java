@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/// Parts of a container that a state does not refer to, put together into one [UnreadPart]. Belongs to one thread.
+/// Parts of a container that a state does not refer to, combined into one [UnreadPart]. For use by one thread.
 public final class OtherParts {
     private static final int SHOWN = 3;
     private static final int BUFFER = 1 << 16;
@@ -22,7 +22,7 @@ public final class OtherParts {
     private long offset = Long.MAX_VALUE;
     private long nbytes;
 
-    /// @param noun what the parts are, in the singular and with an `s` in the plural
+    /// @param noun the noun for the parts, in the singular and with an `s` in the plural
     public OtherParts(String noun) {
         this.noun = noun;
     }
@@ -30,8 +30,8 @@ public final class OtherParts {
     /// Adds a part.
     ///
     /// @param name its name
-    /// @param start where its bytes start in the file
-    /// @param size how many these are
+    /// @param start the offset of its bytes in the file
+    /// @param size the number of these bytes
     public void add(String name, long start, long size) {
         if (count++ < SHOWN) {
             names.add(name);
@@ -55,7 +55,7 @@ public final class OtherParts {
     ///
     /// @param what a description for people
     /// @param file the file
-    /// @param start where the rest starts
+    /// @param start the start of the rest
     /// @throws IOException if reading fails
     public static Optional<UnreadPart> behind(String what, MappedFile file, long start) throws IOException {
         byte[] bytes = new byte[Math.clamp(file.size() - start, 0, BUFFER)];

@@ -39,7 +39,7 @@ public final class SetReader {
         this.formats = formats;
     }
 
-    /// {@return whether a file is the index of such a set, judged by the first shard that it names}
+    /// {@return whether a file is the index of such a set, by the suffix of the first shard that it names}
     ///
     /// @param file any file
     /// @throws IOException if reading fails
@@ -51,10 +51,10 @@ public final class SetReader {
     ///
     /// @param index the contents of the index
     /// @param file the file of the index
-    /// @param options how to open the shards
+    /// @param options the options for opening the shards
     /// @return the tensors that the index names, in its order, and further names of them; the shards stay open until it
     ///     is released
-    /// @throws FormatException if a shard is malformed, or not where it may be
+    /// @throws FormatException if a shard is malformed, or not in a permitted directory
     /// @throws IOException if reading fails
     public Contents open(ShardIndex index, MappedFile file, OpenOptions options) throws IOException {
         OpenOptions opening = index.inShards(options);
@@ -89,14 +89,14 @@ public final class SetReader {
     }
 
     private static Path locate(String name, Path index, OpenOptions options) throws IOException {
-        // Faults of these are not reported for the shard.
+        // Failures of these are not reported as those of the shard.
         Path stored = index.toRealPath();
         Path root = options.request().root().isPresent() ? options.request().root().get().toRealPath() : null;
         try {
             Path path = sibling(index.toAbsolutePath(), stored, name);
             Path real = path.toRealPath();
             if (!isAllowed(path, real, stored, root)) {
-                throw unusable(name, "is a link that leads to another directory",
+                throw unusable(name, "is a link to another directory",
                         Remedy.naming("Name a directory with {} below which files may be opened", "OpenOptions.root"));
             }
             if (!Files.isRegularFile(real)) {
@@ -106,7 +106,7 @@ public final class SetReader {
         } catch (NoSuchFileException _) {
             throw unusable(name, "is missing", "Put it next to the index");
         } catch (FileSystemException e) {
-            throw unusable(name, "cannot be looked at" + (e.getReason() == null ? "" : ": " + e.getReason()),
+            throw unusable(name, "cannot be accessed" + (e.getReason() == null ? "" : ": " + e.getReason()),
                     "Check its name, and that it may be read");
         } catch (InvalidPathException _) {
             throw unusable(name, "has a name that no file here can have", "Run Java in a locale of UTF-8");

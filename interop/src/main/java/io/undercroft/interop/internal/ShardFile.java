@@ -24,16 +24,16 @@ import java.util.stream.Stream;
 
 /// An open file of a set.
 ///
-/// @param name how the index calls it
+/// @param name its name in the index
 /// @param file the file, which belongs to this
-/// @param contents what it holds
+/// @param contents its contents
 /// @param tensors its tensors by name
 record ShardFile(String name, MappedFile file, Contents contents, SequencedMap<String, Tensor> tensors) {
     /// Opens a shard.
     ///
-    /// @param name how the index calls it
+    /// @param name its name in the index
     /// @param file the file, which is closed if it cannot be opened
-    /// @param options how to open it
+    /// @param options the options for opening
     /// @param formats those that it can have
     /// @throws FormatException if it has none of them, or is malformed; it names the file
     static ShardFile open(String name, MappedFile file, OpenOptions options, List<CheckpointFormat> formats)
@@ -95,12 +95,12 @@ record ShardFile(String name, MappedFile file, Contents contents, SequencedMap<S
         Tensor there = tensors.get(tensor);
         if (there == null) {
             throw ShardIndex.refused("the tensor " + FormatException.quote(tensor) + " is not in "
-                    + FormatException.quote(name) + ", where the index says it is", FormatException.NO_OFFSET);
+                    + FormatException.quote(name) + ", in which the index places it", FormatException.NO_OFFSET);
         }
         return there;
     }
 
-    /// {@return what it holds besides the tensors of a set}
+    /// {@return its parts that are not tensors of the set}
     ///
     /// @param known the tensors of the set
     List<UnreadPart> besides(Set<Tensor> known) {

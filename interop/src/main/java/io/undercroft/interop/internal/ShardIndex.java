@@ -22,8 +22,8 @@ import java.util.stream.Collectors;
 ///
 /// @param shards the file that each tensor is in, by the name of the tensor, in the order of the index; plain names,
 ///     without a directory
-/// @param aliases further names of these tensors, each with its name in the index @param metadata the metadata of the
-///     model, as text
+/// @param aliases further names of these tensors, each with its name in the index
+/// @param metadata the metadata of the model, as text
 public record ShardIndex(SequencedMap<String, String> shards, SequencedMap<String, String> aliases,
         SequencedMap<String, String> metadata) {
     /// The member with the shards.
@@ -31,11 +31,11 @@ public record ShardIndex(SequencedMap<String, String> shards, SequencedMap<Strin
     /// The member with the metadata.
     public static final String METADATA = "metadata";
 
-    /// How many bytes an index may have, as many as the header of a safetensors file: a million tensors with long names
-    /// take less.
+    /// The maximum size of an index in bytes, as for the header of a safetensors file: a million tensors with long
+    /// names take less.
     public static final long LARGEST = 100_000_000;
 
-    /// Most indexes have their map first, or behind a few lines about the model.
+    /// Most indexes begin with their map, or with a few lines about the model.
     private static final int LOOKED_AT = 1 << 16;
     /// These lines may be all further names of tensors.
     private static final int MOST_LOOKED_AT = 1 << 22;
@@ -81,7 +81,7 @@ public record ShardIndex(SequencedMap<String, String> shards, SequencedMap<Strin
         try {
             reader.index();
         } catch (FormatException _) {
-            // It ends in the midst, or is something else.
+            // It is incomplete, or no index.
         }
         return reader.shards.values().stream().findFirst();
     }
@@ -96,9 +96,10 @@ public record ShardIndex(SequencedMap<String, String> shards, SequencedMap<Strin
         return new ShardIndex(shards, further, text);
     }
 
-    /// {@return how its shards are opened: a tensor that was chosen by a further name is chosen in its shard, too}
+    /// {@return the options for opening its shards: a tensor that was selected by another name is selected in its
+    /// shard, too}
     ///
-    /// @param options how the set is opened
+    /// @param options the options for opening the set
     OpenOptions inShards(OpenOptions options) {
         if (!options.request().isPartial() || aliases.isEmpty()) {
             return options;

@@ -36,9 +36,9 @@ final class ShardedContents implements Contents {
 
     /// Puts the state together.
     ///
-    /// @param index which tensor is where
+    /// @param index the index of the tensors of the set
     /// @param shards the open shards by the names that the index has for them; they belong to what is returned
-    /// @param options which tensors were chosen
+    /// @param options the tensors that were chosen
     static ShardedContents of(ShardIndex index, Map<String, ShardFile> shards, OpenOptions options) {
         List<ShardFile> all = List.copyOf(shards.values());
         SequencedMap<String, Tensor> state = state(index, shards);

@@ -11,8 +11,8 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/// Which storages of a file the chosen tensors use. That is known only when all tensors have their names: so a file of
-/// which some tensors were chosen is read twice, the first time without bytes. Belongs to one thread.
+/// The storages that the selected tensors of a file use. They are known only when all tensors have their names, so a
+/// file of which some tensors were selected is read twice, the first time without bytes. For use by one thread.
 public final class StorageFilter {
     private final @Nullable Set<Object> wanted;
     /// The keys of the storages; null unless they are read for their names.
@@ -28,8 +28,8 @@ public final class StorageFilter {
     public interface Reader {
         /// {@return the contents of the file, all of it}
         ///
-        /// @param options how to open it
-        /// @param filter which storages have bytes; is to be shown each with its key
+        /// @param options the options for opening
+        /// @param filter the storages that have bytes; is to be shown each with its key
         /// @throws IOException if reading fails
         TreeContents read(OpenOptions options, StorageFilter filter) throws IOException;
     }
@@ -41,7 +41,7 @@ public final class StorageFilter {
 
     /// Reads a file, once or twice.
     ///
-    /// @param options how to open it, and which tensors were chosen
+    /// @param options the options, and the selected tensors
     /// @param reader reads all of it
     /// @return the chosen tensors
     /// @throws IOException if reading fails

@@ -14,13 +14,13 @@ import java.lang.ref.Reference;
 public final class TensorBytes {
     private TensorBytes() {}
 
-    /// Writes the elements of a tensor in row-major order, conjugation and negation carried out. What is not so
-    /// in the host's memory passes through some megabytes of it. Only of a tensor on another device whose elements lie
-    /// otherwise, the bytes from the first to the last come here at once, and a tensor of elements narrower than a byte
-    /// is copied if they lie otherwise.
+    /// Writes the elements of a tensor in row-major order, with conjugation and negation applied. If they are not
+    /// stored like that in the host's memory, they are copied through a buffer of some megabytes. Exceptions are a
+    /// tensor on another device that is not row-major, whose bytes from the first to the last element are downloaded at
+    /// once, and a tensor of elements narrower than a byte that is not row-major, which is copied as a whole.
     ///
     /// @param tensor a tensor with bytes
-    /// @param output where to
+    /// @param output the destination
     /// @throws IOException if writing fails
     public static void write(Tensor tensor, Output output) throws IOException {
         boolean asStored = tensor.isContiguous() && !tensor.is(Flag.CONJ) && !tensor.is(Flag.NEG);

@@ -4,8 +4,8 @@ import io.undercroft.storage.Tensor;
 import java.util.Iterator;
 import java.util.stream.LongStream;
 
-/// A tensor, cut into views of some megabytes that follow one another in row-major order: so its elements can be copied
-/// without memory for all of them, whatever its shape and strides are.
+/// A tensor, divided into views of some megabytes in row-major order, so that its elements can be copied without memory
+/// for all of them, for any shape and strides.
 ///
 /// Immutable and safe for any thread.
 public final class TensorSlices implements Iterable<Tensor> {
@@ -13,14 +13,14 @@ public final class TensorSlices implements Iterable<Tensor> {
     private static final long NBYTES = 1 << 23;
     /// The most bytes of a slab whose rows are gathered.
     private static final long MOST_NBYTES = 8 * NBYTES;
-    /// Bytes of a line of the cache. Where neighbours in a row lie apart, those in a column often do not, and a slab of
-    /// less than a line of each column would bring every line into the cache again.
+    /// The size of a cache line. If neighbours in a row are apart, those in a column are often adjacent, and with a
+    /// slab of less than a line of each column every line would be loaded into the cache several times.
     private static final long LINE = 64;
 
     private final Tensor tensor;
-    /// The dimension that is cut. Of those before it a slab has one index each, those behind it are whole.
+    /// The dimension that is divided. A slab has one index of each dimension before it, and all of those after it.
     private final int cut;
-    /// How many indices of that dimension a slab has.
+    /// The number of indices of that dimension in a slab.
     private final long length;
     private final long rowBytes;
 
@@ -50,7 +50,7 @@ public final class TensorSlices implements Iterable<Tensor> {
         return stride > 1 ? Math.clamp(Math.min(columns, MOST_NBYTES) * LINE, NBYTES, MOST_NBYTES) : NBYTES;
     }
 
-    /// {@return the bytes of the largest slab, when its elements lie without gaps}
+    /// {@return the bytes of the largest slab, if its elements are contiguous}
     public long largest() {
         return length * rowBytes;
     }
@@ -64,7 +64,7 @@ public final class TensorSlices implements Iterable<Tensor> {
         return LongStream.range(0, count).mapToObj(this::slab).iterator();
     }
 
-    /// {@return how many slabs the cut dimension is cut into}
+    /// {@return the number of slabs of the divided dimension}
     private long runs() {
         return Math.ceilDiv(tensor.size(cut), length);
     }

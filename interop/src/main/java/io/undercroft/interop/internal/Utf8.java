@@ -11,7 +11,7 @@ public final class Utf8 {
 
     /// {@return a text in UTF-8}
     ///
-    /// @param path where the text is in the state, for messages
+    /// @param path the path of the text in the state, for messages
     /// @param text any text
     /// @throws IllegalArgumentException if it has half a surrogate pair
     public static byte[] bytes(String path, String text) {

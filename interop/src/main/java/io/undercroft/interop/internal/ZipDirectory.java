@@ -23,12 +23,12 @@ import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// The table of contents of a zip archive, with the place of every record's bytes.
+/// The directory of a zip archive, with the offset of the bytes of each record.
 ///
-/// The JDK's reader does not report where a record's bytes lie, and others refuse the local Zip64 fields that PyTorch
-/// writes. This one uses the central directory only: of a local header it reads only the lengths that lead
-/// to the data. An archive that two readers could understand in two ways is refused: records that overlap, two records
-/// of one name, a local header of another name, sizes that disagree.
+/// The JDK's reader does not report the offset of the bytes of a record, and others refuse the local Zip64 fields that
+/// PyTorch writes. This one uses the central directory only: of a local header it reads only the lengths that lead to
+/// the data. An archive that two readers could understand in two ways is refused: records that overlap, two records of
+/// one name, a local header of another name, sizes that disagree.
 ///
 /// Immutable and safe for any thread.
 public final class ZipDirectory {
@@ -55,10 +55,10 @@ public final class ZipDirectory {
     private static final int FLAG_STRONG_ENCRYPTION = 0x0040;
     private static final int FLAG_HIDDEN_HEADERS = 0x2000;
     private static final int ZIP64_FIELD = 0x0001;
-    /// Deflate cannot do better than 258 bytes in 2 bits.
+    /// Deflate encodes at most 258 bytes in 2 bits.
     private static final long BEST_RATIO = 1032;
 
-    private static final String DAMAGED = "The archive is incomplete, damaged or made to mislead; get it again from "
+    private static final String DAMAGED = "The archive is incomplete, damaged or malicious; get it again from "
             + "its source";
 
     private static final ByteReader.Limits LIMITS = (_, position, left) -> damaged("ZIP-END",
@@ -133,10 +133,10 @@ public final class ZipDirectory {
         return Optional.ofNullable(records.get(name));
     }
 
-    /// Finds where the bytes of a record start, from its local header.
+    /// Computes the offset of the bytes of a record, from its local header.
     ///
     /// @param record a record of this directory
-    /// @return the offset in the file of the first byte; all `compressedSize` bytes lie inside the archive
+    /// @return the offset in the file of the first byte; all `compressedSize` bytes are inside the archive
     /// @throws IOException if reading fails
     /// @throws FormatException if the local header is damaged or contradicts the directory
     public long dataOffset(ZipRecord record) throws IOException {
@@ -148,10 +148,10 @@ public final class ZipDirectory {
         return reader(file, 0, file.size());
     }
 
-    /// Finds where the bytes of a record start, as [#dataOffset(ZipRecord)].
+    /// Computes the offset of the bytes of a record, as [#dataOffset(ZipRecord)].
     ///
     /// @param record a record of this directory
-    /// @param headers reads this header, and those of small records behind it
+    /// @param headers reads this header, and those of small records after it
     /// @return as [#dataOffset(ZipRecord)]
     /// @throws IOException if reading fails
     /// @throws FormatException if the local header is damaged or contradicts the directory
@@ -193,17 +193,17 @@ public final class ZipDirectory {
     /// Finds the bytes of a record.
     ///
     /// @param record a record of this directory
-    /// @return what reads them
+    /// @return the reader of these bytes
     /// @throws IOException if reading fails
     /// @throws FormatException if the local header is damaged or contradicts the directory
     public ZipStream stream(ZipRecord record) throws IOException {
         return new ZipStream(file, record, dataOffset(record));
     }
 
-    /// {@return the checksum of a stored record whose bytes behind the first ones are a storage; null if it has none}
+    /// {@return the checksum of a stored record whose bytes after the first ones are a storage; null if it has none}
     ///
     /// @param record a stored record of this directory
-    /// @param skipped how many bytes precede the storage
+    /// @param skipped the number of bytes before the storage
     public FileStorages.@Nullable Checksum checksum(ZipRecord record, int skipped) {
         if (!record.hasCrc()) {
             return null;
@@ -233,7 +233,7 @@ public final class ZipDirectory {
 
     /// Reads all records, and compares the checksums of those that have one.
     ///
-    /// @return what is damaged
+    /// @return the damage
     /// @throws IOException if reading fails
     public List<Damage> damages() throws IOException {
         List<Damage> damages = new ArrayList<>();
@@ -252,12 +252,12 @@ public final class ZipDirectory {
         return records().stream().filter(record -> record.size() > 0 && !record.hasCrc()).toList();
     }
 
-    /// {@return how many bytes are before the first record}
+    /// {@return the number of bytes before the first record}
     public long before() {
         return records().stream().mapToLong(ZipRecord::header).min().orElse(0);
     }
 
-    /// {@return the parts of the file that a state does not refer to: what is before the archive, and records}
+    /// {@return the parts of the file that a state does not refer to: bytes before the archive, and records}
     ///
     /// @param isKnown whether a record belongs to the state
     public List<UnreadPart> besides(Predicate<ZipRecord> isKnown) {
@@ -288,13 +288,13 @@ public final class ZipDirectory {
         }
         if (entries.size() != end.count) {
             throw damaged("ZIP-DIRECTORY",
-                    "the directory has " + entries.size() + " entries and not " + end.count + " as it says",
+                    "the directory has " + entries.size() + " entries and not " + end.count + " as declared",
                     end.directory);
         }
         return entries;
     }
 
-    /// Gives every record the place where the next one starts, and refuses those that overlap.
+    /// Adds to each record the offset of the next one, and refuses records that overlap.
     private static List<ZipRecord> bounded(List<ZipRecord> entries, End end) {
         List<ZipRecord> sorted = new ArrayList<>(entries);
         sorted.sort(Comparator.comparingLong(ZipRecord::header));
@@ -334,15 +334,15 @@ public final class ZipDirectory {
         return new FormatException(code, what, offset, DAMAGED);
     }
 
-    /// The end of the directory: where it lies and how much is in it.
+    /// The end record: the offset of the directory and its size.
     ///
     /// @param directory offset of the directory in the file
     /// @param directorySize bytes in it
     /// @param count entries in it
-    /// @param base where in the file the archive starts: its offsets count from there
+    /// @param base the offset of the archive in the file: its offsets count from there
     private record End(long directory, long directorySize, long count, long base) {
         static End find(MappedFile file) throws IOException {
-            // Few archives have a comment behind the end record.
+            // Few archives have a comment after the end record.
             End end = find(file, Math.min(file.size(), END_SIZE));
             end = end == null ? find(file, Math.min(file.size(), END_SIZE + LONGEST_COMMENT)) : end;
             if (end == null) {
@@ -356,7 +356,8 @@ public final class ZipDirectory {
             ByteReader tail = new ByteReader(
                     MemorySegment.ofArray(ByteReader.bytes(file, tailStart, (int) tailSize)), LIMITS);
             for (long at = tailSize - END_SIZE; at >= 0; at--) {
-                // The comment has to reach exactly to the end of the file, or these four bytes only happen to be here.
+                // The comment has to end exactly at the end of the file, otherwise these four bytes are not an end
+                // record.
                 if (tail.at(at).i32() == END && at + END_SIZE + tail.at(at + 20).u16() == tailSize) {
                     return read(file, tail, at, tailStart + at);
                 }
@@ -380,7 +381,7 @@ public final class ZipDirectory {
             return plain.checkedBefore(position);
         }
 
-        /// @param said where the record is, from the start of the archive
+        /// @param said the recorded offset of the record, from the start of the archive
         private static End zip64(MappedFile file, End plain, long said, long locator) throws IOException {
             // Nothing is between the two, and the archive may start later than the file.
             long at = locator - ZIP64_END_SIZE;

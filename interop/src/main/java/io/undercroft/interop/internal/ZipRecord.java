@@ -3,19 +3,19 @@ package io.undercroft.interop.internal;
 /// One file in a zip archive, as the central directory describes it. All numbers are checked against the archive.
 ///
 /// @param name its path in the archive
-/// @param method how it is compressed: [#STORED] or [#DEFLATED]
+/// @param method its compression: [#STORED] or [#DEFLATED]
 /// @param crc CRC-32 of the uncompressed bytes; 0 where the writer did not compute it
 /// @param compressedSize bytes that it takes in the archive
 /// @param size bytes when uncompressed
-/// @param header where its local header starts, in bytes from the start of the file
-/// @param limit where the next record or the directory starts
+/// @param header the offset of its local header in the file, in bytes
+/// @param limit the offset of the next record or of the directory
 public record ZipRecord(String name, int method, int crc, long compressedSize, long size, long header, long limit) {
-    /// Not compressed: the record can be mapped where it lies.
+    /// Not compressed: the record can be mapped in place.
     public static final int STORED = 0;
     /// Compressed as RFC 1951 describes.
     public static final int DEFLATED = 8;
 
-    /// {@return whether the bytes lie in the archive as they are}
+    /// {@return whether the bytes are stored uncompressed}
     public boolean isStored() {
         return method == STORED;
     }

@@ -32,7 +32,7 @@ public final class ZipStream {
 
     /// Reads a record into memory, inflating it if it is compressed, and compares the checksum of all of it.
     ///
-    /// @param skipped how many of its first bytes are left out
+    /// @param skipped the number of its first bytes that are left out
     /// @param target memory of exactly the size of the rest
     /// @throws IOException if reading fails
     /// @throws FormatException if the record is damaged
@@ -49,9 +49,9 @@ public final class ZipStream {
         compare(crc);
     }
 
-    /// {@return the first bytes of the record} Its checksum is not looked at.
+    /// {@return the first bytes of the record} Its checksum is not compared.
     ///
-    /// @param count how many; the record has at least as many
+    /// @param count the number of bytes; the record has at least as many
     /// @throws IOException if reading fails
     /// @throws FormatException if the record is damaged
     public byte[] first(int count) throws IOException {
@@ -91,8 +91,8 @@ public final class ZipStream {
 
     /// Compares the checksum of the record with what was read of it.
     ///
-    /// @param skipped how many of its first bytes were not
-    /// @param rest all bytes behind these
+    /// @param skipped the number of its first bytes that were not
+    /// @param rest all bytes after these
     void checkRead(int skipped, MemorySegment rest) throws IOException {
         CRC32 crc = new CRC32();
         crc.update(first(skipped));
@@ -130,8 +130,8 @@ public final class ZipStream {
         }
     }
 
-    /// Inflates exactly `size` bytes from exactly `compressedSize`, so that a record that lies about either is found
-    /// out before it fills memory.
+    /// Inflates exactly `size` bytes from exactly `compressedSize`, so that a record with a wrong size is detected
+    /// before it fills memory.
     private void inflate(Sink sink) throws IOException {
         try (Arena arena = Arena.ofConfined(); Inflater inflater = new Inflater(true)) {
             ByteBuffer input = arena.allocate(CHUNK).asByteBuffer().limit(0);

@@ -14,8 +14,8 @@ import java.util.List;
 import java.util.zip.CRC32;
 import java.util.zip.Deflater;
 
-/// Writes a zip archive in one pass: sizes and checksums are behind each record and in the directory. What is stored
-/// starts on a multiple of 64 bytes, by padding in the extra field of its header. Belongs to one thread.
+/// Writes a zip archive in one pass: sizes and checksums are after each record and in the directory. Stored records are
+/// aligned to 64 bytes, by padding in the extra field of the header. For use by one thread.
 public final class ZipWriter {
     private static final int LOCAL_HEADER = 0x04034b50;
     private static final int DESCRIPTOR = 0x08074b50;
@@ -48,7 +48,7 @@ public final class ZipWriter {
     private final MemorySegment piece;
     private final ByteBuffer compressed;
 
-    /// What writers differ in.
+    /// The differences between writers.
     public enum Dialect {
         /// Archives as NumPy writes them, but aligned like Android's zipalign. Records that might need 64-bit sizes use
         /// them.
@@ -75,7 +75,7 @@ public final class ZipWriter {
     /// A record that has been written.
     ///
     /// @param name its path in the archive
-    /// @param header where its header starts
+    /// @param header the offset of its header
     /// @param size its bytes when uncompressed
     /// @param compressedSize the bytes that it takes in the archive
     /// @param crc the checksum of its uncompressed bytes
@@ -87,9 +87,9 @@ public final class ZipWriter {
 
     /// A writer of an archive that is still empty.
     ///
-    /// @param dialect what the headers are like
+    /// @param dialect the dialect of the headers
     /// @param isDeflated whether records are compressed
-    /// @param output where to
+    /// @param output the destination
     public ZipWriter(Dialect dialect, boolean isDeflated, Output output) {
         this(dialect, isDeflated, output, PIECE);
     }
@@ -136,7 +136,7 @@ public final class ZipWriter {
 
     /// {@return the bytes of an archive of stored records}
     ///
-    /// @param dialect what the headers are like
+    /// @param dialect the dialect of the headers
     /// @param names the names of the records
     /// @param sizes their sizes
     public static long nbytes(Dialect dialect, List<String> names, List<Long> sizes) {
@@ -196,7 +196,7 @@ public final class ZipWriter {
         return header;
     }
 
-    /// Puts flags, method, time and date.
+    /// Writes flags, method, time and date.
     private ByteBuffer putMethod(Written record, ByteBuffer into) {
         boolean sizesFollow = dialect == Dialect.NUMPY || record.size > 0;
         return into.putShort((short) (sizesFollow ? UTF8_NAME | SIZES_FOLLOW : UTF8_NAME))
@@ -314,8 +314,8 @@ public final class ZipWriter {
         output.write(MemorySegment.ofBuffer(bytes.rewind()));
     }
 
-    /// Hands on what is written in small copies: native code that sums them up would not survive it if a mapped file
-    /// was cut meanwhile.
+    /// Passes on small copies of what is written: native code that sums up the bytes of a mapped file would crash the
+    /// JVM if the file was truncated meanwhile.
     private static final class Pieces implements Output {
         private final MemorySegment buffer;
         private final Sink sink;

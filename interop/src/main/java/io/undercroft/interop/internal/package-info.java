@@ -1,4 +1,4 @@
-/// Readers and writers that several formats use: zip archives, JSON, and tensors by name.
+/// Code that several formats use: zip archives, JSON, files of tensors by name, and models in several files.
 @NullMarked
 package io.undercroft.interop.internal;
 

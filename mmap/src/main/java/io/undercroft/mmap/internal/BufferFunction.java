@@ -10,14 +10,14 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import org.jspecify.annotations.Nullable;
 
-/// A function of the C library that moves bytes between a file and a buffer (`pread`, `pwrite`). The buffer may be
-/// anybody's: passed as a segment, it cannot be closed while the call lasts.
+/// A function of the C library that moves bytes between a file and a buffer (`pread`, `pwrite`). The buffer may
+/// belong to any arena: as it is passed as a segment, it cannot be closed during the call.
 final class BufferFunction {
     private static final FunctionDescriptor TYPE = FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG,
             JAVA_LONG);
 
     private final MemorySegment address;
-    /// Threads may bind it at the same time; one handle is as good as the other.
+    /// If several threads bind the function at once, any of the handles can be used.
     private volatile @Nullable MethodHandle handle;
 
     /// A function.
@@ -32,9 +32,9 @@ final class BufferFunction {
     ///
     /// @param state the place for `errno`
     /// @param fd the descriptor
-    /// @param buffer all of it; off the heap
-    /// @param offset which byte of the file
-    /// @return how many bytes were moved, or -1
+    /// @param buffer the buffer, all of which is used; off the heap
+    /// @param offset the offset in the file
+    /// @return the number of bytes moved, or -1
     long call(MemorySegment state, int fd, MemorySegment buffer, long offset) throws Throwable {
         return (long) handle().invokeExact(state, fd, buffer, buffer.byteSize(), offset);
     }

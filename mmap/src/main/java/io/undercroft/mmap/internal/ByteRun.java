@@ -1,27 +1,27 @@
 package io.undercroft.mmap.internal;
 
-/// Bytes that are one after the other: in a file, or zeros in none.
+/// A run of bytes: of a file, or zeros.
 public sealed interface ByteRun {
-    /// {@return how many bytes, more than 0}
+    /// {@return the number of bytes, more than 0}
     long length();
 
-    /// {@return whether another run would continue here}
+    /// {@return whether this run continues another one}
     ///
     /// @param before the other one
     boolean continues(ByteRun before);
 
     /// {@return the run with more bytes after it}
     ///
-    /// @param more how many
+    /// @param more the number of bytes to add
     ByteRun longer(long more);
 
     /// Bytes of a file.
     ///
-    /// @param file which file
-    /// @param offset where in the file they start
-    /// @param length how many
+    /// @param file the file
+    /// @param offset the offset of the first byte in the file
+    /// @param length the number of bytes
     record FileRun(HostFile file, long offset, long length) implements ByteRun {
-        /// {@return where in the file they end}
+        /// {@return the offset of the end in the file}
         long end() {
             return offset + length;
         }
@@ -39,7 +39,7 @@ public sealed interface ByteRun {
 
     /// Zeros.
     ///
-    /// @param length how many
+    /// @param length the number of bytes
     record ZeroRun(long length) implements ByteRun {
         @Override
         public boolean continues(ByteRun before) {

@@ -23,9 +23,8 @@ import java.util.OptionalLong;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/// A file behind a channel of the JDK: what is left where libc cannot be called. Advice does nothing, and where the JDK
-/// cannot map, bytes are copied: stitched ranges, and copy-on-write maps, for which it would need the file open for
-/// writing.
+/// A file that is mapped by the JDK, if libc cannot be called. Advice does nothing. Bytes are copied if the JDK cannot
+/// map them: stitched ranges, and copy-on-write maps, for which the file would have to be open for writing.
 public final class ChannelFile implements HostFile {
     private static final System.Logger LOG = System.getLogger(ChannelFile.class.getName());
     private static final long COPY_CHUNK = 1 << 20;
@@ -34,7 +33,7 @@ public final class ChannelFile implements HostFile {
 
     private final FileChannel channel;
     private final MapMode mode;
-    /// Which file it is; null where the system has no such thing.
+    /// The key of the file; null if the system has none.
     private final @Nullable Object key;
 
     private ChannelFile(FileChannel channel, MapMode mode, @Nullable Object key) {
@@ -64,13 +63,13 @@ public final class ChannelFile implements HostFile {
         return uninterrupted(channel::size);
     }
 
-    /// The JDK returns the number of a path, which may be another file by now.
+    /// The JDK returns the number of the file at a path, which may have been replaced.
     @Override
     public OptionalLong identity() {
         return OptionalLong.empty();
     }
 
-    /// Writes the last byte, which is past the end of the file: what the file has stays.
+    /// Writes the last byte, which is past the end of the file: existing bytes do not change.
     @Override
     public void grow(long nbytes) throws IOException {
         if (size() < nbytes) {

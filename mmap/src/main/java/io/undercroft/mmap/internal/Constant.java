@@ -2,7 +2,7 @@ package io.undercroft.mmap.internal;
 
 import java.util.Locale;
 
-/// The numbers behind the names in the C headers of the systems that are supported. No other class has them.
+/// The numbers behind the names in the C headers of the systems that are supported. No other class contains them.
 public enum Constant {
     // @formatter:off
     //                        Linux     macOS
@@ -14,7 +14,7 @@ public enum Constant {
     O_CREAT(                  0x40,     0x200),
     /// With [#O_CREAT]: fails if it is there.
     O_EXCL(                   0x80,     0x800),
-    /// Not handed on to child processes.
+    /// Not inherited by child processes.
     O_CLOEXEC(                0x80000,  0x1000000),
     /// Does not wait until the other end of a pipe is opened; has no effect on files.
     O_NONBLOCK(               0x800,    0x4),
@@ -89,23 +89,23 @@ public enum Constant {
     TMPFS_MAGIC(              0x1021994, -1),
     /// A file system in memory; unknown to macOS.
     RAMFS_MAGIC(              0x858458F6, -1),
-    /// Not handed on to child processes, for `memfd_create`; unknown to macOS.
+    /// Not inherited by child processes, for `memfd_create`; unknown to macOS.
     MFD_CLOEXEC(              1,        -1),
 
-    /// An error number: another descriptor has it locked.
+    /// An error number: the file is locked by another descriptor.
     EWOULDBLOCK(              11,       35),
     /// An error number: the directory has something in it.
     ENOTEMPTY(                39,       66),
     /// An error number: a name, or the whole path, has too many bytes.
     ENAMETOOLONG(             36,       63),
 
-    /// Where `struct stat` has the kind and the permissions of the file: 32 bits, on macOS 16.
+    /// The offset in `struct stat` of the kind and the permissions of the file: 32 bits, on macOS 16.
     STAT_MODE_OFFSET(         isGeneric() ? 16 : 24, 4),
-    /// Where `struct stat` has the owner of the file, a 32-bit number.
+    /// The offset in `struct stat` of the owner of the file, a 32-bit number.
     STAT_USER_OFFSET(         isGeneric() ? 24 : 28, 16),
-    /// Where `struct stat` has the number of the file, a 64-bit number: the same on all 64-bit processors.
+    /// The offset in `struct stat` of the inode, a 64-bit number: the same on all 64-bit processors.
     STAT_INODE_OFFSET(        8,        8),
-    /// Where `struct stat` has the size of the file, a 64-bit number: the same on all 64-bit processors.
+    /// The offset in `struct stat` of the size of the file, a 64-bit number: the same on all 64-bit processors.
     STAT_SIZE_OFFSET(         48,       96),
 
     /// The longest name of shared memory in bytes, without its slash.
@@ -141,7 +141,7 @@ public enum Constant {
 
     /// {@return several flags in one number}
     ///
-    /// @param flags which
+    /// @param flags the flags
     public static int flags(Constant... flags) {
         int all = 0;
         for (Constant flag : flags) {

@@ -6,30 +6,30 @@ import java.util.concurrent.locks.LockSupport;
 
 /// The end of a wait.
 ///
-/// @param patience how long in all
-/// @param end when that is over, in the time of [System#nanoTime]
+/// @param patience the maximum time of the wait
+/// @param end the end of the wait, in the time of [System#nanoTime]
 record Deadline(Duration patience, long end) {
     private static final long FIRST_PAUSE = Duration.ofNanos(20_000).toNanos();
     private static final long LONGEST_PAUSE = Duration.ofMillis(1).toNanos();
 
     /// {@return the deadline of a wait that starts now}
     ///
-    /// @param patience how long
+    /// @param patience the maximum time
     static Deadline in(Duration patience) {
         return new Deadline(patience, System.nanoTime() + patience.toNanos());
     }
 
-    /// {@return how long to wait still; 0 or less if it is over}
+    /// {@return the remaining time in nanoseconds; 0 or less if the wait is over}
     long nanosLeft() {
         return end - System.nanoTime();
     }
 
-    /// Tries again and again, as a call that waits could not be given up. An interrupt is kept for later: it would end
-    /// each pause at once, and has to wait.
+    /// Repeats an attempt until it succeeds, since a blocking call could not be ended at the deadline. An interrupt is
+    /// restored at the end, as it would end each pause at once.
     ///
-    /// @param attempt what is tried; returns whether it succeeded
-    /// @param what what is waited for, for the message of a failure
-    /// @param folder whose lock it is about, for the same
+    /// @param attempt the attempt; returns whether it succeeded
+    /// @param what a description of the wait, for the message of a failure
+    /// @param folder the directory that is locked, for the same message
     /// @throws RegistryException if it did not succeed in time
     void await(IoTask<Boolean> attempt, String what, String folder) throws IOException {
         long pause = FIRST_PAUSE;

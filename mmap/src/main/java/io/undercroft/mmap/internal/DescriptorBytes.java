@@ -13,10 +13,10 @@ public final class DescriptorBytes {
     /// Reads bytes.
     ///
     /// @param libc the library
-    /// @param fd from where
-    /// @param offset from which byte of the file
-    /// @param into where to
-    /// @return how many bytes were read; less than requested at the end of the file only
+    /// @param fd the descriptor to read from
+    /// @param offset the offset in the file
+    /// @param into the destination
+    /// @return the number of bytes read; less than requested at the end of the file only
     /// @throws ErrnoException if it failed
     public static long read(Libc libc, int fd, long offset, MemorySegment into) throws ErrnoException {
         return into.isNative() ? readNative(libc, fd, offset, into) : readHeap(libc, fd, offset, into);
@@ -25,9 +25,9 @@ public final class DescriptorBytes {
     /// Writes bytes.
     ///
     /// @param libc the library
-    /// @param fd to where
-    /// @param offset to which byte of the file
-    /// @param bytes which
+    /// @param fd the descriptor to write to
+    /// @param offset the offset in the file
+    /// @param bytes the bytes
     /// @throws ErrnoException if it failed; some may be written then
     public static void write(Libc libc, int fd, long offset, MemorySegment bytes) throws ErrnoException {
         if (bytes.isNative()) {

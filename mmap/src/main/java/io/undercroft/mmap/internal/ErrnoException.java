@@ -20,11 +20,11 @@ public final class ErrnoException extends IOException {
     public static final int ENOMEM = 12;
     /// No permission.
     public static final int EACCES = 13;
-    /// An address behind which there is nothing.
+    /// An address that is not mapped.
     public static final int EFAULT = 14;
     /// There already.
     public static final int EEXIST = 17;
-    /// What cannot be mapped.
+    /// A file that cannot be mapped.
     public static final int ENODEV = 19;
     /// Not a directory.
     public static final int ENOTDIR = 20;

@@ -7,15 +7,15 @@ import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
 
-/// Which file it is, whatever its names: no two files of a host have the same one at a time.
+/// The identity of a file, independent of its names: no two files of a host have the same one at a time.
 ///
-/// @param device which file system
-/// @param inode which file of it
+/// @param device the device number of the file system
+/// @param inode the inode number of the file
 public record FileIdentity(int device, long inode) {
-    /// Above the inodes of any memory file system, which count from 1.
+    /// More bits than inodes of memory file systems have, which count from 1.
     private static final int DEVICE_SHIFT = 40;
 
-    /// {@return which file a path means now, or nothing if there is none}
+    /// {@return the identity of the file at a path, or nothing if there is none}
     ///
     /// @param path the path; symbolic links are followed
     /// @throws IOException if the system call fails
@@ -30,7 +30,7 @@ public record FileIdentity(int device, long inode) {
         }
     }
 
-    /// {@return both in one number}
+    /// {@return device and inode combined in one number}
     public long number() {
         return inode ^ ((long) device << DEVICE_SHIFT);
     }

@@ -2,7 +2,7 @@ package io.undercroft.mmap.internal;
 
 /// The status of a file: its identity, type and owner.
 ///
-/// @param identity which file it is
+/// @param identity the identity of the file
 /// @param mode its kind and its permissions, as `st_mode`
 /// @param user the number of its owner
 /// @param size its size in bytes

@@ -22,17 +22,17 @@ public final class FreeMemory {
 
     private final Path root;
 
-    /// @param root in what `proc` and `sys` are
+    /// @param root the directory that contains `proc` and `sys`
     FreeMemory(Path root) {
         this.root = root;
     }
 
-    /// {@return how many bytes may be taken before the system runs out of memory; empty if unknown}
+    /// {@return the number of bytes that may be taken before the system runs out of memory; empty if unknown}
     public static OptionalLong bytes() {
         return new FreeMemory(Path.of("/")).least();
     }
 
-    /// {@return what the tightest of them has left}
+    /// {@return the number of bytes left in the most restrictive of them}
     OptionalLong least() {
         LongStream host = numbers(AVAILABLE, root.resolve("proc/meminfo")).map(kilos -> kilos * KILO);
         LongStream groups = text(root.resolve("proc/self/cgroup")).lines().flatMapToLong(this::inGroups);

@@ -17,25 +17,26 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 /// A range of a file in memory, mapped for a storage, that can be frozen.
 ///
-/// There are two mappings. The *live* one is the storage's. It is shared at first: writes go to the file. From the
-/// first freeze on it is private: the file does not change, and written pages are copied. The *view* is only an
-/// address before the first freeze, and shows the file from then on; images are read there, and what was written since
-/// is brought back there at the next freeze.
+/// There are two mappings. The *live* one is that of the storage. It is shared at first, so that writes change the
+/// file. From the first freeze on it is private: the file does not change, and written pages are copied. The *view* is
+/// a reserved address range before the first freeze, and a mapping of the file from then on. Images are read from it,
+/// and pages that were written since are copied back to it at the next freeze.
 ///
-/// To replace the live mapping takes 100 ms for 1 GiB, as each page has to be taken out of the old one. So its tables
-/// of pages are moved first, all at once, to become the view (`mremap` with `MREMAP_DONTUNMAP`), and what is replaced
-/// is empty. No address is ever unmapped between: a thread that races finds the bytes from before or after, and the JVM
-/// lives.
+/// Replacing the live mapping takes 100 ms for 1 GiB, as each page has to be removed from the old one. So its page
+/// tables are moved first, all at once, to become the view (`mremap` with `MREMAP_DONTUNMAP`), and the mapping that is
+/// replaced is empty. No address is unmapped at any time: a racing thread reads the bytes from before or after, and the
+/// JVM does not crash.
 ///
-/// To copy a page at its first write takes about as long as to copy eight of them in a row. So a storage of which much
-/// was written is expected to be written again, and keeps its copies: from then on each freeze copies them to the file,
-/// and no write pays for it. One of which little was written gives them up, so that the next freeze has little to copy.
+/// Copying a page at its first write takes about as long as copying eight pages in a row. If much of a storage was
+/// written, it is expected to be written again, and keeps its copies: from then on each freeze copies them to the file,
+/// and writes cost nothing more. If little was written, the copies are discarded, so that the next freeze has little to
+/// copy.
 public final class FreezableRange implements Freezable {
-    /// Which part of the pages is much: one of so many.
+    /// If more than one in this number of pages was written, the copies are kept.
     private static final int MUCH = 8;
     /// More bytes than any processor can address.
     private static final long MOST = 1L << 60;
-    /// What one thread copies before it takes the next.
+    /// The number of bytes that a thread copies at a time.
     private static final long PIECE = 1 << 20;
 
     private final Libc libc;
@@ -43,7 +44,7 @@ public final class FreezableRange implements Freezable {
     private final long offset;
     private final MemorySegment segment;
     private final Lifetime live;
-    /// Of the bytes in the file and of the view: held by the live mapping and by the image.
+    /// The lifetime of the bytes in the file and of the view, which the live mapping and the image hold.
     private final Lifetime kept;
     private final MemorySegment view;
     private State state = State.LIVE;
@@ -52,7 +53,7 @@ public final class FreezableRange implements Freezable {
     private enum State {
         /// The live mapping is shared.
         LIVE,
-        /// It still is, as making it private has failed, but the view shows the file.
+        /// The live mapping is still shared, as making it private has failed, but the view is mapped.
         SHOWN,
         /// The live mapping is private.
         FROZEN
@@ -69,10 +70,10 @@ public final class FreezableRange implements Freezable {
         this.kept = kept;
     }
 
-    /// Maps a fresh range and takes its memory.
+    /// Maps a new range and allocates its memory.
     ///
     /// @param libc the library
-    /// @param file where the range is
+    /// @param file the file that contains the range
     /// @param nbytes its size in bytes, more than 0
     /// @return the range, with one holder
     /// @throws ErrnoException if there is no such memory
@@ -102,7 +103,7 @@ public final class FreezableRange implements Freezable {
         }
     }
 
-    /// Sets addresses aside, so aligned that whole tables of pages can move.
+    /// Reserves addresses, aligned so that whole page tables can be moved.
     private static long reserve(Libc libc, long length) throws ErrnoException {
         int flags = Constant.flags(MAP_PRIVATE, MAP_ANONYMOUS, MAP_NORESERVE);
         long more = MemoryFile.ALIGNMENT;
@@ -124,7 +125,7 @@ public final class FreezableRange implements Freezable {
         return segment;
     }
 
-    /// Gives the storage's bytes back, and the file's unless an image is open.
+    /// Releases the bytes of the storage, and those of the file unless an image is open.
     public void release() {
         live.release();
     }
@@ -141,7 +142,7 @@ public final class FreezableRange implements Freezable {
             isRead = true;
             return Optional.of(new KeptImage(view.asReadOnly()));
         } catch (ErrnoException e) {
-            // Mappings are scarce, for instance. Whatever was done, the storage has its bytes.
+            // For instance because the number of mappings is limited. The storage has its bytes in any case.
             return Optional.empty();
         } finally {
             live.release();

@@ -1,9 +1,9 @@
 package io.undercroft.mmap.internal;
 
-/// What this process has of a segment as long as it uses it.
+/// The use of a segment by this process, until it is released.
 public interface Hold {
-    /// Releases the segment, and takes the name of the segment away if it was to last no longer. Does nothing the
-    /// second time. Throws nothing: what cannot be done now is logged, and done when this process next uses shared
-    /// memory, or by another process after this one has ended.
+    /// Releases the segment, and removes its name if the lifetime of the name has ended. Does nothing the
+    /// second time. Throws nothing: if it cannot be done now, that is logged, and it is done when this process next
+    /// uses shared memory, or by another process after this one has ended.
     void release();
 }

@@ -6,15 +6,15 @@ import java.util.regex.Pattern;
 
 /// One hold on a segment, as the registry writes it down: the name of an empty file.
 ///
-/// @param inode of which segment
-/// @param role what the holder is to the segment
-/// @param process whose it is
-/// @param number which of the holds of that process
+/// @param inode the inode of the segment
+/// @param role the role of the holder
+/// @param process the process that has the hold
+/// @param number the number of the hold in that process
 record HoldRecord(long inode, Role role, ProcessKey process, long number) {
     private static final Pattern TEXT = Pattern
             .compile("(\\d{1,18})\\.(CREATOR|HOLDER)\\." + ProcessKey.PATTERN + "\\.(\\d{1,18})");
 
-    /// What a holder is to a segment.
+    /// The role of a holder of a segment.
     enum Role {
         /// It made it.
         CREATOR,

@@ -15,17 +15,17 @@ import java.util.OptionalLong;
 ///
 /// Callers check all ranges against [#size], and call nothing during or after [#close].
 public sealed interface HostFile permits PosixFile, ChannelFile {
-    /// Why something else than a regular file is refused.
+    /// The message for files that are not regular.
     String NOT_REGULAR = "only regular files can be mapped, and this is a pipe, a socket or a device; copy it into a "
             + "file";
 
-    /// Opens a regular file, and where libc can be called never waits for anything, whatever has the path by then: for
-    /// reading, and for writing where the mode is [MapMode#SHARED] only. (A channel that is open for writing would grow
-    /// the file when a map reaches past its end.)
+    /// Opens a regular file for reading, and for writing too if the mode is [MapMode#SHARED]. (If a channel is open for
+    /// writing, mapping past the end of the file would extend it.) If libc can be called, this never blocks, whatever
+    /// file is at the path.
     ///
     /// @param libc the library, if there is one
-    /// @param path which file
-    /// @param mode how it will be mapped
+    /// @param path the file
+    /// @param mode the mode of its mappings
     /// @return the file
     /// @throws IOException if it cannot be opened
     static HostFile open(Optional<Libc> libc, Path path, MapMode mode) throws IOException {
@@ -36,7 +36,7 @@ public sealed interface HostFile permits PosixFile, ChannelFile {
     ///
     /// @param libc the library
     /// @param fd the descriptor, open for writing only where the mode is [MapMode#SHARED]
-    /// @param mode how it will be mapped
+    /// @param mode the mode of its mappings
     static HostFile of(Libc libc, int fd, MapMode mode) {
         return PosixFile.of(libc, fd, mode);
     }
@@ -44,7 +44,7 @@ public sealed interface HostFile permits PosixFile, ChannelFile {
     /// Creates an empty file for reading and writing, for its owner only.
     ///
     /// @param libc the library, if there is one
-    /// @param path which file
+    /// @param path the file
     /// @return the file, to be mapped [MapMode#SHARED]
     /// @throws java.nio.file.FileAlreadyExistsException if it is there already
     /// @throws IOException if it cannot be created
@@ -64,7 +64,7 @@ public sealed interface HostFile permits PosixFile, ChannelFile {
 
     /// Fails if the file is shorter now than it should be.
     ///
-    /// @param end how long it should be at least, in bytes
+    /// @param end the minimum size, in bytes
     /// @throws EOFException if it is shorter; the message gives its length
     /// @throws IOException if the system call fails
     default void checkInside(long end) throws IOException {
@@ -76,44 +76,44 @@ public sealed interface HostFile permits PosixFile, ChannelFile {
 
     /// Makes the file longer with zeros, unless it is that long already. No byte of it changes.
     ///
-    /// @param nbytes how long it has to be at least, more than 0
+    /// @param nbytes the minimum size in bytes, more than 0
     /// @throws IOException if there is no space, or this is not a file that can grow
     void grow(long nbytes) throws IOException;
 
     /// Reads bytes at a position.
     ///
-    /// @param offset from which byte of the file
-    /// @param into where to, on or off the heap
-    /// @return how many bytes were read; less than requested at the end of the file only
+    /// @param offset the offset in the file
+    /// @param into the destination, on or off the heap
+    /// @return the number of bytes read; less than requested at the end of the file only
     /// @throws IOException if reading failed
     long read(long offset, MemorySegment into) throws IOException;
 
     /// {@return whether a map costs nothing for bytes that are not touched}
     boolean mapsLazily();
 
-    /// Maps bytes, and then looks whether they are still there.
+    /// Maps bytes, and then checks that the file was not truncated.
     ///
-    /// @param offset from which byte of the file; any
-    /// @param length how many bytes, more than 0
-    /// @param arena how long the mapping lives
+    /// @param offset the offset in the file; any
+    /// @param length the number of bytes, more than 0
+    /// @param arena the lifetime of the mapping
     /// @return exactly these bytes
     /// @throws IOException if mapping failed
     MemorySegment map(long offset, long length, Arena arena) throws IOException;
 
     /// Maps or copies runs of this and other files into one range of addresses, private or read-only as this one is,
-    /// and then looks whether they are still there.
+    /// and then checks that no file was truncated.
     ///
-    /// @param runs which, none of them empty
+    /// @param runs the runs, none of them empty
     /// @param length the sum of their lengths
-    /// @param budget how many mappings there may be
-    /// @param arena how long the range lives
+    /// @param budget the limit on the number of mappings
+    /// @param arena the lifetime of the range
     /// @return exactly these bytes
     /// @throws IOException if mapping or reading failed; nothing stays mapped then
     MemorySegment stitch(List<ByteRun> runs, long length, MapBudget budget, Arena arena) throws IOException;
 
-    /// {@return whether a path still means this file: not when another one was renamed over it, or when it was removed}
+    /// {@return whether this file is still at a path: not if it was removed, or another one was renamed to the path}
     ///
-    /// @param path which path
+    /// @param path the path
     /// @throws IOException if the system call fails
     boolean isAt(Path path) throws IOException;
 

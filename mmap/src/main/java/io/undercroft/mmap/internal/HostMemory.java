@@ -8,8 +8,8 @@ import io.undercroft.storage.spi.MemoryProvider;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 
-/// Shared memory for [io.undercroft.storage.Storage#shareMemory], wherever there is any, and what became of mapped
-/// bytes.
+/// The provider of shared memory for [io.undercroft.storage.Storage#shareMemory], and of the exception for mapped bytes
+/// that were truncated.
 public final class HostMemory implements MemoryProvider {
     /// For [java.util.ServiceLoader].
     public HostMemory() {}

@@ -37,7 +37,7 @@ public final class HostPath {
         return plain.substring(plain.lastIndexOf('/') + 1);
     }
 
-    /// {@return the bytes of an absolute path, whatever they are, and a zero}
+    /// {@return the bytes of an absolute path, unchanged, and a terminating zero}
     ///
     /// @param path the path
     static byte[] bytes(Path path) {

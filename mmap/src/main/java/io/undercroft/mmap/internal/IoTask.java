@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 
 /// A call that may fail with an [IOException].
 ///
-/// @param <T> what it returns
+/// @param <T> the result
 @FunctionalInterface
 public interface IoTask<T extends @Nullable Object> {
     /// {@return the result}

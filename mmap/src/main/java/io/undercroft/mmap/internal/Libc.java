@@ -33,8 +33,8 @@ import org.jspecify.annotations.Nullable;
 /// The calls of the C library that this module makes.
 ///
 /// Every call captures `errno` in a separate arena, is made again when a signal interrupted it, and throws
-/// [ErrnoException] when it failed. Addresses are plain numbers, since they are rounded to pages, and so are those of
-/// texts, which live in an arena of the call. Buffers of others are segments, so that they stay alive during the call.
+/// [ErrnoException] when it failed. Addresses are numbers, since they are rounded to pages; so are those of strings,
+/// whose memory is in an arena of the call. Buffers of callers are segments, so that they stay alive during the call.
 ///
 /// Where the library cannot be bound (Windows, or a JVM that denies native access) [#find] is empty and [#failure]
 /// returns the reason.
@@ -52,7 +52,7 @@ public final class Libc {
     private static final Duration LEASE_PATIENCE = Duration.ofSeconds(5);
     private static final long LEASE_PAUSE_NANOS = 1_000_000;
 
-    /// In the place of a descriptor of a folder, where paths are absolute.
+    /// Used instead of a descriptor of a directory, for absolute paths.
     private static final int NO_FOLDER = -1;
 
     private static final Binding BINDING = bind();
@@ -88,7 +88,7 @@ public final class Libc {
     private final long pageSize;
     private final long userId;
 
-    /// Asks for the size of a page, and so finds out whether native access is allowed.
+    /// Queries the size of a page, which fails if native access is not allowed.
     private Libc() throws ErrnoException {
         pageSize = once("getpagesize", NativeFunction.of("getpagesize")::call);
         NativeFunction geteuid = NativeFunction.of("geteuid");
@@ -123,7 +123,7 @@ public final class Libc {
         return "--enable-native-access=" + (module.isNamed() ? module.getName() : "ALL-UNNAMED");
     }
 
-    /// {@return why [#find] is empty}
+    /// {@return the reason why [#find] is empty}
     public static Optional<Throwable> failure() {
         return Optional.ofNullable(BINDING.failure);
     }
@@ -131,7 +131,7 @@ public final class Libc {
     /// Opens a file (`open`).
     ///
     /// @param path the path in the system's encoding, ending in a zero byte
-    /// @param flags how
+    /// @param flags the flags
     /// @param mode permissions of a created file
     /// @return the descriptor
     /// @throws ErrnoException if it failed
@@ -145,7 +145,7 @@ public final class Libc {
     /// Opens a file (`open`).
     ///
     /// @param path the path, passed to the system in UTF-8 in any locale
-    /// @param flags how
+    /// @param flags the flags
     /// @param mode permissions of a created file
     /// @return the descriptor
     /// @throws ErrnoException if it failed
@@ -154,11 +154,11 @@ public final class Libc {
                 (state, text) -> open.call(state, text, flags, mode)));
     }
 
-    /// Opens a regular file and nothing else, and never waits: for the other end of a pipe, or for a device. What has
-    /// the path may have been exchanged since it was looked at, so the open file is looked at again.
+    /// Opens a regular file and nothing else. Never blocks, as opening a pipe or a device may. The file at the path may
+    /// have been replaced since it was checked, so the open file is checked again.
     ///
     /// @param path the path in the system's encoding, ending in a zero byte
-    /// @param flags how
+    /// @param flags the flags
     /// @param mode permissions of a created file
     /// @return the descriptor
     /// @throws ErrnoException if it failed: with [ErrnoException#ENODEV] if it is no regular file, but a directory, a
@@ -218,7 +218,7 @@ public final class Libc {
         callWithText("unlink", path, (state, text) -> unlink.call(state, text));
     }
 
-    /// Gives a file one more name, which nothing may have yet (`link`).
+    /// Gives a file one more name, which must not exist (`link`).
     ///
     /// @param path its path
     /// @param name the other path
@@ -236,11 +236,11 @@ public final class Libc {
         callWithTexts("rename", path, name, (state, from, to) -> rename.call(state, from, to));
     }
 
-    /// Gives a file another name, which nothing may have yet, in one step (`renameat2`).
+    /// Renames a file atomically to a name that must not exist (`renameat2`).
     ///
     /// @param path its path, which is absolute
     /// @param name the other path, which is absolute
-    /// @return whether it was done; not where the system has no such call
+    /// @return whether it was done; false if the system has no such call
     /// @throws ErrnoException if it failed, with [ErrnoException#EEXIST] if something has the name
     public boolean renameIfFree(String path, String name) throws ErrnoException {
         if (renameat2.isEmpty()) {
@@ -260,8 +260,8 @@ public final class Libc {
         }
     }
 
-    /// Locks a file against its other open descriptions, or reports that one has it locked (`flock`). The kernel
-    /// releases the lock when the descriptor is closed, and when the process is killed.
+    /// Locks a file against its other open descriptions, or reports that it is locked by one of them (`flock`). The
+    /// kernel releases the lock when the descriptor is closed, and when the process is killed.
     ///
     /// @param fd the descriptor
     /// @param how with [Constant#LOCK_NB], as this does not wait
@@ -279,8 +279,8 @@ public final class Libc {
         }
     }
 
-    /// Unlocks a file (`flock`), also for processes that were forked while it was locked: they have the descriptor too,
-    /// and to close it here would leave the file locked. Nothing is to be done when it fails.
+    /// Unlocks a file (`flock`), also for processes that were forked while it was locked: they have the
+    /// descriptor too, and closing it here would leave the file locked. A failure is ignored.
     ///
     /// @param fd the descriptor
     public void unlock(int fd) {
@@ -291,10 +291,10 @@ public final class Libc {
         }
     }
 
-    /// Makes memory that has no name, behind a descriptor (`memfd_create`).
+    /// Creates memory that has a descriptor and no name (`memfd_create`).
     ///
-    /// @param label what `/proc/PID/maps` calls it
-    /// @param flags how
+    /// @param label its name in `/proc/PID/maps`
+    /// @param flags the flags
     /// @return the descriptor, or nothing where the system has no such call
     /// @throws ErrnoException if it failed
     public OptionalInt memfdCreate(String label, int flags) throws ErrnoException {
@@ -312,7 +312,7 @@ public final class Libc {
         return userId;
     }
 
-    /// Closes a descriptor (`close`). Nothing is to be done when it fails, least of all again.
+    /// Closes a descriptor (`close`). A failure is ignored, and the call must not be repeated.
     ///
     /// @param fd the descriptor
     public void close(int fd) {
@@ -366,12 +366,12 @@ public final class Libc {
     /// Fails if an open segment has no bytes to be mapped, or its owner is not trusted.
     ///
     /// @param fd the descriptor
-    /// @param ofAnybody whether it may belong to whom it likes
+    /// @param ofAnybody whether it may belong to any user
     /// @throws ErrnoException with [ErrnoException#ENODEV] if it is no regular file
     /// @throws ForeignSegmentException if it belongs to another user than this one and root
     public void checkSegment(int fd, boolean ofAnybody) throws IOException {
         FileStatus status = status(fd);
-        // Shared memory without files for its names (macOS) is of no kind.
+        // Shared memory whose names are not files (macOS) has no file type.
         if (Constant.namesAreFiles() && !status.isRegular()) {
             throw new ErrnoException("shm_open", ErrnoException.ENODEV);
         }
@@ -388,7 +388,7 @@ public final class Libc {
         return status(fd).size();
     }
 
-    /// {@return which file a descriptor is open on (`fstat`)}
+    /// {@return the identity of an open file (`fstat`)}
     ///
     /// @param fd the descriptor
     /// @throws ErrnoException if it failed
@@ -396,7 +396,7 @@ public final class Libc {
         return status(fd).identity();
     }
 
-    /// {@return which file a path means, or nothing if there is none (`lstat`)}
+    /// {@return the identity of the file at a path, or nothing if there is none (`lstat`)}
     ///
     /// @param path the path; a symbolic link stands for itself
     /// @throws ErrnoException if it failed
@@ -404,7 +404,7 @@ public final class Libc {
         return status(path).map(FileStatus::identity);
     }
 
-    /// {@return what kind of file system has a file (`statfs`): on Linux one of its magic numbers}
+    /// {@return the type of the file system of a file (`statfs`): on Linux one of its magic numbers}
     ///
     /// @param path the path of the file
     /// @throws ErrnoException if it failed
@@ -419,9 +419,9 @@ public final class Libc {
     /// Writes bytes at a position (`pwrite`).
     ///
     /// @param fd the descriptor
-    /// @param from which bytes; off the heap
-    /// @param offset to which byte of the file
-    /// @return how many bytes were written
+    /// @param from the bytes; off the heap
+    /// @param offset the offset in the file
+    /// @return the number of bytes written
     /// @throws ErrnoException if it failed
     public long pwrite(int fd, MemorySegment from, long offset) throws ErrnoException {
         return call("pwrite", state -> pwrite.call(state, fd, from, offset));
@@ -430,9 +430,9 @@ public final class Libc {
     /// Reads bytes at a position (`pread`).
     ///
     /// @param fd the descriptor
-    /// @param into where to; off the heap
-    /// @param offset from which byte of the file
-    /// @return how many bytes were read; 0 at the end of the file
+    /// @param into the destination; off the heap
+    /// @param offset the offset in the file
+    /// @return the number of bytes read; 0 at the end of the file
     /// @throws ErrnoException if it failed
     public long pread(int fd, MemorySegment into, long offset) throws ErrnoException {
         return call("pread", state -> pread.call(state, fd, into, offset));
@@ -440,12 +440,12 @@ public final class Libc {
 
     /// Maps a file or anonymous memory (`mmap`).
     ///
-    /// @param address where to, or 0
-    /// @param length how many bytes
-    /// @param protection what is allowed
-    /// @param flags how
+    /// @param address the address to map at, or 0
+    /// @param length the number of bytes
+    /// @param protection the protection of the pages
+    /// @param flags the flags
     /// @param fd the descriptor, or -1
-    /// @param offset from which byte of the file, on a page boundary
+    /// @param offset the offset in the file, on a page boundary
     /// @return the address
     /// @throws ErrnoException if it failed
     public long mmap(long address, long length, int protection, int flags, int fd, long offset) throws ErrnoException {
@@ -453,16 +453,16 @@ public final class Libc {
                 state -> mmap.call(state, address, length, protection, flags, fd, offset));
     }
 
-    /// The same for callers that map many thousand times in a row: they pass the place for `errno`. A signal cannot
+    /// The same for callers that map many thousand times: they pass the memory for `errno`. A signal cannot
     /// interrupt this call.
     ///
     /// @param state a [#state], used by one thread at a time
-    /// @param address where to, or 0
-    /// @param length how many bytes
-    /// @param protection what is allowed
-    /// @param flags how
+    /// @param address the address to map at, or 0
+    /// @param length the number of bytes
+    /// @param protection the protection of the pages
+    /// @param flags the flags
     /// @param fd the descriptor, or -1
-    /// @param offset from which byte of the file, on a page boundary
+    /// @param offset the offset in the file, on a page boundary
     /// @return the address
     /// @throws ErrnoException if it failed
     long mmap(MemorySegment state, long address, long length, int protection, int flags, int fd, long offset)
@@ -471,28 +471,28 @@ public final class Libc {
                 errno -> mmap.call(errno, address, length, protection, flags, fd, offset));
     }
 
-    /// {@return a place for `errno`}
+    /// {@return memory for `errno`}
     ///
-    /// @param arena how long it lives
+    /// @param arena its lifetime
     static MemorySegment state(Arena arena) {
         return arena.allocate(STATE);
     }
 
-    /// Takes a mapping away (`munmap`).
+    /// Unmaps addresses (`munmap`).
     ///
-    /// @param address where it starts, on a page boundary
-    /// @param length how many bytes
+    /// @param address its address, on a page boundary
+    /// @param length the number of bytes
     /// @throws ErrnoException if it failed
     public void munmap(long address, long length) throws ErrnoException {
         call("munmap", state -> munmap.call(state, address, length));
     }
 
     /// Moves the pages of a shared mapping to other addresses and leaves an equal mapping behind (`mremap`). That takes
-    /// microseconds where both addresses are multiples of 2 MiB, since whole tables of pages move.
+    /// microseconds where both addresses are multiples of 2 MiB, since whole page tables are moved.
     ///
-    /// @param from where it starts, on a page boundary
+    /// @param from its address, on a page boundary
     /// @param to the target, whose mapping is replaced
-    /// @param length how many bytes
+    /// @param length the number of bytes
     /// @return whether it was done; not where the system has no such call, or one that is older
     /// @throws ErrnoException if it failed
     boolean copyMapping(long from, long to, long length) throws ErrnoException {
@@ -514,9 +514,9 @@ public final class Libc {
 
     /// Gives advice (`madvise`).
     ///
-    /// @param address where, on a page boundary
-    /// @param length how many bytes
-    /// @param advice which
+    /// @param address the start of the range, on a page boundary
+    /// @param length the number of bytes
+    /// @param advice the advice
     /// @throws ErrnoException if it failed
     public void madvise(long address, long length, int advice) throws ErrnoException {
         call("madvise", state -> madvise.call(state, address, length, advice));
@@ -524,9 +524,9 @@ public final class Libc {
 
     /// Writes a shared mapping back (`msync`).
     ///
-    /// @param address where, on a page boundary
-    /// @param length how many bytes
-    /// @param flags how
+    /// @param address the start of the range, on a page boundary
+    /// @param length the number of bytes
+    /// @param flags the flags
     /// @throws ErrnoException if it failed
     public void msync(long address, long length, int flags) throws ErrnoException {
         call("msync", state -> msync.call(state, address, length, flags));
@@ -534,8 +534,8 @@ public final class Libc {
 
     /// Keeps pages in memory (`mlock`).
     ///
-    /// @param address where, on a page boundary
-    /// @param length how many bytes
+    /// @param address the start of the range, on a page boundary
+    /// @param length the number of bytes
     /// @throws ErrnoException if it failed
     public void mlock(long address, long length) throws ErrnoException {
         call("mlock", state -> mlock.call(state, address, length));
@@ -543,17 +543,17 @@ public final class Libc {
 
     /// Lets pages go that were kept in memory (`munlock`).
     ///
-    /// @param address where, on a page boundary
-    /// @param length how many bytes
+    /// @param address the start of the range, on a page boundary
+    /// @param length the number of bytes
     /// @throws ErrnoException if it failed
     public void munlock(long address, long length) throws ErrnoException {
         call("munlock", state -> munlock.call(state, address, length));
     }
 
-    /// Tells which pages are in memory (`mincore`).
+    /// Determines which pages are in memory (`mincore`).
     ///
-    /// @param address where, on a page boundary
-    /// @param length how many bytes
+    /// @param address the start of the range, on a page boundary
+    /// @param length the number of bytes
     /// @param pages a byte for each page, whose lowest bit is set if it is in memory; owned by the caller
     /// @throws ErrnoException if it failed
     public void mincore(long address, long length, MemorySegment pages) throws ErrnoException {
@@ -563,7 +563,7 @@ public final class Libc {
     /// Opens or creates shared memory (`shm_open`).
     ///
     /// @param name with its slash
-    /// @param flags how
+    /// @param flags the flags
     /// @param mode permissions of a created file
     /// @return the descriptor
     /// @throws ErrnoException if it failed
@@ -586,7 +586,7 @@ public final class Libc {
     /// (`ftruncate` alone would cut the file, had another process made it longer meanwhile.)
     ///
     /// @param fd the descriptor
-    /// @param offset where the range starts, in bytes
+    /// @param offset the offset of the range, in bytes
     /// @param length its size in bytes, more than 0
     /// @throws ErrnoException if it failed
     public void allocate(int fd, long offset, long length) throws ErrnoException {
@@ -604,7 +604,7 @@ public final class Libc {
             if (errno == 0) {
                 done += count;
             } else if (errno == ErrnoException.EINTR) {
-                // What is interrupted starts anew, and where signals come often would never reach the end.
+                // An interrupted call starts again, and would never end if signals are frequent.
                 step = Math.max(count / 2, SMALLEST_ALLOCATION);
             } else {
                 throw new ErrnoException("posix_fallocate", errno);
@@ -615,7 +615,7 @@ public final class Libc {
     /// Gives back the space that a range of a file takes; it reads as zeros afterwards (`fallocate`).
     ///
     /// @param fd the descriptor
-    /// @param offset where the range starts, in bytes
+    /// @param offset the offset of the range, in bytes
     /// @param length its size in bytes, more than 0
     /// @throws ErrnoException if it failed, as where the system has no such call
     void punchHole(int fd, long offset, long length) throws ErrnoException {
@@ -633,7 +633,7 @@ public final class Libc {
     /// Cuts a file that no other process writes, or extends it by zeros (`ftruncate`).
     ///
     /// @param fd the descriptor
-    /// @param nbytes how long it is afterwards
+    /// @param nbytes the new size in bytes
     /// @throws ErrnoException if it failed
     public void truncate(int fd, long nbytes) throws ErrnoException {
         call("ftruncate", state -> ftruncate.call(state, fd, nbytes));

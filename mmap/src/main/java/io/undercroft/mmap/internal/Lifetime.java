@@ -7,7 +7,7 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
-/// How long mappings live: one shared arena with several holders, closed when the last one releases it.
+/// The lifetime of mappings: one shared arena with several holders, closed when the last one releases it.
 ///
 /// One arena serves all mappings of a file, because closing a shared arena stops every thread of the JVM for a moment
 /// (58 µs, and 312 µs with 512 idle threads). That stop is what makes closing safe while others read: afterwards
@@ -15,7 +15,7 @@ import java.util.concurrent.locks.LockSupport;
 public final class Lifetime {
     private static final long RETRY_NANOS = Duration.ofMillis(1).toNanos();
 
-    /// The thread that releases what was collected.
+    /// The thread that releases holds of collected mappings.
     private static final Cleaner RELEASER = Cleaner.create();
 
     private static final class Token {
@@ -33,7 +33,7 @@ public final class Lifetime {
 
     /// A lifetime with one holder.
     ///
-    /// @param what whose it is, for messages
+    /// @param what the name of the owner, for messages
     /// @param atEnd run once, when the last holder releases it; must not throw
     public Lifetime(String what, Runnable atEnd) {
         this.what = what;
@@ -45,8 +45,9 @@ public final class Lifetime {
         return arena;
     }
 
-    /// Registers an action for the time when the mappings are gone: closed, or collected when they are unreachable. The
-    /// last registered action runs first, so that an action registered before a mapping is made runs after it is gone.
+    /// Registers an action that runs after the mappings were unmapped: when they are closed, or collected when they are
+    /// unreachable. The last registered action runs first, so that an action that is registered before a mapping is
+    /// made runs after it was unmapped.
     ///
     /// @param action run once, by any thread; must not throw, nor reach the arena
     public void whenGone(Runnable action) {
@@ -60,8 +61,8 @@ public final class Lifetime {
         MemorySegment.NULL.reinterpret(arena, _ -> token.done.clean());
     }
 
-    /// Releases a hold when the mappings are gone, as [#whenGone] does something. That may wait for other processes:
-    /// the garbage collector runs it in a separate thread, so that no mapping waits for it.
+    /// Releases a hold after the mappings were unmapped, like an action of [#whenGone]. That may wait for other
+    /// processes, so for collected mappings it runs in a separate thread.
     ///
     /// @param hold the hold
     public void whenGoneLetGo(Hold hold) {
@@ -77,7 +78,7 @@ public final class Lifetime {
         }
     }
 
-    /// Lets one holder go. Does nothing when there is none left.
+    /// Removes one holder. Does nothing if there is none left.
     public void release() {
         if (holders.getAndUpdate(count -> Math.max(count - 1, 0)) == 1) {
             atEnd.run();
@@ -87,7 +88,7 @@ public final class Lifetime {
         }
     }
 
-    /// A native call that was handed a segment of the arena keeps it from closing, for as long as the call takes. The
+    /// A native call with a segment of the arena prevents closing, for as long as the call takes. The
     /// caller of that function has to wait for it, the thread that closes does not.
     private void closeWhenIdle() {
         while (!tryClose()) {

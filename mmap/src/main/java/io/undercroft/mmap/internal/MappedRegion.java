@@ -15,8 +15,8 @@ import java.util.stream.Stream;
 /// file is slow, and other systems have none.
 ///
 /// @param file its path; that of one that has none any more ends in ` (deleted)`
-/// @param fileStart where in the file the part starts, in bytes
-/// @param fileEnd where in the file it ends
+/// @param fileStart the offset of the part in the file, in bytes
+/// @param fileEnd the offset of the end in the file
 public record MappedRegion(String file, long fileStart, long fileEnd) {
     private static final Path MAPS = Path.of("/proc/self/maps");
     private static final Pattern LINE = Pattern
@@ -24,7 +24,7 @@ public record MappedRegion(String file, long fileStart, long fileEnd) {
 
     /// {@return the parts in order; none if nothing is known}
     ///
-    /// @param segment whose parts
+    /// @param segment the segment
     public static List<MappedRegion> under(MemorySegment segment) {
         long start = segment.address();
         long end = start + segment.byteSize();

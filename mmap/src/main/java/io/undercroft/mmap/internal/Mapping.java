@@ -14,15 +14,15 @@ import java.lang.ref.Cleaner;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
-/// A range of addresses that `mmap` returned and that `munmap` releases once: when the arena of its segment is closed,
-/// or, if it is not, when neither the arena nor any segment of it can be reached any more.
+/// A range of addresses that `mmap` returned and that is unmapped once: when the arena of its segment is closed or, if it
+/// is not, when the arena and all its segments are unreachable.
 public final class Mapping {
     static final int READ_WRITE = Constant.flags(PROT_READ, PROT_WRITE);
 
     /// The number of pages in one query.
     private static final long RESIDENCE_PAGES = 1 << 16;
 
-    /// The thread that unmaps what was collected, and closes its descriptors.
+    /// The thread that unmaps collected mappings, and closes their descriptors.
     static final Cleaner CLEANER = Cleaner.create();
 
     private static final System.Logger LOG = System.getLogger(Mapping.class.getName());
@@ -47,21 +47,21 @@ public final class Mapping {
     /// already.
     ///
     /// @param libc the library
-    /// @param address where the mapping starts, on a page boundary
+    /// @param address the address of the mapping, on a page boundary
     /// @param length its size in bytes
-    /// @param arena how long it lives
+    /// @param arena its lifetime
     /// @return the segment
     /// @throws IllegalStateException if the arena is closed
     public static MemorySegment segment(Libc libc, long address, long length, Arena arena) {
         return segment(libc, address, length, arena, () -> {});
     }
 
-    /// The same, with something to be done when the addresses are unmapped.
+    /// The same, with an action that runs when the addresses are unmapped.
     ///
     /// @param libc the library
-    /// @param address where the mapping starts, on a page boundary
+    /// @param address the address of the mapping, on a page boundary
     /// @param length its size in bytes
-    /// @param arena how long it lives
+    /// @param arena its lifetime
     /// @param atEnd run once, after they are unmapped; must not throw, nor reach the arena
     /// @return the segment
     /// @throws IllegalStateException if the arena is closed
@@ -80,7 +80,7 @@ public final class Mapping {
     ///
     /// @param libc the library
     /// @param length its size in bytes, more than 0
-    /// @param arena how long it lives
+    /// @param arena its lifetime
     /// @return the segment, on a page boundary
     /// @throws ErrnoException if there is no such memory
     public static MemorySegment anonymous(Libc libc, long length, Arena arena) throws ErrnoException {
@@ -88,11 +88,11 @@ public final class Mapping {
         return segment(libc, address, length, arena);
     }
 
-    /// Gives advice on the pages that a segment touches. A hint: that it cannot be had is no failure.
+    /// Gives advice on the pages that a segment touches. A hint: if it is not supported, nothing happens.
     ///
     /// @param libc the library
-    /// @param segment which bytes, of a mapping that stays alive during the call
-    /// @param advice which
+    /// @param segment the bytes, of a mapping that stays alive during the call
+    /// @param advice the advice
     public static void advise(Libc libc, MemorySegment segment, ReadAdvice advice) {
         int number = number(advice).value();
         if (number < 0 || segment.byteSize() == 0) {
@@ -106,11 +106,11 @@ public final class Mapping {
         }
     }
 
-    /// Takes the memory of all pages of a segment now, for writing. Where the system has no call for that, zeros are
+    /// Allocates the memory of all pages of a segment now, for writing. If the system has no call for that, zeros are
     /// written.
     ///
     /// @param libc the library
-    /// @param segment fresh memory, of a mapping that stays alive during the call; its bytes stay 0
+    /// @param segment new memory, of a mapping that stays alive during the call; its bytes stay 0
     /// @throws ErrnoException if there is not that much
     public static void populate(Libc libc, MemorySegment segment) throws ErrnoException {
         try {
@@ -123,8 +123,8 @@ public final class Mapping {
         }
     }
 
-    /// Forgets the copies of pages of a private mapping: they are the file's again. A hint: what cannot be forgotten,
-    /// as it is locked, stays.
+    /// Discards the copies of pages of a private mapping, which then show the file again. A hint: locked pages are not
+    /// discarded.
     ///
     /// @param libc the library
     /// @param segment whole pages from a page boundary on, of a mapping that stays alive during the call
@@ -132,15 +132,15 @@ public final class Mapping {
         try {
             libc.madvise(segment.address(), segment.byteSize(), Constant.MADV_DONTNEED.value());
         } catch (ErrnoException ignored) {
-            // They are copies still, and equal to the file.
+            // They are still copies, and equal to the file.
         }
     }
 
     /// Faults all pages of a segment in for reading.
     ///
     /// @param libc the library
-    /// @param segment which bytes, of a mapping that stays alive during the call
-    /// @return whether that was done; false where the system has no call for it
+    /// @param segment the bytes, of a mapping that stays alive during the call
+    /// @return whether that was done; false if the system has no call for it
     /// @throws ErrnoException if a page could not be read
     public static boolean populateForReading(Libc libc, MemorySegment segment) throws ErrnoException {
         int advice = Constant.MADV_POPULATE_READ.value();
@@ -162,7 +162,7 @@ public final class Mapping {
     /// Counts the pages of a segment that are in memory.
     ///
     /// @param libc the library
-    /// @param segment which bytes, of a mapping that stays alive during the call
+    /// @param segment the bytes, of a mapping that stays alive during the call
     /// @return their size in bytes
     /// @throws ErrnoException if the system call fails
     public static long residentBytes(Libc libc, MemorySegment segment) throws ErrnoException {
@@ -184,21 +184,21 @@ public final class Mapping {
         return resident * libc.pageSize();
     }
 
-    /// Writes shared pages to the disk and waits until they are there.
+    /// Writes shared pages to the disk and waits until they are written.
     ///
     /// @param libc the library
-    /// @param segment which bytes, of a mapping that stays alive during the call
+    /// @param segment the bytes, of a mapping that stays alive during the call
     /// @throws ErrnoException if that failed
     public static void force(Libc libc, MemorySegment segment) throws ErrnoException {
         long start = libc.pageFloor(segment.address());
         libc.msync(start, segment.address() + segment.byteSize() - start, Constant.MS_SYNC.value());
     }
 
-    /// Unmaps addresses; if the system refuses that, as soon as others are unmapped.
+    /// Unmaps addresses. If the system refuses that, they are unmapped when other addresses are.
     ///
     /// @param libc the library
-    /// @param address where they start
-    /// @param length how many bytes; 0 does nothing
+    /// @param address their address
+    /// @param length the number of bytes; 0 does nothing
     static void unmap(Libc libc, long address, long length) {
         if (length == 0) {
             return;
@@ -218,7 +218,7 @@ public final class Mapping {
             libc.munmap(range.address, range.length);
             return true;
         } catch (ErrnoException e) {
-            // Taking a piece out of a mapping that the kernel merged with its neighbours needs one mapping more.
+            // Unmapping a part of a mapping that the kernel merged with its neighbours needs one more mapping.
             if (e.errno() == ErrnoException.ENOMEM) {
                 LEFT.add(range);
             }

@@ -7,7 +7,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicLong;
 
-/// A file in memory without a name, of which ranges are handed out. One serves the process, as descriptors are few.
+/// A file in memory without a name, of which ranges are allocated. A process has one, as descriptors are limited.
 ///
 /// It is as long as it can be from the start, and takes memory only where something was written. So no range is
 /// allocated twice, and no search for a free one is needed.
@@ -66,7 +66,7 @@ public final class MemoryFile {
     /// Hands out a range of zeros.
     ///
     /// @param length its size in bytes
-    /// @return where it starts, in bytes; a multiple of [#ALIGNMENT]
+    /// @return its offset, in bytes; a multiple of [#ALIGNMENT]
     long take(long length) {
         long step = Math.addExact(length, 2 * ALIGNMENT - 1) & -ALIGNMENT;
         return next.getAndAdd(step);
@@ -74,7 +74,7 @@ public final class MemoryFile {
 
     /// Takes a range back, and gives its memory to the system.
     ///
-    /// @param offset where it starts
+    /// @param offset its offset
     /// @param length its size in bytes
     void giveBack(long offset, long length) {
         try {

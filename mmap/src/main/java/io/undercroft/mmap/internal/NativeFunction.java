@@ -11,12 +11,13 @@ import java.lang.invoke.MethodHandle;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/// A function of the C library that sets `errno`, and takes numbers and addresses.
+/// A function of the C library that sets `errno`, and has numbers and addresses as arguments.
 ///
-/// All are bound with one type, six numbers of 64 bits and one back: to bind the first function of a type takes some 8
-/// ms, a further one 0.1. The calling conventions of all supported systems pass up to six numbers and addresses in
-/// registers of 64 bits, of which a function looks at as many, and at as many bits, as it has been declared with. (Only
-/// the variable arguments of macOS on ARM lie elsewhere.) It is looked up at once, but bound when it is first called.
+/// All functions are bound with one type: six arguments and a result of 64 bits. Binding the first function of a type
+/// takes some 8 ms, each further one 0.1 ms. The calling conventions of all supported systems pass up to six numbers
+/// and addresses in registers of 64 bits, and a function reads only the registers and bits of its declared parameters.
+/// (Variable arguments on macOS on ARM are the exception.) A function is looked up at once, and bound when it is first
+/// called.
 final class NativeFunction {
     private static final FunctionDescriptor NUMBERS = FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG,
             JAVA_LONG, JAVA_LONG, JAVA_LONG);
@@ -25,10 +26,10 @@ final class NativeFunction {
     private final MemorySegment address;
     private final Result result;
     private final Linker.Option[] options;
-    /// Threads may bind it at the same time; one handle is as good as the other.
+    /// If several threads bind the function at once, any of the handles can be used.
     private volatile @Nullable MethodHandle handle;
 
-    /// What a function returns: of an `int`, the upper half of the register is anything.
+    /// The type of the result: for an `int`, the upper half of the register is undefined.
     private enum Result {
         INT, LONG
     }
@@ -58,7 +59,7 @@ final class NativeFunction {
     /// {@return a function with a variable number of arguments, that returns an `int`}
     ///
     /// @param name its name
-    /// @param fixed how many arguments it always has
+    /// @param fixed the number of fixed arguments
     /// @throws UnsatisfiedLinkError if the library does not define it
     static NativeFunction variadic(String name, int fixed) {
         return Constant.IS_MAC
@@ -83,7 +84,7 @@ final class NativeFunction {
     /// Calls it without arguments.
     ///
     /// @param state the place for `errno`
-    /// @return what it returns
+    /// @return the result
     long call(MemorySegment state) throws Throwable {
         return call(state, 0, 0, 0, 0, 0, 0);
     }
@@ -92,7 +93,7 @@ final class NativeFunction {
     ///
     /// @param state the place for `errno`
     /// @param a its argument
-    /// @return what it returns
+    /// @return the result
     long call(MemorySegment state, long a) throws Throwable {
         return call(state, a, 0, 0, 0, 0, 0);
     }
@@ -102,7 +103,7 @@ final class NativeFunction {
     /// @param state the place for `errno`
     /// @param a its first argument
     /// @param b its second
-    /// @return what it returns
+    /// @return the result
     long call(MemorySegment state, long a, long b) throws Throwable {
         return call(state, a, b, 0, 0, 0, 0);
     }
@@ -113,7 +114,7 @@ final class NativeFunction {
     /// @param a its first argument
     /// @param b its second
     /// @param c its third
-    /// @return what it returns
+    /// @return the result
     long call(MemorySegment state, long a, long b, long c) throws Throwable {
         return call(state, a, b, c, 0, 0, 0);
     }
@@ -122,7 +123,7 @@ final class NativeFunction {
     ///
     /// @param state the place for `errno`
     /// @param a its first argument, and so on; those that it does not have are 0
-    /// @return what it returns
+    /// @return the result
     /// @throws IllegalCallerException if the JVM denies native access
     long call(MemorySegment state, long a, long b, long c, long d, long e, long f) throws Throwable {
         long returned = (long) handle().invokeExact(state, a, b, c, d, e, f);
@@ -139,7 +140,7 @@ final class NativeFunction {
         return bound;
     }
 
-    /// {@return where a function of the C library is}
+    /// {@return the address of a function of the C library}
     ///
     /// @param name its name
     /// @throws UnsatisfiedLinkError if the library does not define it

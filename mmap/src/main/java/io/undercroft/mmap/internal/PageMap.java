@@ -6,7 +6,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.BitSet;
 
-/// Which pages of a private mapping of a file were written to, so that the process has its own copies.
+/// The pages of a private mapping of a file that were written to, of which the process has private copies.
 ///
 /// Read from `/proc/self/pagemap`, 64 bits a page: whether it is present, swapped out, or the file's. Where that cannot
 /// be read, all pages are reported as copies.
@@ -33,7 +33,7 @@ final class PageMap {
         /// Visits one run.
         ///
         /// @param from the first byte of a run of pages, from the start of the segment
-        /// @param length how many bytes of the segment
+        /// @param length the number of bytes of the segment
         void visit(long from, long length);
     }
 

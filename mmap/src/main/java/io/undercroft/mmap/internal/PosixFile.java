@@ -45,7 +45,7 @@ public final class PosixFile implements HostFile {
     ///
     /// @param libc the library
     /// @param fd the descriptor
-    /// @param mode how it will be mapped
+    /// @param mode the mode of its mappings
     static PosixFile of(Libc libc, int fd, MapMode mode) {
         return new PosixFile(libc, fd, mode);
     }
@@ -77,7 +77,7 @@ public final class PosixFile implements HostFile {
         return OptionalLong.of(libc.identity(fd).number());
     }
 
-    /// Space is set aside for the last byte only, so that a file may be grown to more than there is space for yet.
+    /// Only the last byte is allocated, so that a file may become larger than the free space of the disk.
     @Override
     public void grow(long nbytes) throws IOException {
         if (size() < nbytes) {
@@ -137,8 +137,8 @@ public final class PosixFile implements HostFile {
         return mode == MapMode.READ_ONLY ? PROT_READ.value() : Mapping.READ_WRITE;
     }
 
-    /// A private map of a file larger than the memory must not be refused for the pages that may be written:
-    /// hence no reservation.
+    /// Without reserving memory, since a private mapping of a file larger than the memory must not be refused for the
+    /// pages that may be written.
     private int flags() {
         return mode == MapMode.PRIVATE ? Constant.flags(MAP_PRIVATE, MAP_NORESERVE) : MAP_SHARED.value();
     }
@@ -148,7 +148,7 @@ public final class PosixFile implements HostFile {
             case ErrnoException.ENOENT -> new NoSuchFileException(path, null, "there is no such file; check the path");
             case ErrnoException.EACCES, ErrnoException.EPERM -> new AccessDeniedException(path, null,
                     "no permission to open it; see its owner and mode");
-            case ErrnoException.EEXIST -> new FileAlreadyExistsException(path, null, "it is there already");
+            case ErrnoException.EEXIST -> new FileAlreadyExistsException(path, null, "it exists already");
             case ErrnoException.EMFILE, ErrnoException.ENFILE -> new FileSystemException(path, null,
                     "too many files are open; close some, or raise the limit (ulimit -n)");
             case ErrnoException.ENODEV, ErrnoException.ENXIO ->

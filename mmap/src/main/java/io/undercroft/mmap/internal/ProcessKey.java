@@ -8,11 +8,11 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/// The permanent identity of a process: its number, when it started, and the namespace in which it has that number.
+/// The permanent identity of a process: its number, when it started, and the namespace of that number.
 /// Processes of two containers may have one number, and so may two processes one after the other.
 ///
 /// @param pid its number, as it sees itself
-/// @param startMillis when it started, in milliseconds since 1970
+/// @param startMillis the time at which it started, in milliseconds since 1970
 /// @param namespace the inode of its namespace of process numbers; 0 where there are none
 record ProcessKey(long pid, long startMillis, long namespace) {
     /// No number has more digits than fit into a `long`.
@@ -21,12 +21,12 @@ record ProcessKey(long pid, long startMillis, long namespace) {
     private static final Pattern TEXT = Pattern.compile(PATTERN);
     private static final Path NAMESPACE = Path.of("/proc/self/ns/pid");
 
-    /// {@return that of this process, the same for every call and every copy of this library}
+    /// {@return the key of this process, the same for every call and every copy of this library}
     static ProcessKey ofThisProcess() {
         return OfThisProcess.KEY;
     }
 
-    /// {@return the key that a text stands for, or nothing if it is none}
+    /// {@return the key of a text, or nothing if the text is no key}
     ///
     /// @param text any text
     static Optional<ProcessKey> parse(String text) {
@@ -34,7 +34,7 @@ record ProcessKey(long pid, long startMillis, long namespace) {
         return matcher.matches() ? Optional.of(of(matcher, 1)) : Optional.empty();
     }
 
-    /// {@return the key that a match of [#PATTERN] stands for}
+    /// {@return the key of a match of [#PATTERN]}
     ///
     /// @param match the match
     /// @param group the number of the first of its three groups
@@ -43,7 +43,7 @@ record ProcessKey(long pid, long startMillis, long namespace) {
                 Long.parseLong(match.group(group + 2)));
     }
 
-    /// {@return when it started}
+    /// {@return the time at which it started}
     Instant start() {
         return Instant.ofEpochMilli(startMillis);
     }

@@ -14,9 +14,9 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/// The names of shared memory where they are no files (macOS), and therefore cannot be renamed: a name exists before
-/// its segment is filled, and no segment is replaced in one step. Holders are known for this process only: a name that
-/// does not last until it is unlinked is removed by its creator.
+/// The names of shared memory on systems where they are not files (macOS) and cannot be renamed. So a name exists
+/// before its segment is filled, and no segment is replaced atomically. Only holders in this process are known: a name
+/// that does not last until it is unlinked is removed by its creator.
 final class ProcessLocalNames implements SegmentNames {
     private static final System.Logger LOG = System.getLogger(ProcessLocalNames.class.getName());
     private static final int OWNER_ONLY = 0600;
@@ -94,7 +94,7 @@ final class ProcessLocalNames implements SegmentNames {
         }
     }
 
-    /// A segment under its name, from the start.
+    /// A segment that has its name from the start.
     private final class Named implements Draft, Hold {
         private final String name;
         private final int fd;
@@ -122,7 +122,7 @@ final class ProcessLocalNames implements SegmentNames {
 
         @Override
         public Hold publish(String as, NameLifetime lifetime) throws IOException {
-            throw new RegistryException("a segment cannot take the place of another on this system; unlink that first");
+            throw new RegistryException("a segment cannot replace another one on this system; unlink that first");
         }
 
         @Override
@@ -133,7 +133,7 @@ final class ProcessLocalNames implements SegmentNames {
             }
         }
 
-        /// A name that was unlinked in this process, and perhaps created anew, is not this one's any more.
+        /// A name that was unlinked in this process, and perhaps created again, no longer belongs to this segment.
         @Override
         public void release() {
             if (created.remove(this)) {
@@ -145,7 +145,7 @@ final class ProcessLocalNames implements SegmentNames {
             try {
                 remove(name);
             } catch (ErrnoException e) {
-                LOG.log(Level.WARNING, () -> "shared memory /" + name + " stays: " + e.getMessage());
+                LOG.log(Level.WARNING, () -> "shared memory /" + name + " is not removed: " + e.getMessage());
             }
         }
     }

@@ -26,14 +26,14 @@ final class Processes implements RegistryEntry.Liveness {
         this.self = self;
     }
 
-    /// {@return which process this is, from [#enter] to [#leave]}
+    /// {@return the key of this process, from [#enter] to [#leave]}
     ProcessKey self() {
         return self;
     }
 
     /// Puts this process among those that live. Does nothing if it is there.
     ///
-    /// @throws IOException if that cannot be done
+    /// @throws IOException if a system call fails
     void enter() throws IOException {
         if (isStillIn()) {
             return;
@@ -54,7 +54,7 @@ final class Processes implements RegistryEntry.Liveness {
 
     /// Takes this process away from those that live, and their directory if it was the last.
     ///
-    /// @throws IOException if that cannot be done
+    /// @throws IOException if a system call fails
     void leave() throws IOException {
         if (isStillIn()) {
             files.remove(path(self));
@@ -78,7 +78,7 @@ final class Processes implements RegistryEntry.Liveness {
 
     /// Removes the files of processes that are dead.
     ///
-    /// @throws IOException if that cannot be done
+    /// @throws IOException if a system call fails
     void forgetTheDead() throws IOException {
         for (String name : files.list(folder)) {
             Optional<ProcessKey> process = ProcessKey.parse(name);

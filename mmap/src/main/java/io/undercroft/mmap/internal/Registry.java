@@ -23,7 +23,7 @@ import java.util.regex.Pattern;
 /// A registry of the holders of segments of shared memory, kept next to them, so that a name is removed in time however
 /// its holders end. There is no daemon: each process that uses the registry cleans up.
 ///
-/// ## What is there
+/// ## Files
 ///
 ///     /dev/shm/undercroft-UID/                       locked (flock) during each change
 ///         processes/PID-START-NS                     a process that holds something; it keeps the file locked
@@ -31,13 +31,13 @@ import java.util.regex.Pattern;
 ///         segments/NAME/INODE.LIFETIME               how long NAME lasts, as long as it means that inode
 ///         segments/NAME/INODE.ROLE.PID-START-NS.N    one hold on it
 ///
-/// All files but the drafts are empty: their contents are their names. So a step is one system call, which is done or
-/// not done; there is no half-written entry to be read. And a file system that is full, as it is when a segment took
-/// the last page, takes an empty file all the same: attaching works then, and so does releasing.
+/// All files but the drafts are empty: their names are the records. So each change is one system call, and no process
+/// reads an entry that is written in part. And an empty file can be created even if the file system is full, so that
+/// segments can be attached and released then.
 ///
-/// The directory is there only while there is something in it. The last one out removes it.
+/// The directory exists only while it contains something. The last process to leave removes it.
 ///
-/// ## The name is taken
+/// ## If the name is taken
 ///
 /// Another user may create `undercroft-UID` first. Then the directory is `undercroft-UID-RANDOM`: another process of
 /// this user finds it by its owner, as no other user can create a file of this user, and a directory cannot be linked.
@@ -45,35 +45,36 @@ import java.util.regex.Pattern;
 ///
 /// ## Two rules
 ///
-/// **A record counts only for the inode that the name means now.** So the records of a segment may be there before its
-/// name and after it, and those of a segment whose name was removed by others, or taken by a new segment, mean nothing.
+/// **A record counts only for the inode that the name means now.** So the records of a segment may be
+/// written before its name exists and removed after it, and those of a segment whose name was removed by another
+/// program, or belongs to a new segment, have no effect.
 ///
-/// **A process runs as long as its file is locked.** (Why not its number: see [Processes].)
+/// **A process runs as long as its file is locked.** ([Processes] explains why the process number is not used.)
 ///
-/// ## Killed between two steps
+/// ## If a process is killed between two steps
 ///
-/// All but filling a draft is done under the lock, which the kernel releases when a process ends. What an ended process
-/// leaves is removed by *collecting*: explicitly ([#gc]), by every process at its first hold, and by a process that
-/// finds a name left by an ended one. Records of another inode than that of the name are removed sooner: by the process
-/// that next uses the name.
+/// Everything except filling a draft is done under the lock, which the kernel releases when a process ends. What an
+/// ended process leaves is removed by *collecting*: explicitly ([#gc]), by every process at its first hold, and by a
+/// process that finds a name left by an ended one. Records of another inode than that of the name are removed sooner:
+/// by the process that next uses the name.
 ///
-/// | killed | leaves |
+/// | killed | what remains |
 /// |---|---|
-/// | after making a directory | it, empty: removed by the next process that leaves |
-/// | after making its process file, before locking it | a file that is not locked: a dead process |
-/// | while filling a draft | the draft of a dead process |
+/// | after making a directory | the empty directory, which the next process that leaves removes |
+/// | after making its process file, before locking it | a process file that is not locked |
+/// | while filling a draft | the draft of an ended process |
 /// | *creating*, after a record, before the name | records of an inode that the name does not mean; the draft |
-/// | *creating*, after the name | a segment whose creator is dead |
+/// | *creating*, after the name | a segment whose creator has ended |
 /// | *publishing*, after a record, before the name | the old segment and its records; the new ones; the draft |
-/// | *publishing*, after the name, before the old records are gone | the new segment, whose creator has ended; the old records |
+/// | *publishing*, after the name, before the old records are removed | the new segment, whose creator has ended; the old records |
 /// | *attaching*, after the record | the hold of an ended process |
-/// | *releasing*, before the name is gone | the hold of an ended process |
-/// | *releasing*, after the name, before the last record is gone | records of another inode than that of the name |
-/// | *leaving*, after its process file, before the directories are gone | directories, empty |
-/// | *collecting*, anywhere | less than before |
+/// | *releasing*, before the name is removed | the hold of an ended process |
+/// | *releasing*, after the name, before the last record is removed | records of another inode than that of the name |
+/// | *leaving*, after its process file, before the directories are removed | directories, empty |
+/// | *collecting*, anywhere | a part of what there was before |
 ///
-/// In each of these states running processes keep all they hold: a name is removed only if no process is left for which
-/// it lasts.
+/// In each of these states running processes keep everything that they hold: a name is removed only when its
+/// [NameLifetime] has ended.
 ///
 /// The inode number of a record does not identify a segment where numbers of removed files are reused at once, as on
 /// disks. There (a `/dev/shm` that is a plain directory) a name is removed only by a holder of its segment, whose
@@ -81,10 +82,10 @@ import java.util.regex.Pattern;
 ///
 /// Files in the directory with other names are ignored, and are never a reason to remove a segment.
 ///
-/// ## Threads, and what cannot be done now
+/// ## Threads, and delayed releases
 ///
-/// The threads of this process wait for each other first, and the one whose turn it is waits for other processes: all
-/// of that for half a minute at most, and at the end of this process for two seconds.
+/// The threads of this process wait for each other, and one of them waits for other processes: in total for half a
+/// minute at most, and at the end of this process for two seconds.
 ///
 /// A release must not fail, but may be impossible: another process has the lock, or there is no descriptor left. So a
 /// release is queued first, and the thread that next has the lock performs it before its own operation.
@@ -101,19 +102,19 @@ final class Registry implements SegmentNames {
     private final ReentrantLock threads = new ReentrantLock();
     private final Set<OwnHold> holds = ConcurrentHashMap.newKeySet();
     private final Set<OwnDraft> drafts = ConcurrentHashMap.newKeySet();
-    /// What was released and is to be done.
+    /// The releases that are still to be performed.
     private final Queue<Step> owed = new ConcurrentLinkedQueue<>();
     private long count;
     private boolean hasCollected;
-    /// Where this process is registered, or was the last time; another one only when it holds nothing.
+    /// The directory in which this process is registered, or was last; it changes only while the process holds nothing.
     private volatile Place place;
 
-    /// A directory of a registry, and what is in it.
+    /// The directory of a registry, and its contents.
     ///
     /// @param root its path
     /// @param drafts the path of the directory of drafts
     /// @param records the records of segments
-    /// @param processes the processes that live
+    /// @param processes the running processes
     private record Place(String root, String drafts, SegmentRecords records, Processes processes) {
         static Place of(RegistryFiles files, String root, ProcessKey self) {
             return new Place(root, root + "/drafts", new SegmentRecords(files, root + "/segments"),
@@ -126,7 +127,7 @@ final class Registry implements SegmentNames {
     /// @param files the steps
     /// @param home the directory that has the segments
     /// @param user the number of their owner
-    /// @param self which process this is
+    /// @param self the key of this process
     Registry(RegistryFiles files, String home, long user, ProcessKey self) {
         this.files = files;
         this.home = new RegistryHome(files, home, user);
@@ -147,13 +148,13 @@ final class Registry implements SegmentNames {
         void run() throws IOException;
     }
 
-    /// How a draft is named.
+    /// The names of drafts.
     @FunctionalInterface
     private interface Naming {
         void name(String draft, String path) throws IOException;
     }
 
-    /// A hold, and what is written down of it.
+    /// A hold, and its record.
     private final class OwnHold implements Hold {
         private final String name;
         private final HoldRecord record;
@@ -165,7 +166,7 @@ final class Registry implements SegmentNames {
 
         @Override
         public void release() {
-            settle("/" + name + " stays held for now", () -> letGo(this));
+            settle("/" + name + " is not released yet", () -> letGo(this));
         }
     }
 
@@ -200,7 +201,7 @@ final class Registry implements SegmentNames {
         @Override
         public void close() {
             if (drafts.contains(this)) {
-                settle("a draft stays for now", () -> closeDraft(this));
+                settle("a draft is not removed yet", () -> closeDraft(this));
             }
         }
     }
@@ -268,7 +269,8 @@ final class Registry implements SegmentNames {
         return files.isOurs(root());
     }
 
-    /// Returns whether there is one, or something of this user that has its name, and is refused when it is locked.
+    /// Returns whether there is a registry, or another file of this user with its name, which is refused when it is
+    /// locked.
     private boolean isUsed() throws IOException {
         return files.inode(root()).isPresent();
     }
@@ -288,7 +290,7 @@ final class Registry implements SegmentNames {
         }
         holds.forEach(hold -> owed.add(() -> letGo(hold)));
         drafts.forEach(draft -> owed.add(() -> removeDraft(draft)));
-        tidily("shared memory stays until another process collects it",
+        tidily("shared memory is not released until another process collects it",
                 () -> locked(Deadline.in(files.patienceAtTheEnd()), () -> true));
     }
 
@@ -338,7 +340,7 @@ final class Registry implements SegmentNames {
     private void doWhatIsOwed() {
         for (Iterator<Step> steps = owed.iterator(); steps.hasNext();) {
             Step step = steps.next();
-            tidily("shared memory stays held for now", () -> {
+            tidily("shared memory is not released yet", () -> {
                 step.run();
                 steps.remove();
             });
@@ -366,15 +368,15 @@ final class Registry implements SegmentNames {
             return;
         }
         hasCollected = true;
-        tidily("what the dead left stays", this::collect);
+        tidily("what ended processes left is not removed", this::collect);
     }
 
-    /// Takes this process away again if it holds nothing, and with the last process everything.
+    /// Removes this process from the registry if it holds nothing, and the registry with the last process.
     private void leaveIfIdle() {
         if (!holds.isEmpty() || !drafts.isEmpty()) {
             return;
         }
-        tidily(place.root + " stays", () -> {
+        tidily(place.root + " is not removed", () -> {
             place.processes.leave();
             place.records.removeFolder();
             files.removeFolder(place.drafts);
@@ -398,14 +400,14 @@ final class Registry implements SegmentNames {
         }
     }
 
-    /// Leaves the descriptor open, for a thread that still writes when this process ends: after a close the number may
-    /// belong to another file.
+    /// Does not close the descriptor, as a thread may still write to it when this process ends: after a close the
+    /// number could belong to another file.
     private void removeDraft(OwnDraft draft) throws IOException {
         files.remove(draft.path);
         drafts.remove(draft);
     }
 
-    /// Writes down whose a segment is and how long its name lasts, and then gives it the name.
+    /// Records the holder of a segment and the lifetime of its name, and then gives it the name.
     private OwnHold named(OwnDraft draft, String name, NameLifetime lifetime, Naming naming) throws IOException {
         enter();
         long inode = files.inode(draft.fd);
@@ -417,13 +419,14 @@ final class Registry implements SegmentNames {
             naming.name(draft.path, path(name));
         } catch (IOException e) {
             holds.removeIf(each -> each.record.inode() == inode);
-            tidily("records of what was not named stay", () -> place.records.forget(name, inode));
+            tidily("records of a segment without a name are not removed", () -> place.records.forget(name, inode));
             throw e;
         }
-        // From here on it is there, and nothing may fail.
+        // From here on the name exists, and nothing may fail.
         drafts.remove(draft);
         files.close(draft.fd);
-        tidily("records of what had the name /" + name + " stay", () -> place.records.forgetOthers(name, inode));
+        tidily("records of earlier segments of the name /" + name + " are not removed",
+                () -> place.records.forgetOthers(name, inode));
         return hold;
     }
 
@@ -431,7 +434,7 @@ final class Registry implements SegmentNames {
         files.checkMemory(path(name));
         int fd = files.openSegment(name, flags);
         try {
-            // Again, as the name may have been taken meanwhile.
+            // Checked again, as the name may have been taken meanwhile.
             files.checkSegment(fd, ofAnybody);
             return fd;
         } catch (IOException e) {
@@ -449,8 +452,7 @@ final class Registry implements SegmentNames {
         }
     }
 
-    /// Returns a hold on a segment that was opened, if it is registered; fails if its name should have been removed and
-    /// was not yet.
+    /// Returns a hold on a segment that was opened, if it is registered; fails if the lifetime of its name has ended.
     private Optional<Hold> held(String name, long inode) throws IOException {
         RegistryEntry entry = place.records.entry(name, inode);
         if (entry.lifetime().isEmpty()) {
@@ -477,7 +479,7 @@ final class Registry implements SegmentNames {
     private void letGo(OwnHold hold) throws IOException {
         HoldRecord record = hold.record;
         RegistryEntry entry = place.records.entry(hold.name, record.inode());
-        // Else it was released before, or the name was unlinked or has another segment.
+        // Otherwise it was released before, or the name was unlinked or belongs to another segment.
         if (holds.contains(hold) && entry.holds().contains(record)) {
             if (entry.without(record).isOver(place.processes)) {
                 end(hold.name, record.inode());
@@ -512,9 +514,9 @@ final class Registry implements SegmentNames {
     /// that number. Then it remains, as one that is not registered.
     private boolean endOfTheDead(String name, long inode) throws IOException {
         if (files.reusesInodes(home.path())) {
-            warn(path(name) + " stays, as it may be a file of others: " + home.path()
-                    + " is not in memory, and numbers files"
-                    + " like those that were removed; remove it if it is not used, and mount a tmpfs there");
+            warn(path(name) + " is not removed, as it may belong to another program: " + home.path()
+                    + " is not a memory file system, and reuses the inode numbers of removed files; remove the name "
+                    + "if it is not used, and mount a tmpfs there");
             place.records.forget(name, inode);
             return false;
         }
@@ -534,7 +536,7 @@ final class Registry implements SegmentNames {
         return Optional.of(segment);
     }
 
-    /// Removes what the dead left, and records that mean nothing.
+    /// Removes what ended processes left, and records without effect.
     private List<SharedSegment> collect() throws IOException {
         List<SharedSegment> removed = new ArrayList<>();
         for (String name : place.records.names()) {

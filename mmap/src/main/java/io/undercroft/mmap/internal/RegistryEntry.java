@@ -10,13 +10,13 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/// What the registry has under one name, seen from the segment that has the name now. Each record is the name of an
-/// empty file: `INODE.LIFETIME` or `INODE.ROLE.PROCESS.NUMBER`.
+/// The records of one name, for the segment that has the name now. Each record is the name of an empty file:
+/// `INODE.LIFETIME` or `INODE.ROLE.PROCESS.NUMBER`.
 ///
-/// Records of another inode are about a segment that had the name before, or was to get it and never did: nothing hangs
-/// on them. A name that is no record makes the entry unclear, and what is unclear is never over.
+/// Records of another inode are those of a segment that had the name before, or was to receive it and did not: they
+/// have no effect. If a name is not a valid record, the entry is unclear, and its lifetime never ends.
 ///
-/// @param lifetime how long the name lasts; nothing if the segment is not registered
+/// @param lifetime the lifetime of the name; nothing if the segment is not registered
 /// @param holds the holds on the segment
 /// @param stale the records of other inodes
 /// @param isClear whether every name is a record, and the segment has one lifetime at most
@@ -29,13 +29,13 @@ record RegistryEntry(Optional<NameLifetime> lifetime, List<HoldRecord> holds, Li
         stale = List.copyOf(stale);
     }
 
-    /// Asks whether a process lives.
+    /// Determines whether a process is running.
     @FunctionalInterface
     interface Liveness {
-        /// {@return whether a process lives}
+        /// {@return whether a process is running}
         ///
-        /// @param process which
-        /// @throws IOException if that cannot be found out
+        /// @param process the process
+        /// @throws IOException if a system call fails
         boolean isAlive(ProcessKey process) throws IOException;
     }
 
@@ -68,15 +68,15 @@ record RegistryEntry(Optional<NameLifetime> lifetime, List<HoldRecord> holds, Li
 
     /// {@return the record of a lifetime}
     ///
-    /// @param inode of which segment
-    /// @param lifetime how long its name lasts
+    /// @param inode the inode of the segment
+    /// @param lifetime the lifetime of its name
     static String record(long inode, NameLifetime lifetime) {
         return inode + "." + lifetime.name();
     }
 
     /// {@return the same without one hold}
     ///
-    /// @param hold which
+    /// @param hold the hold
     RegistryEntry without(HoldRecord hold) {
         return new RegistryEntry(lifetime, holds.stream().filter(each -> !each.equals(hold)).toList(), stale, isClear);
     }
@@ -84,21 +84,21 @@ record RegistryEntry(Optional<NameLifetime> lifetime, List<HoldRecord> holds, Li
     /// {@return whether the name lasts until it is unlinked, and no running process holds its segment}
     ///
     /// @param processes the running processes
-    /// @throws IOException if that cannot be found out
+    /// @throws IOException if a system call fails
     boolean isUnheld(Liveness processes) throws IOException {
         return isClear && lifetime.equals(Optional.of(NameLifetime.UNTIL_UNLINKED)) && areDead(processes);
     }
 
-    /// {@return whether no process is left for which the name lasts}
+    /// {@return whether the lifetime of the name has ended}
     ///
     /// @param processes the running processes
-    /// @throws IOException if that cannot be found out
+    /// @throws IOException if a system call fails
     boolean isOver(Liveness processes) throws IOException {
         return isClear && lifetime.isPresent() && lifetime.get() != NameLifetime.UNTIL_UNLINKED && areDead(processes);
     }
 
-    /// Returns whether no process lives whose hold counts: the creator's only, if the name lasts as long as its
-    /// creator.
+    /// Returns whether no running process has a hold that counts: only that of the creator, if the name lasts as long
+    /// as its creator.
     private boolean areDead(Liveness processes) throws IOException {
         boolean all = lifetime.orElseThrow() != NameLifetime.WITH_CREATOR;
         for (HoldRecord hold : holds) {

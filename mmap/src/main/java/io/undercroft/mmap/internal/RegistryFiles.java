@@ -25,8 +25,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 
-/// The steps that the registry is made of: each is one call of the system, which is done wholly or not at all, whenever
-/// the process is killed. (Not final, so that tests can end between two steps.)
+/// The steps of changes of the registry. Each is one system call, which takes effect completely or not at all if the
+/// process is killed. (Not final, so that tests can stop between two steps.)
 class RegistryFiles {
     private static final int OWNER_ONLY = 0600;
     private static final int FOLDER_OF_OWNER = 0700;
@@ -37,13 +37,13 @@ class RegistryFiles {
         this.libc = libc;
     }
 
-    /// {@return how long to wait for others. What they do takes some 100 µs.}
+    /// {@return the maximum time to wait for other processes, whose changes take some 100 µs}
     Duration patience() {
         return Duration.ofSeconds(30);
     }
 
-    /// {@return how long to wait for others when this process ends. What it does not do they do, when they find it
-    /// dead.}
+    /// {@return the maximum time to wait for other processes when this process ends. Other processes remove what it
+    /// then leaves.}
     Duration patienceAtTheEnd() {
         return Duration.ofSeconds(2);
     }
@@ -70,8 +70,8 @@ class RegistryFiles {
         }
     }
 
-    /// {@return whether a file of the directory may get the number that a removed one had: on disks it does at once, in
-    /// memory file systems not before all numbers were used}
+    /// {@return whether a new file of the directory may have the inode number of a removed one: on disks it may at
+    /// once, in memory file systems only after all numbers were used}
     boolean reusesInodes(String folder) throws ErrnoException {
         int type = libc.fileSystemType(folder);
         return type != TMPFS_MAGIC.value() && type != RAMFS_MAGIC.value();
@@ -114,7 +114,7 @@ class RegistryFiles {
         return libc.identity(fd).inode();
     }
 
-    /// {@return which file has a path, or nothing if there is none}
+    /// {@return the inode of the file at a path, or nothing if there is none}
     Optional<Long> inode(String path) throws ErrnoException {
         return libc.identity(path).map(FileIdentity::inode);
     }
@@ -162,8 +162,8 @@ class RegistryFiles {
         }
     }
 
-    /// Gives a file another name, which nothing may have yet. This is the one step that may be two, on older systems:
-    /// then the file has both names between them.
+    /// Renames a file to a name that does not exist. On older systems this takes two steps, and the file has both names
+    /// between them.
     void renameIfFree(String path, String name) throws ErrnoException {
         if (!libc.renameIfFree(path, name)) {
             libc.link(path, name);
@@ -220,7 +220,7 @@ class RegistryFiles {
         }
         if (status.user() != libc.userId()) {
             throw new RegistryException(path + ", the registry of shared memory, belongs to user " + status.user()
-                    + ", and this is user " + libc.userId() + "; have it removed");
+                    + ", and this is user " + libc.userId() + "; ask that user or root to remove it");
         }
         if (status.isWritableByOthers()) {
             throw new RegistryException(path + ", the registry of shared memory, may be written by others; run"

@@ -5,13 +5,13 @@ import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.regex.Pattern;
 
-/// Chooses the directory of a user's registry: `undercroft-UID`, or `undercroft-UID-RANDOM` where another user has that
-/// name.
+/// Chooses the directory of a user's registry: `undercroft-UID`, or `undercroft-UID-RANDOM` where another user owns
+/// that name.
 ///
-/// All processes of the user have to choose the same one. So one of this user that is there is taken before a new one
-/// is made, and of several the one that is in use, or else the first by name. Two processes that are the very first at
-/// the same moment, while another user has the name, may create one each: then each sees only its own, which affects
-/// [SegmentNames#list] and names that are removed with their last holder, and ends with these processes.
+/// All processes of the user have to choose the same one. So an existing one of this user is used before a new one is
+/// created, and if there are several, the one that is in use, or else the first by name. If another user owns the name
+/// and two processes are the first ones at the same moment, each may create one. Then each sees only its own, which
+/// affects [SegmentNames#list] and names that are removed with their last holder, until these processes have ended.
 final class RegistryHome {
     private static final int RADIX = 36;
     private static final Pattern SUFFIX = Pattern.compile("-[0-9a-z]{1,13}");
@@ -20,7 +20,7 @@ final class RegistryHome {
     private final String path;
     private final String name;
 
-    /// A chooser.
+    /// Chooses among the directories of a user.
     ///
     /// @param files the steps
     /// @param path the directory that has the segments
@@ -36,14 +36,14 @@ final class RegistryHome {
         return path;
     }
 
-    /// {@return the path of the directory unless another user has it}
+    /// {@return the path of the directory unless another user owns it}
     String preferred() {
         return path + "/" + name;
     }
 
-    /// {@return the path of the directory, there or to be made}
+    /// {@return the path of the directory, which may not exist yet}
     ///
-    /// @throws IOException if that cannot be found out
+    /// @throws IOException if a system call fails
     String choose() throws IOException {
         String preferred = preferred();
         if (files.isOurs(preferred)) {

@@ -4,8 +4,8 @@ import java.io.IOException;
 import java.util.Optional;
 import java.util.OptionalInt;
 
-/// The lock of the registry, which one process has at a time: `flock` on the directory itself, which the kernel takes
-/// back from a process that is killed.
+/// The lock of the registry, which one process has at a time: `flock` on the directory itself, which the kernel
+/// releases when a process is killed.
 ///
 /// The last process removes the directory, so that a waiting one may get the lock of a removed directory: it then opens
 /// the path again and waits for the lock of the new one.
@@ -18,11 +18,11 @@ final class RegistryLock implements AutoCloseable {
         this.fd = fd;
     }
 
-    /// Waits for the lock of a directory, which is made if it is not there.
+    /// Waits for the lock of a directory, which is created if it does not exist.
     ///
     /// @param files the steps
     /// @param folder the directory
-    /// @param deadline until when
+    /// @param deadline the end of the wait
     /// @return the lock
     /// @throws RegistryException if the directory belongs to another user, or its lock cannot be taken
     /// @throws ErrnoException if the directory cannot be made or opened
@@ -50,7 +50,7 @@ final class RegistryLock implements AutoCloseable {
         }
     }
 
-    /// Gives the lock back.
+    /// Releases the lock.
     @Override
     public void close() {
         files.unlock(fd);
@@ -61,8 +61,8 @@ final class RegistryLock implements AutoCloseable {
         boolean taken = false;
         try {
             deadline.await(() -> files.tryLock(fd), folder + " is locked by another process", folder);
-            // Again, as another file may have had the name before it was opened. Other users cannot replace a directory
-            // of ours.
+            // Checked again, as another file may have had the name before it was opened. Other users cannot replace a
+            // directory of this user.
             files.checkOwned(folder);
             taken = files.inode(folder).equals(Optional.of(files.inode(fd)));
         } finally {

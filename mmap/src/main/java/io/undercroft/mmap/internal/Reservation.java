@@ -10,24 +10,25 @@ import io.undercroft.mmap.internal.StitchPlan.Mapped;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 
-/// Addresses set aside for a stitched range: zeros that take no memory until they are written to, over which files are
-/// then laid.
+/// A reserved range of addresses for a stitched range: zeros that take no memory until they are written to, over which
+/// files are then mapped.
 ///
-/// Laying a file over a part of them (`MAP_FIXED`) makes the kernel split the zeros, for 3.4 µs each time. Where many
-/// parts follow each other it is 2.3 µs to take the zeros away first, and to map into the gap. But a gap is anyone's:
-/// another thread may get some of it from the kernel meanwhile. So gaps are short, are filled by calls that never
-/// replace anything (`MAP_FIXED_NOREPLACE`), and if one is taken, the reservation is made again without gaps.
+/// Mapping a file over a part of them (`MAP_FIXED`) makes the kernel split the mapping of zeros, which takes 3.4 µs
+/// each time. If many parts follow each other, it takes 2.3 µs to unmap the zeros first, and to map into the gap. But
+/// another thread may map something into the gap meanwhile. So gaps are short and are filled by calls that never
+/// replace a mapping (`MAP_FIXED_NOREPLACE`); if addresses of a gap are taken, the reservation is made again without
+/// gaps.
 ///
-/// For one thread.
+/// For use by one thread.
 final class Reservation {
-    /// For how many parts a gap is opened at once.
+    /// The number of parts for which a gap is opened at once.
     private static final int GAP_PARTS = 128;
 
     private final Libc libc;
     private final MemorySegment state;
     private final long address;
     private final long size;
-    /// Where the gap starts that is open now, and where it ends: equal if there is none.
+    /// The start and the end of the open gap; equal if there is none.
     private long gapStart;
     private long gapEnd;
 
@@ -38,10 +39,10 @@ final class Reservation {
         this.size = size;
     }
 
-    /// Sets addresses aside.
+    /// Reserves addresses.
     ///
     /// @param libc the library
-    /// @param size how many bytes
+    /// @param size the number of bytes
     /// @param state a place for `errno`, valid as long as this object is used
     /// @return the reservation, to be unmapped by the caller
     /// @throws ErrnoException if there are no such addresses
@@ -60,11 +61,11 @@ final class Reservation {
         return MemorySegment.ofAddress(address).reinterpret(size);
     }
 
-    /// Lays files over the zeros.
+    /// Maps files over the zeros.
     ///
-    /// @param parts what is laid where
-    /// @param protection how it may be used
-    /// @param flags how it is mapped
+    /// @param parts the mappings and their addresses
+    /// @param protection the protection of the pages
+    /// @param flags the flags of the mapping
     /// @throws ErrnoException if that failed
     void mapOver(List<Mapped> parts, int protection, int flags) throws ErrnoException {
         for (Mapped part : parts) {
@@ -72,11 +73,11 @@ final class Reservation {
         }
     }
 
-    /// The same, faster, where the system can.
+    /// The same, faster if the system supports it.
     ///
-    /// @param parts what is laid where, in order
-    /// @param protection how it may be used
-    /// @param flags how it is mapped
+    /// @param parts the mappings and their addresses, in order
+    /// @param protection the protection of the pages
+    /// @param flags the flags of the mapping
     /// @throws ErrnoException if that failed; `EEXIST` if another thread mapped there in between
     void mapIntoGaps(List<Mapped> parts, int protection, int flags) throws ErrnoException {
         int from = 0;
@@ -91,7 +92,7 @@ final class Reservation {
         }
     }
 
-    /// Gives all addresses back that are still ours.
+    /// Unmaps all addresses that still belong to the reservation.
     void unmap() {
         Mapping.unmap(libc, address, gapStart);
         Mapping.unmap(libc, address + gapEnd, size - gapEnd);

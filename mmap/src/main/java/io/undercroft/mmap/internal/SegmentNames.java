@@ -15,7 +15,7 @@ public sealed interface SegmentNames permits Registry, ProcessLocalNames {
     /// A segment that was opened.
     ///
     /// @param fd its descriptor
-    /// @param hold the hold on it; empty if there is nothing to release
+    /// @param hold the hold on it; empty if it needs no release
     record Attached(int fd, Optional<Hold> hold) {}
 
     /// Starts a segment without a name in mind.
@@ -34,7 +34,7 @@ public sealed interface SegmentNames permits Registry, ProcessLocalNames {
     /// Opens a segment, and holds it.
     ///
     /// @param name the name, without a slash
-    /// @param flags how to open it
+    /// @param flags the flags for opening it
     /// @param ofAnybody whether it may belong to another user than this one and root
     /// @return the segment
     /// @throws IOException if it cannot be done; [ErrnoException#ENOENT] if there is none
@@ -60,18 +60,18 @@ public sealed interface SegmentNames permits Registry, ProcessLocalNames {
     ///
     /// @param name the name, without a slash
     /// @param inode of the segment
-    /// @throws IOException if that cannot be found out
+    /// @throws IOException if a system call fails
     Optional<SharedSegment> find(String name, long inode) throws IOException;
 
     /// {@return the segments that are known, by name}
     ///
-    /// @throws IOException if that cannot be found out
+    /// @throws IOException if a system call fails
     List<SharedSegment> list() throws IOException;
 
     /// Removes what the dead left: names that lasted no longer than they did, drafts, records.
     ///
     /// @return the segments whose names were removed
-    /// @throws IOException if that cannot be done
+    /// @throws IOException if a system call fails
     List<SharedSegment> gc() throws IOException;
 
     /// Releases everything, at the end of this process.

@@ -5,10 +5,10 @@ import java.io.IOException;
 import java.util.Collection;
 import java.util.List;
 
-/// What is written down of named segments: a directory for each name, in which the name of each empty file is a record.
-/// See [RegistryEntry] for what they mean.
+/// The records of named segments: a directory for each name, with empty files whose names are the records.
+/// [RegistryEntry] describes their meaning.
 ///
-/// Used under the lock of the registry only.
+/// For use under the lock of the registry only.
 final class SegmentRecords {
     private final RegistryFiles files;
     private final String folder;
@@ -20,62 +20,62 @@ final class SegmentRecords {
 
     /// {@return the names that have records}
     ///
-    /// @throws IOException if that cannot be found out
+    /// @throws IOException if a system call fails
     List<String> names() throws IOException {
         return files.list(folder);
     }
 
-    /// {@return what is written down under a name}
+    /// {@return the records of a name}
     ///
     /// @param name the name
-    /// @param inode which segment has it now
-    /// @throws IOException if that cannot be found out
+    /// @param inode the inode of the segment that has the name now
+    /// @throws IOException if a system call fails
     RegistryEntry entry(String name, long inode) throws IOException {
         return RegistryEntry.of(inode, files.list(path(name)));
     }
 
-    /// Makes the place for the records of a name, if it is not there.
+    /// Creates the directory for the records of a name, if it does not exist.
     ///
     /// @param name the name
-    /// @throws ErrnoException if that cannot be done
+    /// @throws ErrnoException if a system call fails
     void open(String name) throws ErrnoException {
         files.makeFolder(folder);
         files.makeFolder(path(name));
     }
 
-    /// Writes down how long a name lasts.
+    /// Records the lifetime of a name.
     ///
-    /// @param name the name, whose place is [open][#open]
-    /// @param inode which segment will have it
-    /// @param lifetime how long it lasts
-    /// @throws ErrnoException if that cannot be done
+    /// @param name the name, whose directory was created by [#open]
+    /// @param inode the inode of the segment that will have the name
+    /// @param lifetime its lifetime
+    /// @throws ErrnoException if a system call fails
     void add(String name, long inode, NameLifetime lifetime) throws ErrnoException {
         files.touch(path(name) + "/" + RegistryEntry.record(inode, lifetime));
     }
 
-    /// Writes down a hold.
+    /// Records a hold.
     ///
-    /// @param name of which name, whose place is [open][#open]
+    /// @param name the name, whose directory was created by [#open]
     /// @param hold the hold
-    /// @throws ErrnoException if that cannot be done
+    /// @throws ErrnoException if a system call fails
     void add(String name, HoldRecord hold) throws ErrnoException {
         files.touch(path(name) + "/" + hold);
     }
 
     /// Removes a hold.
     ///
-    /// @param name of which name
+    /// @param name the name
     /// @param hold the hold
-    /// @throws ErrnoException if that cannot be done
+    /// @throws ErrnoException if a system call fails
     void remove(String name, HoldRecord hold) throws ErrnoException {
         files.remove(path(name) + "/" + hold);
     }
 
     /// Removes all records of a segment.
     ///
-    /// @param name the name it has, had or was to have
-    /// @param inode which segment
-    /// @throws IOException if that cannot be done
+    /// @param name the name that it has or had, or was to receive
+    /// @param inode the inode of the segment
+    /// @throws IOException if a system call fails
     void forget(String name, long inode) throws IOException {
         remove(name, files.list(path(name)).stream().filter(file -> file.startsWith(inode + ".")).toList());
     }
@@ -83,15 +83,15 @@ final class SegmentRecords {
     /// Removes the records of all segments that do not have the name.
     ///
     /// @param name the name
-    /// @param inode which segment has it
-    /// @throws IOException if that cannot be done
+    /// @param inode the inode of the segment
+    /// @throws IOException if a system call fails
     void forgetOthers(String name, long inode) throws IOException {
         remove(name, entry(name, inode).stale());
     }
 
-    /// Removes the place for the records of all names, unless there are some.
+    /// Removes the directory for the records of all names, unless there are some.
     ///
-    /// @throws ErrnoException if that cannot be done
+    /// @throws ErrnoException if a system call fails
     void removeFolder() throws ErrnoException {
         files.removeFolder(folder);
     }

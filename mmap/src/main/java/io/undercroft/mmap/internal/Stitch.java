@@ -13,18 +13,18 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/// Makes one range of addresses of runs of several files.
+/// Makes one range of addresses from runs of several files.
 ///
 /// @param libc the library
-/// @param runs what the range is made of
+/// @param runs the parts of the range, in order
 /// @param length the sum of their lengths
-/// @param protection how its pages may be used
-/// @param flags how files are mapped
+/// @param protection the protection of the pages
+/// @param flags the flags of the mapping
 record Stitch(Libc libc, List<ByteRun> runs, long length, int protection, int flags) {
     /// Maps within the budget, and copies what exceeds it.
     ///
-    /// @param budget what the mappings are taken from until they are gone
-    /// @param arena how long the range lives
+    /// @param budget the budget that the mappings count against until they are unmapped
+    /// @param arena the lifetime of the range
     /// @return the range
     /// @throws IOException if mapping or reading failed; nothing stays mapped then
     MemorySegment map(MapBudget budget, Arena arena) throws IOException {
@@ -47,9 +47,9 @@ record Stitch(Libc libc, List<ByteRun> runs, long length, int protection, int fl
 
     /// Copies runs into memory of the arena.
     ///
-    /// @param runs which
+    /// @param runs the runs
     /// @param length the sum of their lengths
-    /// @param arena how long the memory lives
+    /// @param arena the lifetime of the memory
     /// @return the memory
     /// @throws IOException if reading failed
     static MemorySegment copied(List<ByteRun> runs, long length, Arena arena) throws IOException {
@@ -58,7 +58,7 @@ record Stitch(Libc libc, List<ByteRun> runs, long length, int protection, int fl
         return range;
     }
 
-    /// How files are laid over a reservation.
+    /// The way in which files are mapped over a reservation.
     @FunctionalInterface
     private interface Laying {
         void lay(Reservation range, List<Mapped> parts, int protection, int flags) throws ErrnoException;
@@ -87,7 +87,7 @@ record Stitch(Libc libc, List<ByteRun> runs, long length, int protection, int fl
         }
     }
 
-    /// What is mapped may have been cut off meanwhile, and reading it would fail later.
+    /// Fails if mapped bytes were truncated meanwhile, as reading them would fail later.
     private void checkSizes() throws IOException {
         Map<HostFile, Long> ends = new HashMap<>();
         for (ByteRun run : runs) {

@@ -4,18 +4,18 @@ import io.undercroft.mmap.internal.ByteRun.FileRun;
 import java.util.ArrayList;
 import java.util.List;
 
-/// What of a stitched range is mapped, and what is copied. What is neither are zeros.
+/// The parts of a stitched range that are mapped, and those that are copied. The rest are zeros.
 ///
-/// A page of a file can only be mapped at a page of the range. So the range starts as far into its first page as makes
-/// that true for the longest run, and for all others whose distance to it in the file equals that in the range, give or
-/// take whole pages. Their full pages are mapped; what remains is copied.
+/// A page of a file can only be mapped at a page of the range. So the offset of the range in its first page is chosen
+/// such that the pages of the longest run, and of all runs with the same offset modulo the page size, are at pages of
+/// the range. Their full pages are mapped; the rest is copied.
 ///
-/// Places are counted from the start of the first page.
+/// Offsets in the range count from the start of its first page.
 ///
-/// @param lead how far into its first page the range starts, in bytes
-/// @param size how many bytes the range ends after
-/// @param mapped what is mapped, in order
-/// @param copied what is copied, in order
+/// @param lead the offset of the range in its first page, in bytes
+/// @param size the number of bytes up to the end of the range
+/// @param mapped the parts to map, in order
+/// @param copied the parts to copy, in order
 record StitchPlan(long lead, long size, List<Mapped> mapped, List<Copied> copied) {
     /// Shorter runs are copied: a separate mapping would cost more than the copy, and the system allows a process
     /// only some tens of thousands.
@@ -24,9 +24,9 @@ record StitchPlan(long lead, long size, List<Mapped> mapped, List<Copied> copied
     /// Bytes of a file that are mapped.
     ///
     /// @param fd the descriptor of the file
-    /// @param offset where in the file, on a page
-    /// @param at where in the range, on a page
-    /// @param length how many bytes; whole pages, but at the end of the range
+    /// @param offset the offset in the file, on a page
+    /// @param at the offset in the range, on a page
+    /// @param length the number of bytes; whole pages, but at the end of the range
     record Mapped(int fd, long offset, long at, long length) {
         long end() {
             return at + length;
@@ -35,15 +35,15 @@ record StitchPlan(long lead, long size, List<Mapped> mapped, List<Copied> copied
 
     /// Bytes of a file that are copied.
     ///
-    /// @param file which file
-    /// @param offset where in the file
-    /// @param at where in the range
-    /// @param length how many bytes
+    /// @param file the file
+    /// @param offset the offset in the file
+    /// @param at the offset in the range
+    /// @param length the number of bytes
     record Copied(HostFile file, long offset, long at, long length) {}
 
     /// {@return a plan that maps what can be mapped}
     ///
-    /// @param runs what the range is made of
+    /// @param runs the parts of the range, in order
     /// @param length the sum of their lengths
     /// @param pageSize the size of a page
     static StitchPlan of(List<ByteRun> runs, long length, long pageSize) {
@@ -52,7 +52,7 @@ record StitchPlan(long lead, long size, List<Mapped> mapped, List<Copied> copied
 
     /// {@return a plan that copies all}
     ///
-    /// @param runs what the range is made of
+    /// @param runs the parts of the range, in order
     /// @param length the sum of their lengths
     static StitchPlan copying(List<ByteRun> runs, long length) {
         List<Copied> copied = new ArrayList<>();
@@ -66,7 +66,7 @@ record StitchPlan(long lead, long size, List<Mapped> mapped, List<Copied> copied
         return new StitchPlan(0, length, List.of(), copied);
     }
 
-    /// {@return how many mappings the range takes out of a budget: those of files, and the stretches of memory between
+    /// {@return the number of mappings that count against a budget: those of files, and the stretches of memory between
     /// them; none if all is copied, as neighbouring memory becomes one mapping}
     int mappings() {
         if (mapped.isEmpty()) {
@@ -95,7 +95,7 @@ record StitchPlan(long lead, long size, List<Mapped> mapped, List<Copied> copied
         return lead;
     }
 
-    /// A plan while it is made.
+    /// A plan under construction.
     private static final class Planning {
         private final List<Mapped> mapped = new ArrayList<>();
         private final List<Copied> copied = new ArrayList<>();

@@ -47,7 +47,7 @@ public final class Bases implements BaseFiles, AutoCloseable {
     /// No file is open yet.
     ///
     /// @param file the file that names the others
-    /// @param options where they may be
+    /// @param options the options, which name the directory of the bases
     public Bases(Path file, OpenOptions options) {
         this.file = file;
         this.request = options.request();

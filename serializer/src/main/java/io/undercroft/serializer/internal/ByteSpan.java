@@ -3,11 +3,11 @@ package io.undercroft.serializer.internal;
 import io.undercroft.format.internal.Span;
 import io.undercroft.storage.Tensor;
 
-/// Where in its storage a tensor lies.
+/// The range of bytes of a tensor in its storage.
 public final class ByteSpan {
     private ByteSpan() {}
 
-    /// {@return the bytes from the first element of a tensor to behind its last one} Elements may be smaller than a
+    /// {@return the bytes from the first element of a tensor to its last one} Elements may be smaller than a
     /// byte; then the first and the last byte may belong to others too.
     ///
     /// @param tensor the tensor, which has elements
@@ -22,25 +22,25 @@ public final class ByteSpan {
 
     /// {@return the byte in which an element starts, counted from the start of the storage}
     ///
-    /// @param element which element of the storage, from 0
+    /// @param element the index of the element in the storage, from 0
     /// @param bits the size of an element in bits
     /// @throws ArithmeticException if that is byte 2^63 or a later one, which an empty tensor may have
     public static long byteOf(long element, int bits) {
         return Math.addExact(Math.multiplyExact(element / Byte.SIZE, bits), element % Byte.SIZE * bits / Byte.SIZE);
     }
 
-    /// {@return how many bits behind the start of [that byte][#byteOf] an element starts, from 0 to 7}
+    /// {@return the bit of [that byte][#byteOf] at which an element starts, from 0 to 7}
     ///
-    /// @param element which element of the storage, from 0
+    /// @param element the index of the element in the storage, from 0
     /// @param bits the size of an element in bits
     public static int bitOf(long element, int bits) {
         return (int) (element % Byte.SIZE * bits % Byte.SIZE);
     }
 
-    /// {@return which element of a storage starts at a place}
+    /// {@return the index of the element of a storage that starts at an offset}
     ///
     /// @param byteOffset the byte in which it starts
-    /// @param bitOffset how many bits further, from 0 to 7
+    /// @param bitOffset the bit of that byte, from 0 to 7
     /// @param bits the size of an element in bits
     /// @throws ArithmeticException if no element starts there, or one with a number of 2^63 or more
     public static long elementAt(long byteOffset, int bitOffset, int bits) {

@@ -137,7 +137,7 @@ final class CheckedBytes implements Backing {
         }
     }
 
-    /// {@return the number of the first chunk that ends behind a byte} Runs of zeros that are in no file are between
+    /// {@return the number of the first chunk that ends after a byte} Runs of zeros that are in no file are between
     /// chunks.
     private static int firstEndingBehind(List<StorageChunk> chunks, long start) {
         return BinarySearch.first(chunks.size(), number -> chunks.get(number).end() > start);

@@ -40,7 +40,7 @@ public final class CommitNumbers {
         }
     }
 
-    /// {@return what is known of a snapshot}
+    /// {@return the description of a snapshot}
     ///
     /// @param snapshot any snapshot
     public static SnapshotInfo info(Snapshot snapshot) {

@@ -27,7 +27,8 @@ public final class ConfinedPath {
         return real.startsWith(directory) ? Optional.of(real) : Optional.empty();
     }
 
-    /// {@return how files name a path below a directory: with `/` between its parts; or nothing if it is not below it}
+    /// {@return the form of a path below a directory in files, with `/` between its parts; or nothing if it is not
+    /// below it}
     ///
     /// @param directory the directory, without links
     /// @param real the path, without links

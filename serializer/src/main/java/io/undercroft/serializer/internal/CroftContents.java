@@ -85,7 +85,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     /// @param file the file
     /// @param newest its newest snapshot
     /// @param snapshot the one to open
-    /// @param options how
+    /// @param options the options
     /// @return its contents
     public static CroftContents open(MappedFile file, Snapshot newest, Snapshot snapshot, OpenOptions options) {
         CroftContents contents = new CroftContents(file, newest, snapshot, options);
@@ -162,7 +162,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
         });
     }
 
-    /// What was touched is copied as it is now, changes included; of what was not, these rows are read.
+    /// If the storage was used, the rows are copied from it, changes included; otherwise only these rows are read.
     private Tensor rows(int number, long from, long to) {
         Tensor rows = tensor(number).narrow(0, from, to - from);
         Storage storage = rows.storage();
@@ -189,7 +189,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
         return reading(() -> CommitNumbers.info(snapshot));
     }
 
-    /// {@return why a newer committed state was skipped, if one was}
+    /// {@return the reason why a newer commit was skipped, if one was}
     public Optional<FormatException> skippedCommit() {
         return Optional.ofNullable(newest.skippedCommit()).map(fault -> fault.withFile(file.path().toString()));
     }
@@ -223,7 +223,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
                 .map(storages.bases()::describe).toList());
     }
 
-    /// Of all snapshots that can be opened; what is wrong with others is damage.
+    /// Those of all snapshots that can be opened; problems of other snapshots are damage.
     private List<BaseFile> missingBases() throws IOException {
         Set<BaseRecord> bases = new LinkedHashSet<>();
         try {
@@ -233,7 +233,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
                 }
             }
         } catch (FormatException _) {
-            // Told already.
+            // Reported already.
         }
         return bases.stream().map(storages.bases()::describe).filter(base -> !base.isFound()).toList();
     }
@@ -270,7 +270,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
 
     /// {@return the damage of a storage, as its bytes are in files}
     ///
-    /// @param number which storage
+    /// @param number the number of the storage
     /// @throws IOException if reading fails
     public Optional<DamagedStorage> check(int number) throws IOException {
         return storages.check(number, () -> {});
@@ -326,7 +326,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
         });
     }
 
-    /// What a tree is made of: a tensor that breaks a rule does not keep the others from being read.
+    /// The tables that a tree refers to. A tensor that breaks a rule does not prevent reading the others.
     private final class TreeTables implements StateDecoder.Tables {
         private final TreeCost cost;
 

@@ -42,7 +42,7 @@ public final class CroftFormat implements CheckpointFormat {
     ///
     /// @param file the file
     /// @param shard its entry in the set
-    /// @param options how to map it
+    /// @param options the options of the mapping
     /// @return the contents
     /// @throws io.undercroft.format.FormatException by rule V21 if it is another file, or lacks that snapshot
     /// @throws IOException if reading fails

@@ -81,22 +81,22 @@ final class CroftStorages implements AutoCloseable {
 
     /// {@return whether a tensor that was chosen uses a storage}
     ///
-    /// @param number which storage
+    /// @param number the number of the storage
     boolean isChosen(int number) {
         return chosen.contains(number);
     }
 
     /// {@return a storage; the same object at every call}
     ///
-    /// @param number which one, below their count
+    /// @param number its number, less than their count
     Storage storage(int number) {
         return storages.computeIfAbsent(number, this::make);
     }
 
     /// {@return a storage on which a tensor can be read} The storage is checked now, if the policy requires it.
     ///
-    /// @param number which storage
-    /// @param tensor which tensor
+    /// @param number the number of the storage
+    /// @param tensor the tensor
     /// @throws FormatException by rule V14 if the tensor is damaged
     Storage storageFor(int number, int tensor) {
         checkNow(number);
@@ -122,7 +122,7 @@ final class CroftStorages implements AutoCloseable {
         return bases;
     }
 
-    /// {@return what was found damaged so far}
+    /// {@return the damage found so far}
     List<Damage> damages() {
         Stream<Damage> whole = damaged.values().stream().flatMap(suspect -> suspect.damage.damages());
         return Stream.concat(whole, metInParts.stream()).distinct().toList();
@@ -149,7 +149,7 @@ final class CroftStorages implements AutoCloseable {
 
     /// {@return the damage of a storage, as its bytes are in files} Those in files that cannot be found are left out.
     ///
-    /// @param number which storage
+    /// @param number the number of the storage
     /// @param pulse run before every read; what it throws ends the work
     /// @throws IOException if reading fails
     Optional<DamagedStorage> check(int number, Runnable pulse) throws IOException {
@@ -230,7 +230,7 @@ final class CroftStorages implements AutoCloseable {
         return DeviceSource.memoryOf(device, "CROFT-DEVICE", "storage " + number + " is");
     }
 
-    /// What is uploaded is read as a whole, and checked in the buffers.
+    /// Storages that are uploaded are read as a whole, and checked in the buffers.
     private DeviceContent content(int number, StorageRecord record) {
         checkKnown(number);
         List<StorageChunk> chunks = request.checksums() == ChecksumPolicy.NONE ? List.of() : check.table(number);
@@ -291,7 +291,7 @@ final class CroftStorages implements AutoCloseable {
         return damage.refusal();
     }
 
-    /// What is read into memory is read as a whole.
+    /// Storages that are read into memory are read as a whole.
     private boolean isCheckedWhole(StorageRecord record) {
         return request.checksums() != ChecksumPolicy.NONE && (request.isInMemory() || isToBeChecked(record));
     }
@@ -346,8 +346,8 @@ final class CroftStorages implements AutoCloseable {
 
     /// Reads a part of a storage into new memory, and checks the chunks that cover it if the policy requires it.
     ///
-    /// @param number which storage
-    /// @param part which bytes of it
+    /// @param number the number of the storage
+    /// @param part the bytes of it
     /// @return these bytes
     /// @throws FormatException by rule V14 if a chunk is damaged
     Allocation read(int number, Span part) {
@@ -370,7 +370,7 @@ final class CroftStorages implements AutoCloseable {
         return new Allocation(wanted, bytes.sharing(), null, bytes::free);
     }
 
-    /// What makes a part of a storage.
+    /// Returns the pieces of a part of a storage.
     private List<Piece> pieces(StorageRecord record, Span part) {
         List<Piece> pieces = new ArrayList<>();
         long start = 0;
@@ -386,9 +386,9 @@ final class CroftStorages implements AutoCloseable {
         return pieces;
     }
 
-    /// What is one run of a file is a window on the mapping that all such storages share, unless another storage has
-    /// some of the same bytes. Otherwise it is a separate mapping or copy, so that writing to one storage does not show
-    /// in another.
+    /// A storage that is one run of the file is a window on the common mapping, unless another storage has some of the
+    /// same bytes. Otherwise it has a separate mapping or copy, so that writes to one storage are not visible in
+    /// another.
     private Allocation map(StorageRecord record) {
         List<ExtentRecord> extents = extents(record).toList();
         if (file.mode() == MapMode.SHARED) {

@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/// Says of damage that was found in a file which tensors it hits. Belongs to one thread.
+/// Finds the tensors that damage of a file affects. For use by one thread.
 final class DamageNames {
     private final Snapshot newest;
     private final Map<Long, Optional<Opened>> snapshots = new HashMap<>();
@@ -79,7 +79,7 @@ final class DamageNames {
                 .toList();
     }
 
-    /// Where the damaged range of the file lies in the storage; it may lie there more than once.
+    /// Returns the ranges of the storage that contain the damaged range of the file; there may be several.
     private static List<Span> ranges(Snapshot snapshot, Finding finding) {
         List<Span> ranges = new ArrayList<>();
         StorageRecord storage = snapshot.storage(finding.storage());

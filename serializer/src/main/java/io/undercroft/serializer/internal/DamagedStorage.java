@@ -19,8 +19,8 @@ public final class DamagedStorage {
 
     /// Describes damage.
     ///
-    /// @param snapshot where it was found
-    /// @param chunks what was found in one storage, at least one chunk
+    /// @param snapshot the snapshot in which it was found
+    /// @param chunks the damaged chunks of one storage, at least one
     /// @param spans the spans of the tensors on that storage
     DamagedStorage(Snapshot snapshot, List<StorageChunk> chunks, SortedMap<Integer, Span> spans) {
         this.snapshot = snapshot;

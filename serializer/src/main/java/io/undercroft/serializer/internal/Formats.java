@@ -28,7 +28,7 @@ public final class Formats {
     private static final String ADD_OTHERS = "no other format is on the class path; undercroft-interop has most of "
             + "them";
 
-    /// What names of files end in that the module interop opens, whether or not it is there.
+    /// The suffixes of files that the module interop opens, whether or not it is present.
     private static final Map<String, String> FOREIGN = Map.ofEntries(Map.entry(".pt", "torch-zip"),
             Map.entry(".pth", "torch-zip"), Map.entry(".ckpt", "torch-zip"),
             Map.entry("pytorch_model.bin", "torch-zip"), Map.entry(".bin.index.json", "torch-index"),
@@ -44,7 +44,7 @@ public final class Formats {
         return FOREIGN;
     }
 
-    /// Finds the format of a file: ours first, then those of [Providers] in their order.
+    /// Finds the format of a file: `.croft` first, then those of [Providers] in their order.
     ///
     /// @param file the file
     /// @return its format
@@ -88,7 +88,7 @@ public final class Formats {
             return format.matches(file);
         } catch (RuntimeException | LinkageError e) {
             Providers.warn(format.getClass().getName() + ".matches",
-                    "the file format " + format.name() + " failed to look at a file, and is skipped: " + e,
+                    "the file format " + format.name() + " failed to recognise a file, and is skipped: " + e,
                     e);
             return false;
         }
@@ -110,8 +110,8 @@ public final class Formats {
     ///
     /// @param format its format, or that which the options name
     /// @param file the file
-    /// @param options how
-    /// @return what it holds
+    /// @param options the options
+    /// @return its contents
     /// @throws FormatException if the format cannot open it; its message names the likely format if the options named
     ///     another format
     /// @throws IllegalStateException if the format has a fault
@@ -137,8 +137,8 @@ public final class Formats {
     ///
     /// @param format its format, one [for writing][#forWriting]
     /// @param state the tree
-    /// @param options what else to save, and how
-    /// @param fileName what the file will be called
+    /// @param options the other options of the save
+    /// @param fileName the name of the file
     /// @return the file to be
     /// @throws IllegalArgumentException if the format cannot hold the state
     /// @throws IllegalStateException if the format has a fault
@@ -162,7 +162,7 @@ public final class Formats {
         return made;
     }
 
-    /// Finds the format that a file is to be written in: the named one, or that of the suffix, or else ours.
+    /// Finds the format of a file to write: the named one, or that of the suffix, or else `.croft`.
     ///
     /// @param path the file
     /// @param name the name of a format, or null for that which the name of the file ends in
@@ -196,16 +196,16 @@ public final class Formats {
         });
     }
 
-    /// {@return whether a format is ours}
+    /// {@return whether a format is `.croft`}
     public static boolean isCroft(CheckpointFormat format) {
         return format == CROFT;
     }
 
-    /// Refuses to save a `.croft` file with the options of another format, whatever its name ends in.
+    /// Refuses to save a `.croft` file with the options of another format, whatever its suffix is.
     ///
     /// @param file the file
-    /// @param options how to save
-    /// @param what what cannot be done with the other format
+    /// @param options the options of the save
+    /// @param what the operation that the other format does not support
     /// @throws IllegalArgumentException if the options choose another format, or have a setting of one
     public static void requireCroftOptions(String file, SaveOptions options, String what) {
         options.request().format().ifPresent(name -> requireCroft(file, named(name), what));
@@ -216,8 +216,8 @@ public final class Formats {
     /// Refuses to save a `.croft` file where the name or the options choose another format.
     ///
     /// @param path the file
-    /// @param options how to save
-    /// @param what what cannot be done with the other format
+    /// @param options the options of the save
+    /// @param what the operation that the other format does not support
     /// @throws IllegalArgumentException if the suffix or the options choose another format, or the options have a
     ///     setting of one
     public static void requireCroft(Path path, SaveOptions options, String what) {
@@ -233,7 +233,7 @@ public final class Formats {
         }
     }
 
-    /// {@return all formats, ours first}
+    /// {@return all formats, `.croft` first}
     public static List<CheckpointFormat> all() {
         return Stream.concat(Stream.of(CROFT), Providers.formats(CROFT.name()).stream()).toList();
     }

@@ -9,11 +9,11 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/// What people often have in place of the file that they mean.
+/// A kind of file that is often found in place of the intended one, such as an error page.
 ///
-/// @param start what it starts with, in lower case
-/// @param what what it is
-/// @param remedy how to get the file
+/// @param start its first characters, in lower case
+/// @param what its name
+/// @param remedy the way to obtain the file
 record Lookalike(String start, String what, String remedy) {
     private static final int LOOKED_AT = 256;
     private static final String DOWNLOAD = "Look at it in a browser: it may say why; then download the file again";

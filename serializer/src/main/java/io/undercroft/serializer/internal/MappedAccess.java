@@ -11,10 +11,10 @@ public final class MappedAccess {
 
     /// Runs something that reads the index or the storages of a file. Exceptions name the file.
     ///
-    /// @param <T> what comes of it
+    /// @param <T> the type of the result
     /// @param file the file
     /// @param access reads mapped bytes of it
-    /// @return what came of it
+    /// @return the result
     public static <T extends @Nullable Object> T guarded(MappedFile file, Supplier<T> access) {
         try {
             return file.guard(access);

@@ -11,7 +11,7 @@ public final class Progress {
     /// Nothing has been dealt with.
     ///
     /// @param listener called at once with 0
-    /// @param total how many bytes there are
+    /// @param total the number of bytes
     public Progress(SaveProgress listener, long total) {
         this.listener = listener;
         this.total = total;
@@ -20,7 +20,7 @@ public final class Progress {
 
     /// Counts more bytes.
     ///
-    /// @param bytes how many
+    /// @param bytes the number of bytes
     public synchronized void add(long bytes) {
         done += bytes;
         listener.written(done, total);

@@ -20,10 +20,10 @@ import org.jspecify.annotations.Nullable;
 /// warning, and does not affect the others.
 final class Providers {
     private static final Logger LOG = System.getLogger(Providers.class.getName());
-    /// More faults in a row are one that does not end.
+    /// After this many failures in a row, loading ends.
     private static final int MOST_FAULTS = 100;
     private static final String OURS = "io.undercroft.";
-    /// Of which a program has few.
+    /// The subjects of warnings that were logged, which are few.
     private static final Set<String> WARNED = ConcurrentHashMap.newKeySet();
 
     private Providers() {}
@@ -87,11 +87,11 @@ final class Providers {
         }
     }
 
-    /// Tells the log, unless that was done before.
+    /// Logs a warning, once for each subject.
     ///
-    /// @param about what something is wrong with
-    /// @param message what is wrong
-    /// @param cause why, if there is more to it
+    /// @param about the subject of the message
+    /// @param message the problem
+    /// @param cause the exception, or null
     static void warn(String about, String message, @Nullable Throwable cause) {
         if (WARNED.add(about)) {
             LOG.log(Level.WARNING, message, cause);

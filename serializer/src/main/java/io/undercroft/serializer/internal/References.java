@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
 /// A referenced file is recognised by what it is, not by its path: by the file that its path leads to, or, where that
 /// is not to be found, by its id or size. All snapshots of a file count, and those of its bases. Safe for any thread.
 public final class References {
-    /// How many files that are not open are remembered, the last ones.
+    /// The number of files that are not open and are remembered, the last ones.
     private static final int MOST_KNOWN = 1 << 12;
     private static final Set<Referrer> OPEN = ConcurrentHashMap.newKeySet();
     private static final Map<Path, Referrer> KNOWN = new LinkedHashMap<>();
@@ -58,7 +58,7 @@ public final class References {
         private final Path path;
         private final Places places;
         private final List<Path> companions;
-        /// What is open as long as it can be reached; null of a file that is only known.
+        /// The open file, as long as it is reachable; null for a file that is not open.
         private final @Nullable WeakReference<MappedFile> open;
         private final boolean isRemembered;
         private final BaseRecords records = new BaseRecords();
@@ -134,7 +134,7 @@ public final class References {
     /// Registers an open `.croft` file.
     ///
     /// @param file the file
-    /// @param options where its bases are
+    /// @param options the options, which name the bases
     /// @param hasBases whether the snapshot that was opened has any, so that the file is remembered when it is closed
     /// @return the registration
     public static Referrer open(MappedFile file, OpenOptions options, boolean hasBases) {
@@ -193,7 +193,7 @@ public final class References {
     /// {@return the rule for a copy of a file that keeps its bases: the copy may replace any file but one of these}
     ///
     /// @param path the file that is copied
-    /// @param options where its bases are
+    /// @param options the options, which name the bases
     public static Replacing ruleForCopyOf(Path path, OpenOptions options) {
         Referrer source = new Referrer(path, Places.of(options), List.of(), null, false);
         return target -> {
@@ -243,8 +243,7 @@ public final class References {
         return all;
     }
 
-    /// What is found out about the files that may have bytes in one, for all referrers together: any number of them may
-    /// name the same bases, which are read once.
+    /// A search for the files that reference one file. Several of them may name the same bases, which are read once.
     private static final class Search {
         private final Path target;
         private final Map<Candidate, Boolean> matches = new HashMap<>();
@@ -310,7 +309,7 @@ public final class References {
             return false;
         }
 
-        /// Where a base is, if the file that is there is the one that was meant.
+        /// Returns the path of a base, if the file there is the right one.
         private Optional<Path> find(BaseRecord base, @Nullable Path directory) throws IOException {
             try {
                 Optional<Path> given = base.kind() == BaseKind.CROFT
@@ -328,9 +327,9 @@ public final class References {
             }
         }
 
-        /// Where it cannot be found, a file is known by what it is. Of one that was adopted the record has the length
-        /// and a digest of all bytes, which would take long to compute; here the name has to do instead, or that the
-        /// options named the file.
+        /// If a base cannot be found, it is identified by its id or size. For an adopted file the record has the length
+        /// and a digest of all bytes, which would take long to compute; instead the name is compared, or the options
+        /// named the file.
         private boolean means(BaseRecord base) throws IOException {
             String name = base.path().substring(base.path().lastIndexOf('/') + 1);
             return search.isOf(base, search.target) && (base.kind() == BaseKind.CROFT

@@ -9,15 +9,15 @@ import java.util.Collection;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/// Which settings the known formats have.
+/// The settings of the known formats.
 public final class Settings {
     private Settings() {}
 
-    /// Refuses a name that means nothing, as it is misspelt most likely. One of another format than that of the file is
-    /// none: options may be meant for many files.
+    /// Refuses a name that no known format has, as it is probably misspelt. A setting of another format than that of the
+    /// file is accepted, since options may be used for several files.
     ///
     /// @param names the values by the names of their settings
-    /// @param use what for
+    /// @param use the use
     /// @throws IllegalArgumentException if no known format has a setting of such a name for that
     public static void check(Collection<String> names, Use use) {
         if (names.isEmpty()) {
@@ -36,7 +36,7 @@ public final class Settings {
     ///
     /// @param file the file
     /// @param format its format
-    /// @param names what was set, by the names of the settings, each of a known format
+    /// @param names the values, by the names of the settings, each of a known format
     /// @throws IllegalArgumentException if the format does not have one of them
     public static void requireApplying(String file, CheckpointFormat format, Collection<String> names) {
         for (String name : names) {

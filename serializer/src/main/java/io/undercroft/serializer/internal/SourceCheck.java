@@ -10,7 +10,7 @@ import java.util.Map;
 
 /// Compares the bytes of storages with the checksums of the files that they are mapped from, where these have some.
 public final class SourceCheck {
-    /// What one thread checks at once.
+    /// The number of bytes that one thread checks at once.
     private static final long SHARE = 16L << 20;
 
     private SourceCheck() {}
@@ -24,9 +24,9 @@ public final class SourceCheck {
     /// Compares bytes of several storages, unless they were compared before; large ones with several threads. Bytes
     /// that are not in memory are left out: they are compared when they are decoded.
     ///
-    /// @param spans which bytes of each
+    /// @param spans the bytes of each
     /// @throws IOException if reading fails
-    /// @throws RuntimeException if bytes are damaged or a file was cut
+    /// @throws RuntimeException if bytes are damaged or a file was truncated
     public static void run(Map<Storage, List<Span>> spans) throws IOException {
         List<Share> shares = new ArrayList<>();
         spans.forEach((storage, parts) -> storage.backing().filter(Backing::hasChecksums)

@@ -26,13 +26,13 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/// Makes the objects of a state out of its tree.
+/// Makes the values of a state from its tree.
 ///
-/// A container is made when it opens, so that what lies in it may refer to it, and put into its parent when it is
+/// A container is created at its start, so that its elements may refer to it, and added to its parent when it is
 /// complete, so that a tuple can be a key. The reader limits how deep containers nest.
 final class StateDecoder {
-    /// What the numbers in a tree stand for; each method throws [FormatException] for a number that the file does not
-    /// have.
+    /// The values that the numbers in a tree refer to; each method throws [FormatException] for a number that the file
+    /// does not have.
     interface Tables {
         Tensor tensor(int number);
 
@@ -61,8 +61,8 @@ final class StateDecoder {
     /// Decodes a tree.
     ///
     /// @param in at its start
-    /// @param tables what its numbers stand for
-    /// @param cost what charges for it
+    /// @param tables the tables that its numbers refer to
+    /// @param cost the cost to charge
     /// @return the state
     /// @throws FormatException if the tree breaks a rule, or takes more memory than its size justifies
     static @Nullable Object decode(StateTreeReader in, Tables tables, TreeCost cost) {

@@ -5,7 +5,7 @@ import io.undercroft.format.internal.Snapshot;
 import java.util.Collection;
 import java.util.stream.Collectors;
 
-/// What tensors of a file are called in messages.
+/// The names of tensors of a file for messages.
 final class TensorNames {
     private static final int MOST_NAMED = 5;
 
@@ -13,7 +13,7 @@ final class TensorNames {
 
     /// {@return a few tensors by name, and how many more there are}
     ///
-    /// @param snapshot where they are
+    /// @param snapshot the snapshot that contains them
     /// @param tensors their numbers
     static String of(Snapshot snapshot, Collection<Integer> tensors) {
         String named = tensors.stream().limit(MOST_NAMED).map(tensor -> of(snapshot, tensor))

@@ -52,7 +52,7 @@ public final class TreeCost {
     /// Charges a token.
     ///
     /// @param in the tree, at the token
-    /// @param token what it is
+    /// @param token its kind
     /// @throws FormatException if that is more than is left of the budget
     public void take(StateTreeReader in, StateToken token) {
         budget.takeSteps(1);

@@ -24,10 +24,10 @@ public final class Workers {
     /// Does some work on each of several things, with the threads of the common pool. After the first failure nothing
     /// more is begun, and it is thrown after running work has ended, so that no work continues after the call.
     ///
-    /// @param <T> what they are
+    /// @param <T> their type
     /// @param things the things
-    /// @param work what to do, in any order and several at once
-    /// @throws IOException what the first failure threw, as everything else that it threw
+    /// @param work the work, in any order and several at once
+    /// @throws IOException the exception of the first failure, as are unchecked ones
     public static <T> void share(Collection<T> things, Work<? super T> work) throws IOException {
         Attempts<T> attempts = new Attempts<>(work);
         things.parallelStream().forEach(attempts::on);
@@ -37,10 +37,10 @@ public final class Workers {
     /// Does some work on each of several things, all at once, however few processors there are: for work that waits for
     /// devices most of the time. Ends as [#share]. If the calling thread is interrupted, the others are.
     ///
-    /// @param <T> what they are
+    /// @param <T> their type
     /// @param things the things
-    /// @param work what to do
-    /// @throws IOException what the first failure threw, as everything else that it threw
+    /// @param work the work
+    /// @throws IOException the exception of the first failure, as are unchecked ones
     public static <T> void atOnce(Collection<T> things, Work<? super T> work) throws IOException {
         Attempts<T> attempts = new Attempts<>(work);
         List<Thread> threads = new ArrayList<>();
@@ -58,7 +58,7 @@ public final class Workers {
     /// Waits until threads have ended, also when interrupted.
     ///
     /// @param threads the threads
-    /// @param onInterrupt what to do when the calling thread is interrupted, which it is again at the end
+    /// @param onInterrupt the action when the calling thread is interrupted; it is interrupted again at the end
     public static void join(List<Thread> threads, Runnable onInterrupt) {
         boolean isInterrupted = false;
         for (Thread thread : threads) {
@@ -103,7 +103,7 @@ public final class Workers {
 
     /// Throws what another thread has thrown, as it is.
     ///
-    /// @param failure what was thrown, or null if nothing was
+    /// @param failure the exception, or null if there was none
     /// @throws IOException if it is one
     public static void rethrow(@Nullable Throwable failure) throws IOException {
         switch (failure) {

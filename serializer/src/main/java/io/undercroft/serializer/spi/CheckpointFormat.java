@@ -95,7 +95,7 @@ public interface CheckpointFormat {
     default Draft draft(@Nullable Object state, SaveOptions options) {
         if (capabilities().contains(Capability.SAVE)) {
             throw new IllegalStateException(
-                    "the format " + name() + " has a fault: it says that it can be written, and " + getClass().getName()
+                    "the format " + name() + " has a bug: it declares that it can be written, and " + getClass().getName()
                             + " has no method draft");
         }
         throw new UnsupportedOperationException("files of the format " + name() + " can be opened, not written");

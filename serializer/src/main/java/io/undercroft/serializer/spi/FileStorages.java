@@ -36,8 +36,8 @@ import org.jspecify.annotations.Nullable;
 /// option for that][OpenOptions#inMemory]. All else is decoded into memory; as writing to that would not reach the
 /// file, it is read-only unless the file is opened copy-on-write.
 ///
-/// What [goes to a device][OpenOptions#devices] is read into the buffers of the device; only what has to be decoded is
-/// in memory of the host before, one storage at a time.
+/// Bytes of [storages on devices][OpenOptions#devices] are read into the buffers of the device; only what has to be
+/// decoded is in memory of the host before, one storage at a time.
 public final class FileStorages {
     /// The code of the exception that refuses storages for a device that is missing.
     public static final String NO_DEVICE = "DEVICE";

@@ -112,7 +112,7 @@ public final class TreeContents implements Contents {
                 unverifiedExtents, unverifiedBytes, unread);
     }
 
-    /// Tells where storages are in the file.
+    /// Adds the offsets of storages in the file.
     ///
     /// @param offsets the results of [#placeOf]; must be safe for several threads
     /// @return the same contents, with places

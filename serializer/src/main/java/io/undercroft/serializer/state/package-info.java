@@ -8,10 +8,11 @@
 /// Containers have an identity: a list that is referenced twice is opened as one list. Numbers keep their classes; as
 /// keys, equal numbers of two widths are the same.
 ///
-/// **Objects.** Objects of a Java program may be in place of values:
-/// [StateClasses][io.undercroft.serializer.StateClasses] describes which, and how they are restored. In the saved
-/// *tree*, each of them is a node whose type is `java:` and the name of the class. Other languages see the tree,
-/// [Checkpoint.tree][io.undercroft.serializer.Checkpoint#tree] returns it, and names are paths in it:
+/// **Objects.** A state may also contain objects of a Java program;
+/// [StateClasses][io.undercroft.serializer.StateClasses] describes which ones, and how they are restored. In the saved
+/// *tree*, each object is a node: a value of this package whose type is `java:` and the name of the class. Programs in
+/// other languages read the tree, [Checkpoint.tree][io.undercroft.serializer.Checkpoint#tree] returns it, and names of
+/// tensors are paths in it:
 ///
 /// | object | node |
 /// |---|---|

@@ -29,7 +29,7 @@ final class Block {
         /// Does it.
         ///
         /// @param block the block
-        /// @param count how many values
+        /// @param count the number of values
         void apply(Block block, int count);
 
         /// {@return this step and then another one}
@@ -199,8 +199,8 @@ final class Block {
 
     /// Keeps of each complex number the real part.
     ///
-    /// @param parts which values are its parts
-    /// @param count how many numbers
+    /// @param parts the values that are its parts
+    /// @param count the number of values
     void keepReal(Values parts, int count) {
         if (parts == Values.FLOATS) {
             float[] floats = floats();
@@ -217,7 +217,7 @@ final class Block {
 
     /// Keeps of each complex number, whose parts are the doubles, one that is not 0, if there is one.
     ///
-    /// @param count how many numbers
+    /// @param count the number of values
     void keepNonZero(int count) {
         double[] doubles = doubles();
         for (int i = 0; i < count; i++) {
@@ -225,10 +225,10 @@ final class Block {
         }
     }
 
-    /// Makes each value a complex number. Goes backwards, so that no value is overwritten before it is moved.
+    /// Makes each value a complex number. Runs backwards, so that no value is overwritten before it is moved.
     ///
-    /// @param parts which values become its parts
-    /// @param count how many numbers
+    /// @param parts the values that become its parts
+    /// @param count the number of values
     void addImaginary(Values parts, int count) {
         if (parts == Values.FLOATS) {
             float[] floats = floats();

@@ -9,10 +9,10 @@ import java.lang.foreign.MemorySegment;
 ///
 /// A position counts elements from the start of the segment. Bytes are little-endian and need no alignment.
 sealed interface BlockCodec extends BlockReader, BlockWriter {
-    /// {@return how runs of a dtype are read and written}
+    /// {@return the codec of runs of a dtype}
     ///
     /// @param dtype a type that is not complex
-    /// @param convention whose NaNs to write
+    /// @param convention the convention for NaNs
     static BlockCodec of(DType dtype, Convention convention) {
         if (dtype.equals(DType.FLOAT64)) {
             return new Doubles();
@@ -125,7 +125,7 @@ sealed interface BlockCodec extends BlockReader, BlockWriter {
 
     /// bfloat16: the upper half of a float32.
     ///
-    /// @param nan what is written for NaN
+    /// @param nan the bits that are written for NaN
     record BFloats(int nan) implements BlockCodec {
         @Override
         public void read(MemorySegment bytes, long position, Block block, int count) {
@@ -263,7 +263,7 @@ sealed interface BlockCodec extends BlockReader, BlockWriter {
 
     /// Rare floating-point types, one element at a time.
     ///
-    /// @param elements how one is read and written
+    /// @param elements the encoding of an element
     record SingleFloats(FloatElements elements) implements BlockCodec {
         @Override
         public void read(MemorySegment bytes, long position, Block block, int count) {
@@ -284,7 +284,7 @@ sealed interface BlockCodec extends BlockReader, BlockWriter {
 
     /// Rare types of integers, and those without numbers, one element at a time.
     ///
-    /// @param elements how one is read and written
+    /// @param elements the encoding of an element
     record SingleLongs(Elements elements) implements BlockCodec {
         @Override
         public void read(MemorySegment bytes, long position, Block block, int count) {

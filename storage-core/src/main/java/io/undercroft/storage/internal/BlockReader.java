@@ -5,20 +5,20 @@ import java.lang.foreign.MemorySegment;
 
 /// Reads runs of elements of one dtype to a [Block].
 interface BlockReader {
-    /// {@return which values of a block stand for the elements}
+    /// {@return the values of a block that represent the elements}
     Values values();
 
     /// Reads elements to the first values of a block.
     ///
-    /// @param bytes where they lie
-    /// @param position how many elements lie before the first
-    /// @param block where the values go
-    /// @param count how many
+    /// @param bytes the bytes that contain them
+    /// @param position the index of the first element
+    /// @param block the block for the values
+    /// @param count the count
     void read(MemorySegment bytes, long position, Block block, int count);
 
     /// The real parts of complex numbers.
     ///
-    /// @param parts how the parts are read
+    /// @param parts the reader of the parts
     record RealParts(BlockReader parts) implements BlockReader {
         @Override
         public Values values() {
@@ -34,7 +34,7 @@ interface BlockReader {
 
     /// Complex numbers as something that is 0 only if both parts are.
     ///
-    /// @param parts how the parts are read
+    /// @param parts the reader of the parts
     record EitherPart(BlockReader parts) implements BlockReader {
         @Override
         public Values values() {

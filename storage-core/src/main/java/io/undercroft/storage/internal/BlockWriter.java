@@ -5,20 +5,20 @@ import java.lang.foreign.MemorySegment;
 
 /// Writes runs of elements of one dtype from a [Block].
 interface BlockWriter {
-    /// {@return which values of a block stand for the elements}
+    /// {@return the values of a block that represent the elements}
     Values values();
 
     /// Writes the first values of a block as elements.
     ///
     /// @param block the values
-    /// @param bytes where the elements go
-    /// @param position how many elements lie before the first
-    /// @param count how many
+    /// @param bytes the destination of the elements
+    /// @param position the index of the first element
+    /// @param count the count
     void write(Block block, MemorySegment bytes, long position, int count);
 
     /// Complex numbers without an imaginary part.
     ///
-    /// @param parts how the parts are written
+    /// @param parts the writer of the parts
     record RealParts(BlockWriter parts) implements BlockWriter {
         @Override
         public Values values() {

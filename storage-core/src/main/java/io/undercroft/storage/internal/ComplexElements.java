@@ -4,8 +4,8 @@ import java.lang.foreign.MemorySegment;
 
 /// Complex numbers: the real part, then the imaginary part. Positions of parts count parts.
 ///
-/// @param real how real parts are read and written
-/// @param imaginary how imaginary parts are read and written
+/// @param real the encoding of real parts
+/// @param imaginary the encoding of imaginary parts
 record ComplexElements(Elements real, Elements imaginary) implements Elements {
     static ComplexElements of(Elements parts) {
         return new ComplexElements(parts, parts);

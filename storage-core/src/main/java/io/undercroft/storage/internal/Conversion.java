@@ -41,9 +41,9 @@ public final class Conversion {
     /// @param from the dtype of the source
     /// @param source the elements, the first at byte 0
     /// @param to the dtype of the target
-    /// @param target where the converted elements go, the first at byte 0; not overlapping the source
+    /// @param target the destination of the converted elements, the first at byte 0; not overlapping the source
     /// @param numel number of elements
-    /// @param convention whose results to compute
+    /// @param convention the convention for the results
     /// @throws IndexOutOfBoundsException if the source or the target is too small
     /// @throws UnsupportedOperationException if the dtypes differ and one of them has no numbers
     public static void convert(DType from, MemorySegment source, DType to, MemorySegment target, long numel,

@@ -46,8 +46,8 @@ public final class ElementBytes {
     /// Writes one element.
     ///
     /// @param dtype its type
-    /// @param bytes where to
-    /// @param position how many elements lie before it
+    /// @param bytes the destination
+    /// @param position its index
     /// @param value its value
     /// @throws UnsupportedOperationException if the type has no numbers
     public static void write(DType dtype, MemorySegment bytes, long position, double value) {
@@ -61,8 +61,8 @@ public final class ElementBytes {
     /// Writes one element.
     ///
     /// @param dtype its type
-    /// @param bytes where to
-    /// @param position how many elements lie before it
+    /// @param bytes the destination
+    /// @param position its index
     /// @param value its value
     /// @throws UnsupportedOperationException if the type has no numbers
     public static void write(DType dtype, MemorySegment bytes, long position, long value) {
@@ -76,7 +76,7 @@ public final class ElementBytes {
     /// Writes an element over and over.
     ///
     /// @param element its bytes, at least one
-    /// @param target where to; a whole number of elements
+    /// @param target the destination; a whole number of elements
     public static void repeat(MemorySegment element, MemorySegment target) {
         long itemsize = element.byteSize();
         long size = target.byteSize();

@@ -8,8 +8,8 @@ import java.util.function.Supplier;
 /// Moves the elements of one layout to another as they are: by runs, by turned tiles, or by way of a small array.
 ///
 /// @param dtype the type of the elements
-/// @param source where they are
-/// @param target where they go; not overlapping the source
+/// @param source the storage that contains them
+/// @param target the destination; not overlapping the source
 record ElementMover(DType dtype, MemorySegment source, MemorySegment target) {
     /// Elements of the side of a square tile; as many as there are in one are the longest run.
     private static final int SIDE = 32;
@@ -19,7 +19,7 @@ record ElementMover(DType dtype, MemorySegment source, MemorySegment target) {
     /// target.
     private static final long LONGEST_RUN = 8 << 20;
 
-    /// How tiles are moved.
+    /// The way in which tiles are moved.
     ///
     /// @param grid the tiles
     /// @param way makes what moves them, one for each thread

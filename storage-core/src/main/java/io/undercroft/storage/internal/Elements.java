@@ -13,7 +13,7 @@ import java.util.Set;
 /// Bytes are little-endian and need no alignment. Values are converted as PyTorch's `to(dtype)` converts them.
 /// Instances have no state; a position outside the segment throws [IndexOutOfBoundsException].
 public interface Elements {
-    /// {@return how elements of a dtype are read and written; for dtypes without numbers, something that always throws
+    /// {@return the encoding of elements of a dtype; for dtypes without numbers, one that always throws
     /// [UnsupportedOperationException]}
     ///
     /// @param dtype the type of the elements
@@ -22,7 +22,7 @@ public interface Elements {
         return known != null ? known : new OpaqueElements(dtype);
     }
 
-    /// {@return how elements of a tensor are read and written when its lazy negation and conjugation are carried out}
+    /// {@return the encoding of elements of a tensor, its lazy negation and conjugation included}
     ///
     /// @param dtype the type of the elements
     /// @param flags the flags of the tensor
@@ -34,13 +34,13 @@ public interface Elements {
 
     /// {@return an element as a double; the real part of a complex one}
     ///
-    /// @param bytes where it lies
+    /// @param bytes the bytes that contain it
     /// @param position its position
     double getDouble(MemorySegment bytes, long position);
 
     /// {@return the imaginary part of an element; 0 unless it is complex}
     ///
-    /// @param bytes where it lies
+    /// @param bytes the bytes that contain it
     /// @param position its position
     default double getImaginary(MemorySegment bytes, long position) {
         return 0;
@@ -48,28 +48,28 @@ public interface Elements {
 
     /// {@return an element as a long; floating-point ones as a Java cast makes them, uint64 ones from 2^63 on negative}
     ///
-    /// @param bytes where it lies
+    /// @param bytes the bytes that contain it
     /// @param position its position
     long getLong(MemorySegment bytes, long position);
 
     /// Writes an element, rounded to the nearest value of the dtype; integer dtypes take the lower bits of the value
     /// without its fraction.
     ///
-    /// @param bytes where it lies
+    /// @param bytes the bytes that contain it
     /// @param position its position
-    /// @param value what to write
+    /// @param value the value to write
     void setDouble(MemorySegment bytes, long position, double value);
 
     /// Writes an element; integer dtypes take the lower bits of the value.
     ///
-    /// @param bytes where it lies
+    /// @param bytes the bytes that contain it
     /// @param position its position
-    /// @param value what to write
+    /// @param value the value to write
     void setLong(MemorySegment bytes, long position, long value);
 
     /// Writes an element; dtypes that are not complex drop the imaginary part.
     ///
-    /// @param bytes where it lies
+    /// @param bytes the bytes that contain it
     /// @param position its position
     /// @param real the real part
     /// @param imaginary the imaginary part
@@ -77,13 +77,13 @@ public interface Elements {
         setDouble(bytes, position, real);
     }
 
-    /// {@return how the same bytes are read and written as the negatives of what they hold; for truth values and opaque
+    /// {@return the encoding of the negatives of these elements; for truth values and opaque
     /// bits, unchanged}
     default Elements negated() {
         return new NegatedElements(this);
     }
 
-    /// {@return how the same bytes are read and written as the complex conjugates of what they hold; unchanged for
+    /// {@return the encoding of the complex conjugates of these elements; unchanged for
     /// elements that are not complex}
     default Elements conjugated() {
         return this;

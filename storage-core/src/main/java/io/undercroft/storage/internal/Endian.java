@@ -8,7 +8,7 @@ public final class Endian {
 
     /// Reverses the order of the bytes in each unit, in place. Each part of a complex number is a unit.
     ///
-    /// @param bytes what to change; a whole number of units
+    /// @param bytes the bytes to change; a whole number of units
     /// @param unit bytes in a unit: 1, 2, 4 or 8
     /// @throws IllegalArgumentException if there is no such unit, or the bytes are no whole number of units
     public static void swapBytes(MemorySegment bytes, int unit) {

@@ -57,9 +57,9 @@ abstract sealed class FloatElements implements Elements {
 
     /// The upper half of a binary32.
     static final class BFloat16 extends FloatElements {
-        /// What PyTorch writes for most NaNs.
+        /// The value that PyTorch writes for most NaNs.
         static final int NAN = 0x7FC0;
-        /// What PyTorch's vectorised loops write for a NaN of float32 or float64.
+        /// The value that PyTorch's vectorised loops write for a NaN of float32 or float64.
         static final int NAN_OF_VECTORS = 0xFFFF;
 
         private static final int INFINITY = 0x7F80_0000;

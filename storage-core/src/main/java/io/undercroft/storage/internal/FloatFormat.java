@@ -6,10 +6,10 @@ import java.math.RoundingMode;
 import java.util.Arrays;
 import java.util.Locale;
 
-/// How PyTorch prints floating-point numbers that are together: all as integers with a point, all with 4 decimals, or
-/// all with an exponent.
+/// The format in which PyTorch prints floating-point numbers of one tensor: all as integers with a point, all with 4
+/// decimals, or all with an exponent.
 ///
-/// @param style which of these
+/// @param style the style
 /// @param width the width that the finite numbers other than 0 need; 1 without any
 record FloatFormat(Style style, int width) {
     /// The ways to print a number.

@@ -46,7 +46,7 @@ final class Grid {
         targetSteps[dim] *= extent;
     }
 
-    /// {@return how many tiles there are}
+    /// {@return the number of tiles}
     long count() {
         long count = 1;
         for (long along : counts) {

@@ -33,7 +33,7 @@ final class LazyFlags {
     /// @param dtype the type of the elements
     /// @param flags the flags of their tensor
     /// @param bytes the elements, the first at byte 0
-    /// @param numel how many
+    /// @param numel the number of elements
     static void resolve(DType dtype, Set<Flag> flags, MemorySegment bytes, long numel) {
         if (!areSet(flags)) {
             return;

@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment;
 
 /// The negatives of what is stored.
 ///
-/// @param stored how that is read and written
+/// @param stored the encoding of the stored value
 record NegatedElements(Elements stored) implements Elements {
     @Override
     public double getDouble(MemorySegment bytes, long position) {

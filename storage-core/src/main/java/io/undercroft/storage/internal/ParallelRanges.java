@@ -34,11 +34,11 @@ final class ParallelRanges {
 
     /// Does all units of some work, each once, by as many threads as are worth it.
     ///
-    /// @param units how many
+    /// @param units the number of units
     /// @param unitBytes about how many bytes a unit takes, at least 1
-    /// @param work what to do; its result must not depend on how the units are shared out
+    /// @param work the work to do; its result must not depend on how the units are distributed
     /// @param touched the memory that it reads and writes
-    /// @throws RuntimeException what the work throws in whatever thread, as it is; some units are not done then
+    /// @throws RuntimeException the exception of the work, in any thread, unchanged; some units are not done then
     static void run(long units, long unitBytes, Work work, MemorySegment... touched) {
         int shares = (int) Math.min(units, Math.min(units * unitBytes / LEAST_BYTES, mostShares()));
         if (shares > 1 && Arrays.stream(touched).allMatch(bytes -> bytes.isAccessibleBy(ANY_THREAD))) {

@@ -17,7 +17,7 @@ public final class PythonNumber {
 
     /// {@return a float, for instance `1.0`, `1e-05`, `-inf`}
     ///
-    /// @param value what to write
+    /// @param value the value to write
     public static String of(double value) {
         String text = brief(value);
         return Double.isFinite(value) && text.chars().allMatch(c -> c == '-' || Character.isDigit(c))
@@ -27,7 +27,7 @@ public final class PythonNumber {
 
     /// {@return a complex number, for instance `(1-2j)`, or `2j` if the real part is a positive zero}
     ///
-    /// @param value what to write
+    /// @param value the value to write
     public static String of(Complex value) {
         String imaginary = brief(value.imaginary()) + "j";
         if (Double.doubleToRawLongBits(value.real()) == 0) {

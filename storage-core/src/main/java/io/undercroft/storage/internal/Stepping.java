@@ -6,11 +6,11 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
-/// Gathers elements that lie a step apart to a run in an array, and scatters such a run. All steps are in bytes.
+/// Gathers elements that are a step apart to a run in an array, and scatters such a run. All steps are in bytes.
 ///
-/// The arrays are of bytes whatever the elements are: a copy between a segment and an array of bytes is the fastest one
-/// of a short run in JDK 25. There is a loop for each width of an element, which differs from the others in nothing but
-/// a type that Java has no parameter for. The loops add up the step, because the JIT compiles multiplication by a
+/// The arrays are of bytes for elements of any type: a copy between a segment and an array of bytes is the fastest one
+/// of a short run in JDK 25. There is a loop for each width of an element, which differs from the others only in a primitive type,
+/// which cannot be a type parameter. The loops add up the step, because the JIT compiles multiplication by a
 /// variable factor to slow code.
 ///
 /// @param itemsize bytes of an element
@@ -21,11 +21,11 @@ record Stepping(int itemsize) {
 
     /// Gathers elements of a segment to the start of an array.
     ///
-    /// @param source where they are
+    /// @param source the storage that contains them
     /// @param from offset of the first one
     /// @param step from one to the next
-    /// @param run where they go
-    /// @param count how many
+    /// @param run the run for them
+    /// @param count the count
     void read(MemorySegment source, long from, long step, byte[] run, int count) {
         if (step == itemsize) {
             MemorySegment.copy(source, Layouts.BYTE, from, run, 0, count * itemsize);
@@ -39,11 +39,11 @@ record Stepping(int itemsize) {
 
     /// Scatters elements from the start of an array to a segment.
     ///
-    /// @param run where they are
-    /// @param target where they go
+    /// @param run the run that contains them
+    /// @param target the destination
     /// @param to offset of the first one
     /// @param step from one to the next
-    /// @param count how many
+    /// @param count the count
     void write(byte[] run, MemorySegment target, long to, long step, int count) {
         if (step == itemsize) {
             MemorySegment.copy(run, 0, target, Layouts.BYTE, to, count * itemsize);
@@ -56,12 +56,12 @@ record Stepping(int itemsize) {
 
     /// Gathers elements of one array to another.
     ///
-    /// @param source where they are
+    /// @param source the storage that contains them
     /// @param from index of the first one
     /// @param step from one to the next
-    /// @param run where they go
+    /// @param run the run for them
     /// @param to index of the first one
-    /// @param count how many
+    /// @param count the count
     void gather(byte[] source, int from, int step, byte[] run, int to, int count) {
         switch (itemsize) {
             case 1 -> gatherBytes(source, from, step, run, to, count);

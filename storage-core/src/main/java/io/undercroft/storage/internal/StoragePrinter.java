@@ -16,16 +16,16 @@ public final class StoragePrinter {
 
     /// {@return an untyped storage as PyTorch prints it}
     ///
-    /// @param storage what to print
+    /// @param storage the storage to print
     public static String print(Storage storage) {
         String elements = lines(storage, storage.nbytes(), index -> Integer.toString(storage.getUnsigned(index)));
         return elements + "\n[torch.storage.UntypedStorage(device=" + storage.device() + ") of size " + storage.nbytes()
                 + "]";
     }
 
-    /// {@return why there are no bytes, in a word or two; null if there are}
+    /// {@return the reason why there are no bytes, in a word or two; null if there are}
     ///
-    /// @param storage where they would be
+    /// @param storage the storage that would contain them
     static @Nullable String missing(Storage storage) {
         Storage base = storage.base().orElse(storage);
         if (storage.referenceCount() == 0 || base.referenceCount() == 0) {
@@ -36,8 +36,8 @@ public final class StoragePrinter {
 
     /// {@return the elements of a storage, each on a line; dots if the host cannot read them}
     ///
-    /// @param storage where they are
-    /// @param size how many there are
+    /// @param storage the storage that contains them
+    /// @param size their number
     /// @param text the text of the one at an index
     public static String lines(Storage storage, long size, LongFunction<String> text) {
         if (!storage.device().isCpu() || missing(storage) != null) {

@@ -10,7 +10,7 @@ import java.util.Set;
 /// Copies the elements of a tensor to another one, or in row-major order to bytes without gaps.
 ///
 /// Elements that keep their bits are moved at once, by runs if they have any ([Tiles], [ElementMover]). Others go tile
-/// by tile through a small buffer, where they lie without gaps while they are converted. Several threads share large
+/// by tile through a small buffer, where they are contiguous while they are converted. Several threads share large
 /// copies ([ParallelRanges]).
 public final class StridedCopy {
     /// The most elements of a tile that is converted, and the side of a square one.
@@ -74,9 +74,9 @@ public final class StridedCopy {
     /// Copies all elements in row-major order and carries out negation and conjugation. Unused bits of the last byte
     /// are not changed.
     ///
-    /// @param tensor what to copy
+    /// @param tensor the tensor to copy
     /// @param bytes the bytes of its storage, as many as it needs
-    /// @param target where to, not overlapping the tensor's storage; the first element is written to byte 0
+    /// @param target the destination, not overlapping the tensor's storage; the first element is written to byte 0
     /// @throws IndexOutOfBoundsException if the target is too small
     public static void copy(Tensor tensor, MemorySegment bytes, MemorySegment target) {
         if (tensor.numel() == 0) {
@@ -91,9 +91,9 @@ public final class StridedCopy {
     /// Negation and conjugation of both are carried out: the target then has the values that the source had before,
     /// also where their bytes overlap (PyTorch leaves the outcome of that open).
     ///
-    /// @param source what to copy
+    /// @param source the source
     /// @param sourceBytes the bytes of its storage, as many as it needs
-    /// @param target where to; of the same shape
+    /// @param target the destination; of the same shape
     /// @param targetBytes the bytes of its storage, for writing, as many as it needs
     /// @throws IllegalArgumentException if the shapes differ, or elements of the target share their place by stride 0
     /// @throws UnsupportedOperationException if the dtypes differ and one of them has no numbers

@@ -2,7 +2,7 @@ package io.undercroft.storage.internal;
 
 import java.lang.foreign.MemorySegment;
 
-/// Unsigned integers narrower than a byte; the first element of a byte lies in its lowest bits.
+/// Unsigned integers narrower than a byte; the first element of a byte is in its lowest bits.
 ///
 /// @param bits width of an element, a divisor of 8
 record SubByteElements(int bits) implements Elements {

@@ -37,7 +37,7 @@ public final class TensorPrinter {
 
     /// {@return the tensor as PyTorch prints it}
     ///
-    /// @param tensor what to print
+    /// @param tensor the tensor to print
     public static String print(Tensor tensor) {
         return new TensorPrinter(tensor).print();
     }
@@ -82,7 +82,7 @@ public final class TensorPrinter {
         return suffixes;
     }
 
-    /// Why there are no elements to print; null if there are.
+    /// Returns the reason why there are no elements to print; null if there are.
     private static @Nullable String missing(Tensor tensor) {
         String missing = StoragePrinter.missing(tensor.storage());
         if (missing != null) {
@@ -111,7 +111,7 @@ public final class TensorPrinter {
 
     /// {@return a shape as Python prints a tuple}
     ///
-    /// @param shape what to print
+    /// @param shape the shape to print
     private static String tuple(Shape shape) {
         return LongStream.of(shape.toArray()).mapToObj(Long::toString)
                 .collect(Collectors.joining(", ", "(", shape.rank() == 1 ? ",)" : ")"));
@@ -119,7 +119,7 @@ public final class TensorPrinter {
 
     /// {@return whether printed elements of a dtype show which it is}
     ///
-    /// @param dtype what to look at
+    /// @param dtype the dtype
     private static boolean speaksForItself(DType dtype) {
         return dtype.equals(DType.FLOAT32) || dtype.equals(DType.COMPLEX64) || dtype.equals(DType.INT64)
                 || dtype.equals(DType.BOOL);

@@ -4,10 +4,10 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.stream.IntStream;
 
-/// The elements of two layouts of one shape, side by side, to be cut into tiles of two dimensions that lie close
+/// The elements of two layouts of one shape, side by side, to be cut into tiles of two dimensions that are close
 /// together in both.
 ///
-/// Dimensions that lie one inside the other without a gap in both layouts are joined first, so that there are as few
+/// Dimensions that are one inside the other without a gap in both layouts are joined first, so that there are as few
 /// and as long runs as the strides allow. Dimension 0 is then the one with the shortest steps in the target, and
 /// dimension 1 that with the shortest ones in the source; where these are two, as in a transpose, square tiles use each
 /// fetched cache line whole. The heap holds a few numbers for each dimension, whatever the size.

@@ -2,7 +2,7 @@ package io.undercroft.storage.internal;
 
 import java.lang.foreign.MemorySegment;
 
-/// Turns tiles of a matrix: what lay in rows then lies in columns.
+/// Turns tiles of a matrix: what was in rows is then in columns.
 ///
 /// Rows are copied to an array that stays close to the processor, turned there, and copied on. So memory is touched by
 /// runs only, also where the strides are powers of two, whose elements compete for a few places in the cache. Rows that
@@ -40,7 +40,7 @@ final class Transposer {
 
     /// Turns one tile of [#cut]. Offsets and steps are in bytes.
     ///
-    /// @param source where it is
+    /// @param source the storage that contains it
     /// @param from offset of its first row there
     /// @param fromStep from one row to the next
     /// @param target the target

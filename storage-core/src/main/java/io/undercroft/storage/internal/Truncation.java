@@ -46,10 +46,10 @@ enum Truncation {
         this.plainBelow = Double.doubleToRawLongBits(plainBelow);
     }
 
-    /// {@return how numbers are truncated for a dtype}
+    /// {@return the truncation of numbers for a dtype}
     ///
     /// @param dtype a type of integers or truth values
-    /// @param convention whose results to compute
+    /// @param convention the convention for the results
     static Truncation of(DType dtype, Convention convention) {
         if (dtype.equals(DType.BOOL)) {
             return TO_TRUTH;
@@ -60,7 +60,7 @@ enum Truncation {
         return of(dtype.bits(), dtype.kind() == DType.Kind.SIGNED);
     }
 
-    /// {@return how PyTorch truncates numbers for integers}
+    /// {@return the truncation of numbers for integers in PyTorch}
     ///
     /// @param bits their width
     /// @param signed whether they have a sign
@@ -81,8 +81,8 @@ enum Truncation {
     /// Truncates many numbers.
     ///
     /// @param values the numbers
-    /// @param integers where the integers go
-    /// @param count how many
+    /// @param integers the array for the integers
+    /// @param count the count
     void apply(double[] values, long[] integers, int count) {
         if (arePlain(values, count)) {
             for (int i = 0; i < count; i++) {
@@ -98,8 +98,8 @@ enum Truncation {
     /// Truncates many numbers, and keeps the lower 32 bits of the integers.
     ///
     /// @param values the numbers
-    /// @param integers where the integers go
-    /// @param count how many
+    /// @param integers the array for the integers
+    /// @param count the count
     void apply(float[] values, int[] integers, int count) {
         if (fitInts(values, count)) {
             for (int i = 0; i < count; i++) {

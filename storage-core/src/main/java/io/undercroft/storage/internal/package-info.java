@@ -1,5 +1,9 @@
-/// Encoding of elements, copying of strided elements, and printing of tensors. Not for use outside this
-/// library; may change in any release.
+/// Encoding and conversion of elements, copying of strided elements, and printing. Not for use outside this library.
+///
+/// - [Elements] and its subclasses read and write one element of a dtype; [BlockCodec] does so for many elements.
+/// - [StridedCopy] copies elements of tensors, [Conversion] converts them, both with several threads
+///   ([ParallelRanges]).
+/// - [TensorPrinter], [StoragePrinter] and [Torch7Printer] make text.
 @NullMarked
 package io.undercroft.storage.internal;
 

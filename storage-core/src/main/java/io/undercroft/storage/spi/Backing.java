@@ -10,7 +10,7 @@ public interface Backing {
     /// @throws RuntimeException that names the file that was cut, and where
     void checkNotCut();
 
-    /// {@return whether the file has checksums that [#check] compares} Without, there is nothing to check.
+    /// {@return whether the file has checksums that [#check] compares} Without, nothing is checked.
     default boolean hasChecksums() {
         return false;
     }

@@ -38,7 +38,7 @@ public interface MemoryProvider {
         return Optional.empty();
     }
 
-    /// {@return the devices whose memory [#device] returns} Asked for messages.
+    /// {@return the devices whose memory [#device] returns} Used for messages.
     default List<Device> devices() {
         return List.of();
     }

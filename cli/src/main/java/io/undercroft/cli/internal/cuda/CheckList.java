@@ -14,7 +14,7 @@ final class CheckList {
         this.out = out;
     }
 
-    /// What is checked. It throws if something is wrong.
+    /// A check, which throws if it fails.
     @FunctionalInterface
     interface Check {
         void run() throws IOException;
@@ -22,7 +22,7 @@ final class CheckList {
 
     /// Runs a check.
     ///
-    /// @param what what is checked
+    /// @param what the description of the check
     /// @param check does it
     /// @throws CancellationException if the thread was interrupted
     void run(String what, Check check) {
@@ -44,10 +44,10 @@ final class CheckList {
         }
     }
 
-    /// Says that a check is not run.
+    /// Reports that a check is not run.
     ///
-    /// @param what what is not checked
-    /// @param why why not
+    /// @param what the description of the check
+    /// @param why the reason
     void omit(String what, String why) {
         print("omitted", what, why);
     }
@@ -59,7 +59,7 @@ final class CheckList {
 
     /// {@return the message of a failure in one line}
     ///
-    /// @param failure what was thrown
+    /// @param failure the exception
     static String problem(Throwable failure) {
         String message = failure.getMessage();
         return message == null ? failure.toString() : message;
@@ -68,7 +68,7 @@ final class CheckList {
     /// Fails the check that runs, unless something is as it should be.
     ///
     /// @param isRight whether it is
-    /// @param problem what is wrong otherwise
+    /// @param problem the problem otherwise
     /// @throws IllegalStateException if it is not
     static void require(boolean isRight, String problem) {
         if (!isRight) {

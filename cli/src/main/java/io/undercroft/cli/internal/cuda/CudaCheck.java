@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/// What `croft cuda-check` does: checks storages and files on the first CUDA device, and measures rates.
+/// Checks storages and files on the first CUDA device, and measures rates, for `croft cuda-check`.
 public final class CudaCheck {
     /// The files of the rates, and those that are written while they are measured.
     private static final int FILES = 6;
@@ -25,8 +25,8 @@ public final class CudaCheck {
 
     /// Prepares a run.
     ///
-    /// @param out where results are printed
-    /// @param directory where files are written
+    /// @param out the output for results
+    /// @param directory the directory for files
     /// @param size the size of the files and of the large copies in bytes; 0 if nothing is to be measured
     /// @param python the Python interpreter that the user named
     public CudaCheck(Output out, Path directory, long size, Optional<String> python) {
@@ -45,7 +45,7 @@ public final class CudaCheck {
         boolean isStandIn = device.name().contains("stand-in");
         if (isStandIn) {
             out.line("NO GPU: " + device.name()
-                    + " stands in for NVIDIA's driver in tests. Nothing below is a result of a GPU.");
+                    + " replaces NVIDIA's driver in tests. Nothing below is a result of a GPU.");
         }
         long needed = FILES * size + SMALL_FILES;
         long free = Files.getFileStore(directory).getUsableSpace();

@@ -6,10 +6,10 @@ import org.jspecify.annotations.Nullable;
 
 /// A number that was measured.
 ///
-/// @param what what was measured
+/// @param what the name of the measurement
 /// @param samples the single measurements, in order; at least one
 /// @param unit for instance `GiB/s`, or `x` for a ratio
-/// @param target what is to be reached, or null
+/// @param target the target, or null
 /// @param isHigherBetter whether the target is reached by what is higher
 record Figure(String what, List<Double> samples, String unit, @Nullable Double target, boolean isHigherBetter) {
     Figure {
@@ -24,9 +24,9 @@ record Figure(String what, List<Double> samples, String unit, @Nullable Double t
         return of(what, List.of((double) count), "");
     }
 
-    /// {@return how many times higher some measurements are than others, round by round}
+    /// {@return the ratios of some measurements to others, round by round}
     ///
-    /// @param what what that is
+    /// @param what its name
     /// @param samples the ones
     /// @param others the others, taken in the same rounds
     static Figure ratio(String what, List<Double> samples, List<Double> others) {

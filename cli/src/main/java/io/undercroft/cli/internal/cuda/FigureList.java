@@ -31,10 +31,10 @@ final class FigureList {
         figures.add(isStandIn && !figure.unit().isEmpty() ? figure.withoutTarget() : figure);
     }
 
-    /// Says that something was not measured.
+    /// Reports that something was not measured.
     ///
-    /// @param what what it is
-    /// @param why why not
+    /// @param what its name
+    /// @param why the reason
     void omit(String what, String why) {
         notMeasured.put(what, why);
     }

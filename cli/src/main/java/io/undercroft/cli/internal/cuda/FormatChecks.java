@@ -34,7 +34,7 @@ final class FormatChecks {
     ///
     /// @param checks runs them
     /// @param target the device
-    /// @param directory where files are written
+    /// @param directory the directory for files
     FormatChecks(CheckList checks, Device target, Path directory) {
         this.checks = checks;
         this.target = target;

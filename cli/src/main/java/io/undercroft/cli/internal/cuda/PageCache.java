@@ -30,7 +30,7 @@ final class PageCache {
         }
     }
 
-    /// Removes a file from the cache. Mapped pages can be removed only if no other process has it mapped, and if this
+    /// Removes a file from the cache. Mapped pages can be removed only if no other process maps it, and if this
     /// process may write the file.
     ///
     /// @param file the file; all that was written to it is on the disk

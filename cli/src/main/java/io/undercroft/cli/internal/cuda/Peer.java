@@ -70,7 +70,7 @@ final class Peer implements AutoCloseable {
     ///
     /// @param how a function of the script
     /// @param file the file
-    /// @param size how many bytes of tensors it has
+    /// @param size the number of bytes of its tensors
     /// @return the seconds; nothing if there is no such process
     /// @throws IOException if loading fails, or other bytes were loaded
     OptionalDouble seconds(String how, Path file, long size) throws IOException {

@@ -28,8 +28,8 @@ final class PlainWrite {
     /// Writes a file.
     ///
     /// @param file the file to make
-    /// @param size how many bytes at least; rounded up to whole blocks
-    /// @return how many bytes were written
+    /// @param size the minimum number of bytes; rounded up to whole blocks
+    /// @return the number of bytes written
     /// @throws IOException if that fails
     static long run(Path file, long size) throws IOException {
         List<OpenOption> options = new ArrayList<>(

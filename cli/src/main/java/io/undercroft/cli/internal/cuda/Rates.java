@@ -50,12 +50,12 @@ final class Rates {
 
     /// Prepares measurements.
     ///
-    /// @param figures where results are added
+    /// @param figures the list of results
     /// @param device the device
-    /// @param directory where files are written
+    /// @param directory the directory for files
     /// @param size the size of a file in bytes, about
-    /// @param peer what is compared with
-    /// @param out where progress is printed
+    /// @param peer the peer to compare with
+    /// @param out the output for progress
     Rates(FigureList figures, CudaDevice device, Path directory, long size, Peer peer, Output out) {
         this.figures = figures;
         this.device = device;
@@ -189,7 +189,7 @@ final class Rates {
     private interface Writing {
         /// Writes a file.
         ///
-        /// @return how many bytes
+        /// @return the number of bytes
         long to(Path file) throws IOException;
     }
 

@@ -46,7 +46,7 @@ final class StorageChecks {
 
     /// Runs all checks.
     ///
-    /// @param directory where a file is written and deleted
+    /// @param directory the directory for a temporary file
     /// @param largest the size of the largest copies, in bytes
     void run(Path directory, long largest) {
         checks.run("every dtype to the device and back", this::dtypes);
@@ -68,7 +68,7 @@ final class StorageChecks {
         large(largest);
     }
 
-    /// {@return how many storages were allocated for 1000 tensors on 10 storages; -1 if that was not found out}
+    /// {@return the number of storages that were allocated for 1000 tensors on 10 storages; -1 if unknown}
     long copies() {
         return copies;
     }

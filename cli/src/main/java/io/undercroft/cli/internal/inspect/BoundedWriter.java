@@ -9,7 +9,7 @@ final class BoundedWriter extends Writer {
     private final Supplier<FormatException> tooLong;
     private long left;
 
-    /// @param most how many characters may be written
+    /// @param most the maximum number of characters
     /// @param tooLong makes what is thrown if there are more
     BoundedWriter(long most, Supplier<FormatException> tooLong) {
         this.left = most;

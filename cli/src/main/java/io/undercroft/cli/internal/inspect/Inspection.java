@@ -17,7 +17,7 @@ import java.util.Map;
 import java.util.SequencedMap;
 import org.jspecify.annotations.Nullable;
 
-/// What both reports show of an open file: names, and numbers for the storages.
+/// The data of both reports of an open file: names, and numbers of storages.
 public final class Inspection {
     private final Checkpoint checkpoint;
     private final @Nullable Sha256 digests;
@@ -71,7 +71,7 @@ public final class Inspection {
         return absentDevices;
     }
 
-    /// {@return why tensors cannot be read, by their names; empty if all can}
+    /// {@return the reasons why tensors cannot be read, by their names; empty if all can}
     public SequencedMap<String, FormatException> unreadable() {
         SequencedMap<String, FormatException> unreadable = new LinkedHashMap<>();
         index.tensors().forEach(
@@ -87,7 +87,8 @@ public final class Inspection {
         return index.tensors();
     }
 
-    /// What a user types for a tensor: its keys as they are, unless these lead to another tensor too.
+    /// Returns the name by which a user can select a tensor: its keys without escapes, unless another tensor has the
+    /// same.
     String typed(String name) {
         String rawName = StateIndex.rawName(name);
         boolean isClear = rawName.equals(name)

@@ -23,7 +23,7 @@ import java.util.UUID;
 /// A file's contents as one JSON object, as `docs/inspect-json.md` describes it. Written while it is read, so that
 /// memory does not grow with the number of tensors; a storage or tensor a line, so that lines can be compared.
 public final class JsonReport {
-    /// How many characters a report may have, and how many for each byte of its files.
+    /// The maximum length of a report in characters, and that for each byte of its files.
     private static final long LEAST_LONG = 64L << 20;
     private static final long LONG_FACTOR = 64;
 
@@ -38,7 +38,7 @@ public final class JsonReport {
     /// Writes the report.
     ///
     /// @param inspection the open file
-    /// @param out where to
+    /// @param out the destination
     /// @throws IOException if the file cannot be read
     public static void print(Inspection inspection, Output out) throws IOException {
         // Used for both passes, as a set of very many containers grows for long.
@@ -55,11 +55,11 @@ public final class JsonReport {
         Json.write(new BoundedWriter(most, () -> new FormatException("COST-REPORT",
                 "the report in JSON would have more than " + (most >> 20)
                         + " MiB, since the file refers to the same long texts again and again",
-                FormatException.NO_OFFSET, "Leave out --json, or look at a part of the state in Java")),
+                FormatException.NO_OFFSET, "Leave out --json, or read a part of the state in Java")),
                 new JsonReport(inspection.withoutDigests(), written)::write);
     }
 
-    /// {@return how many characters the report of a file may have, or of a set}
+    /// {@return the maximum number of characters of the report of a file or set}
     ///
     /// @param files the file, or all files of the set
     static long longest(List<Path> files) throws IOException {

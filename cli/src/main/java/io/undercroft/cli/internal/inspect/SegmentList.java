@@ -22,7 +22,7 @@ public final class SegmentList {
     /// Writes a table.
     ///
     /// @param segments the segments in the order in which they are shown
-    /// @param out where to
+    /// @param out the destination
     public static void print(List<SharedSegment> segments, Output out) {
         print(new Table(left("shared memory"), right("bytes"), left("its name is removed"), left("held by processes")),
                 segments, out);
@@ -31,7 +31,7 @@ public final class SegmentList {
     /// Writes a table of segments whose names were removed.
     ///
     /// @param segments the segments, as they were
-    /// @param out where to
+    /// @param out the destination
     public static void printRemoved(List<SharedSegment> segments, Output out) {
         print(new Table(left("removed"), right("bytes"), left("its name was to be removed"), left("was held by")),
                 segments, out);
@@ -69,7 +69,7 @@ public final class SegmentList {
     /// Writes one JSON object, as `docs/inspect-json.md` describes it.
     ///
     /// @param segments the segments in the order in which they are shown
-    /// @param out where to
+    /// @param out the destination
     /// @throws IOException never, as `out` throws its own exceptions
     public static void printJson(List<SharedSegment> segments, Output out) throws IOException {
         Json.print(out, json -> writeSegments(segments, json));
@@ -79,7 +79,7 @@ public final class SegmentList {
     ///
     /// @param removed the segments whose names were removed
     /// @param unheld the names that are still published and without holders
-    /// @param out where to
+    /// @param out the destination
     /// @throws IOException never, as `out` throws its own exceptions
     public static void printCollectedJson(List<SharedSegment> removed, List<String> unheld, Output out)
             throws IOException {

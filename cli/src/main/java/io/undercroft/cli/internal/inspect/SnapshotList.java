@@ -26,7 +26,7 @@ public final class SnapshotList {
     /// Writes a table.
     ///
     /// @param snapshots the snapshots in the order in which they are shown
-    /// @param out where to
+    /// @param out the destination
     public static void print(List<SnapshotInfo> snapshots, Output out) {
         Table table = new Table(right("snapshot"), left("time"), left("message"), right("file was"),
                 left("root digest"));
@@ -60,7 +60,7 @@ public final class SnapshotList {
     /// Writes one JSON object, as `docs/inspect-json.md` describes it.
     ///
     /// @param snapshots the snapshots in the order in which they are shown
-    /// @param out where to
+    /// @param out the destination
     /// @throws IOException never, as `out` throws its own exceptions
     public static void printJson(List<SnapshotInfo> snapshots, Output out) throws IOException {
         Json.print(out, all -> all.list("snapshots", snapshots, (json, snapshot) -> json

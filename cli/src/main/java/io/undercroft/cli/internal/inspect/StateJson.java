@@ -33,7 +33,7 @@ final class StateJson {
     private final Set<Object> written;
 
     /// @param inspection names of what the state holds
-    /// @param json where to
+    /// @param json the destination
     /// @param written an empty set, which then has the containers that were written, by identity
     StateJson(Inspection inspection, JsonGenerator json, Set<Object> written) {
         this.inspection = inspection;

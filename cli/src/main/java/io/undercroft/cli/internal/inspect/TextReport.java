@@ -24,11 +24,11 @@ import java.util.Set;
 
 /// A file's contents for people: what it is, one line a tensor, and which tensors share a storage.
 public final class TextReport {
-    /// How many entries of the state, and how many sharing groups, are listed one by one.
+    /// The maximum number of entries of the state, and of sharing groups, that are listed.
     private static final int SHOWN = 12;
     private static final int SHOWN_DIGITS = 16;
     private static final int SHOWN_KEY = 40;
-    /// How much of a shape, of strides and of the name of another tensor is shown: one tensor may be on many lines.
+    /// The maximum length of a shape, of strides and of the name of another tensor: one tensor may be on many lines.
     private static final int SHOWN_CELL = 120;
 
     private final Inspection inspection;
@@ -42,7 +42,7 @@ public final class TextReport {
     /// Writes the report.
     ///
     /// @param inspection the open file
-    /// @param out where to
+    /// @param out the destination
     /// @throws IOException if the file cannot be read
     public static void print(Inspection inspection, Output out) throws IOException {
         new TextReport(inspection, out).print();
@@ -112,7 +112,7 @@ public final class TextReport {
                 companions(name, tensor), digest(tensor)};
     }
 
-    /// What is not as one would expect of a tensor.
+    /// Returns the unusual properties of a tensor.
     private static String notes(Tensor tensor) {
         if (tensor.isContiguous() && tensor.device().isCpu() && tensor.flags().isEmpty()) {
             return "";
@@ -161,7 +161,8 @@ public final class TextReport {
         printMore(shared.size(), "storages");
     }
 
-    /// What a user types for a tensor: its keys as they are, unless these lead to another tensor too.
+    /// Returns the name by which a user can select a tensor: its keys without escapes, unless another tensor has the
+    /// same.
     private String shown(String name) {
         return inspection.typed(name);
     }

@@ -12,13 +12,13 @@ import java.util.stream.Stream;
 
 /// Files that are written past the page cache of the system (`O_DIRECT`).
 public final class DirectIo {
-    /// What positions, sizes and addresses are multiples of; enough for all common disks.
+    /// The alignment of positions, sizes and addresses; enough for all common disks.
     public static final int ALIGNMENT = 4096;
 
     private DirectIo() {}
 
-    /// {@return the option that opens a file past the page cache, if this Java runtime has it} It is in a module of the
-    /// JDK that a runtime may lack, and cannot be named in code compiled with `--release`.
+    /// {@return the option that opens a file past the page cache, if this Java runtime provides it} It is in a module
+    /// of the JDK that a runtime may lack, and cannot be named in code compiled with `--release`.
     public static Optional<OpenOption> option() {
         try {
             Object[] options = Class.forName("com.sun.nio.file.ExtendedOpenOption").getEnumConstants();
@@ -29,9 +29,9 @@ public final class DirectIo {
         }
     }
 
-    /// {@return why files of a directory cannot be written past the page cache; nothing if they can}
+    /// {@return the reason why files of a directory cannot be written with direct I/O; nothing if they can}
     ///
-    /// @param directory where a small file is written and deleted
+    /// @param directory the directory for a small temporary file
     public static Optional<String> unavailability(Path directory) {
         Optional<OpenOption> direct = option();
         if (direct.isEmpty()) {

@@ -13,7 +13,7 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/// What this machine and this JVM offer.
+/// The features of this machine and this JVM.
 public final class Machine {
     /// Earlier updates of this release can corrupt data (JDK-8377811).
     private static final Runtime.Version OLDEST = Runtime.Version.parse("25.0.3");
@@ -25,9 +25,9 @@ public final class Machine {
 
     /// One thing that was looked for.
     ///
-    /// @param what what it is, for instance `huge pages`
+    /// @param what its name, for instance `huge pages`
     /// @param isAvailable whether it can be used
-    /// @param found what was found, or why it cannot be used and what to do
+    /// @param found a description of what was found, or the reason why it cannot be used, and a remedy
     public record Finding(String what, boolean isAvailable, String found) {}
 
     /// {@return all findings except for the CUDA devices}

@@ -16,7 +16,7 @@ public final class MachineReport {
 
     /// Writes a table.
     ///
-    /// @param out where to
+    /// @param out the destination
     public static void print(Output out) {
         Table table = new Table(left("what"), left("available"), left("found"));
         Stream.of(Machine.findings(), Machine.cudaFindings()).flatMap(List::stream)
@@ -26,7 +26,7 @@ public final class MachineReport {
 
     /// Writes one JSON object, as `docs/inspect-json.md` describes it.
     ///
-    /// @param out where to
+    /// @param out the destination
     /// @throws IOException never, as `out` throws its own exceptions
     public static void printJson(Output out) throws IOException {
         Json.printLine(out, all -> all

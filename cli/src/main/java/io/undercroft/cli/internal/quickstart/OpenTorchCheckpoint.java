@@ -40,7 +40,7 @@ final class OpenTorchCheckpoint implements Step {
             List<String> names = new ArrayList<>(checkpoint.names());
             names.removeIf(name -> checkpoint.tensor(name).storage() != storage);
             if (names.size() > 1) {
-                out.line("   one storage of %s under: %s".formatted(Text.bytes(storage.nbytes()),
+                out.line("   one storage of %s, used by: %s".formatted(Text.bytes(storage.nbytes()),
                         String.join(", ", names)));
             }
         }

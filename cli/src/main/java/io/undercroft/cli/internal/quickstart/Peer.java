@@ -53,8 +53,8 @@ final class Peer implements AutoCloseable {
     void expect(String line) throws IOException {
         String said = in.readLine();
         if (!line.equals(said)) {
-            throw new IOException("the second process was to say '" + line + "' but "
-                    + (said == null ? "ended" : "said '" + said + "'"));
+            throw new IOException("the second process was to print '" + line + "' but "
+                    + (said == null ? "ended" : "printed '" + said + "'"));
         }
     }
 

@@ -7,7 +7,7 @@ import io.undercroft.storage.Tensor;
 import java.io.BufferedReader;
 import java.io.IOException;
 
-/// What the second process of the quickstart does. It has only the name of what is published.
+/// The second process of the quickstart, which knows only the name of the published checkpoint.
 public final class PeerSide {
     /// The exit code when the first process was interrupted.
     private static final int FORSAKEN = 1;

@@ -49,8 +49,8 @@ public final class Quickstart {
         summary.print(out);
         out.line("");
         out.line(
-                "All of it was checked, and nothing is left behind. Next: croft inspect FILE.pt, croft convert "
-                        + "FILE.pt FILE.croft");
+                "All steps were checked, and all temporary files are deleted. Next: croft inspect FILE.pt, croft "
+                        + "convert FILE.pt FILE.croft");
         return 0;
     }
 

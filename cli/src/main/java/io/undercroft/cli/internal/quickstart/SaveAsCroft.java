@@ -20,9 +20,9 @@ final class SaveAsCroft implements Step {
         }
         long size = Files.size(workspace.croftFile());
         try (Checkpoint saved = Checkpoint.open(workspace.croftFile())) {
-            Step.check(saved.verify().isIntact(), "every checksum of the saved file is right");
+            Step.check(saved.verify().isIntact(), "every checksum of the saved file matches");
         }
-        out.line("   %s: %s, durable, all checksums right".formatted(workspace.croftFile().getFileName(),
+        out.line("   %s: %s, durable, all checksums compared".formatted(workspace.croftFile().getFileName(),
                 Text.bytes(size)));
         return new Shown("saved atomically and verified", size);
     }

@@ -34,7 +34,7 @@ final class ShareWithSecondProcess implements Step {
                     peer.pid()));
             peer.send(published.name() + "\n");
             peer.expect("attached");
-            // From here on nothing can stay behind, even if both processes are killed.
+            // From here on nothing remains in shared memory, even if both processes are killed.
             Published.unpublish(published.name());
             Sha256 sha256 = new Sha256();
             for (String name : shared.names()) {

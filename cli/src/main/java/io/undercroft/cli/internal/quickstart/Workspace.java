@@ -43,7 +43,7 @@ final class Workspace implements AutoCloseable {
         return folder.resolve(CHECKPOINT);
     }
 
-    /// Where it is saved as `.croft`.
+    /// The path of the `.croft` file.
     Path croftFile() {
         return folder.resolve("tiny-gpt2-training.croft");
     }
@@ -54,7 +54,7 @@ final class Workspace implements AutoCloseable {
         return folder.getFileName().toString();
     }
 
-    /// Returns whether everything was taken away, which an interrupt does while steps still run.
+    /// Returns whether the files were deleted, which an interrupt does while steps still run.
     synchronized boolean isClosed() {
         return closed;
     }

@@ -38,8 +38,8 @@ final class WriteThroughTiedWeights implements Step {
             Step.check(mapped == 1, "only the storage that was touched is mapped");
             nbytes = embedding.storage().nbytes();
         }
-        Step.check(before.equals(Sha256.of(workspace.croftFile())), "the file on disk is as it was");
-        out.line("   only this storage was mapped, and the file on disk is untouched");
+        Step.check(before.equals(Sha256.of(workspace.croftFile())), "the file on disk has not changed");
+        out.line("   only this storage was mapped, and the file on disk has not changed");
         return new Shown("tied weights are one storage, mapped lazily", nbytes);
     }
 }

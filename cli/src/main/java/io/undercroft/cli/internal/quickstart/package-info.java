@@ -1,7 +1,6 @@
-/// `croft quickstart`: the main job on real input, step by step. Start reading at [Quickstart].
+/// `croft quickstart`: the main features on a PyTorch checkpoint, step by step. Start reading at [Quickstart].
 ///
-/// Each [Step] is one thing that the library does, written as a program would write it, followed by a check that it is
-/// true.
+/// Each [Step] uses one feature of the library, as a program would, and then checks the result.
 @NullMarked
 package io.undercroft.cli.internal.quickstart;
 

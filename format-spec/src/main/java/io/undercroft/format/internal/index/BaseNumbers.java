@@ -15,7 +15,7 @@ public final class BaseNumbers {
         this.named = named.get(1, Math.max(1, named.length()));
     }
 
-    /// {@return how many bases are left}
+    /// {@return the number of bases that are left}
     public int count() {
         return named.cardinality();
     }

@@ -9,10 +9,10 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /// The checksums of section ISUM: one for each block of 4096 bytes of what is in the index before it, the directory
-/// left out, which has a digest of its own. A block is checked when it is first read, and then not again.
+/// left out, which has a separate digest. A block is checked when it is first read, and then not again.
 ///
-/// Takes a bit of memory for each 4096 bytes of the index. Safe for any thread: two that read the same block may both
-/// check it.
+/// This needs one bit of memory for each 4096 bytes of the index. Safe for any thread: two that read the same block may
+/// both check it.
 public final class BlockSums {
     /// An index whose sections end beyond this has the section; a smaller one is quicker checked in one piece.
     public static final long SMALL_INDEX = 65_536;
@@ -29,8 +29,8 @@ public final class BlockSums {
     ///
     /// @param index all bytes of the index
     /// @param directory the length of its directory
-    /// @param sums where ISUM, which itself was checked, starts in it
-    /// @param fileOffset where the index starts in the file, for messages
+    /// @param sums the offset of ISUM, which itself was checked
+    /// @param fileOffset the offset of the index in the file, for messages
     BlockSums(MemorySegment index, long directory, long sums, long fileOffset) {
         this.index = index;
         this.directory = directory;
@@ -39,7 +39,7 @@ public final class BlockSums {
         this.intact = new long[(int) ((count() + Long.SIZE - 1) / Long.SIZE)];
     }
 
-    /// {@return how many there are}
+    /// {@return their number}
     long count() {
         return count(sums);
     }
@@ -65,19 +65,19 @@ public final class BlockSums {
         }
     }
 
-    /// {@return how many blocks there are}
+    /// {@return the number of blocks}
     ///
-    /// @param end where ISUM starts in the index
+    /// @param end the offset of ISUM in the index
     public static long count(long end) {
         return (end + FileLayout.PAGE - 1) / FileLayout.PAGE;
     }
 
-    /// {@return the checksum of a block; 0 of one that lies in the directory}
+    /// {@return the checksum of a block; 0 of one that is in the directory}
     ///
     /// @param index the bytes of the index, at least up to `end`
     /// @param directory the length of the directory
-    /// @param end where ISUM starts in the index
-    /// @param block which one
+    /// @param end the offset of ISUM in the index
+    /// @param block the number of the block
     public static int of(MemorySegment index, long directory, long end, long block) {
         long from = Math.max(block * FileLayout.PAGE, directory);
         long to = Math.min((block + 1) * FileLayout.PAGE, end);

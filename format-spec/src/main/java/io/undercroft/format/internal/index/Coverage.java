@@ -8,11 +8,11 @@ import io.undercroft.format.internal.Rule;
 import java.io.IOException;
 import java.util.List;
 
-/// The ranges of a file that the snapshots of a chain account for, sorted by place: the bytes of their extents, which
-/// may lie over each other, and what no extent may touch: indexes, parent records, the commit slots, and what the
-/// newest snapshot declares free.
+/// The ranges of a file that the snapshots of a chain use, sorted by offset: the bytes of their extents, which may
+/// overlap each other, and ranges that no extent may overlap: indexes, parent records, the commit slots, and the ranges
+/// that the newest snapshot declares free.
 ///
-/// Takes 8 bytes of memory a range.
+/// This needs 8 bytes of memory for each range.
 public final class Coverage {
     private final RunTable runs;
     private final int ownFile;
@@ -25,7 +25,7 @@ public final class Coverage {
     private final int slots;
     private final int[] sorted;
 
-    /// What is done with bytes that nothing covers.
+    /// The action for bytes that no range covers.
     public interface Gap {
         /// Takes a range, which may be empty.
         ///
@@ -38,7 +38,7 @@ public final class Coverage {
     /// Sorts the ranges of a chain.
     ///
     /// @param runs the extents of all its snapshots
-    /// @param ownFile what is in `runs` for the file itself
+    /// @param ownFile the number of the file itself in `runs`
     /// @param newest the index of the newest snapshot, whose free ranges were checked
     /// @param chain the commits, the newest first
     /// @param header the header of the file
@@ -58,7 +58,7 @@ public final class Coverage {
 
     /// Walks the file.
     ///
-    /// @param from where its data start
+    /// @param from the offset of its data
     /// @param gap is given what nothing covers, in order
     /// @throws io.undercroft.format.FormatException by rule V2 if an extent touches what it must not, or two such
     ///     ranges each other

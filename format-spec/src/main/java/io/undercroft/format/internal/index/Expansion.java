@@ -39,7 +39,7 @@ public final class Expansion {
 
     /// Checks that storages are not much larger than the file.
     ///
-    /// @param bytes how many bytes they have
+    /// @param bytes the number of bytes
     void check(long bytes) {
         if (bytes - commit.committedLength() > limits.maxExpansion()) {
             throw Rule.V7_EXPANSION.broken("the storages have " + bytes + " bytes, " + limits.maxExpansion()

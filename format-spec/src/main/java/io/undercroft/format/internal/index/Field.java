@@ -20,7 +20,7 @@ public record Field(String name, int offset, int size) {
 
     /// {@return the number in the field, unsigned unless it has 64 bits}
     ///
-    /// @param record where the record starts in `bytes`
+    /// @param record the offset of the record in `bytes`
     public long get(MemorySegment bytes, long record) {
         return switch (size) {
             case Byte.BYTES -> LittleEndian.u8(bytes, record + offset);
@@ -32,14 +32,14 @@ public record Field(String name, int offset, int size) {
 
     /// {@return the low 32 bits of the number in the field}
     ///
-    /// @param record where the record starts in `bytes`
+    /// @param record the offset of the record in `bytes`
     public int getInt(MemorySegment bytes, long record) {
         return (int) get(bytes, record);
     }
 
     /// {@return the number in a field of 64 bits, which this format keeps below 2^63}
     ///
-    /// @param record where the record starts in `bytes`
+    /// @param record the offset of the record in `bytes`
     /// @param base the file offset of `bytes`, for the message
     /// @throws FormatException by rule V1 if it is 2^63 or more
     public long u64(MemorySegment bytes, long record, long base) {
@@ -53,7 +53,7 @@ public record Field(String name, int offset, int size) {
 
     /// {@return the digest in the field}
     ///
-    /// @param record where the record starts in `bytes`
+    /// @param record the offset of the record in `bytes`
     public Digest128 digest(MemorySegment bytes, long record) {
         long at = record + offset;
         return new Digest128(LittleEndian.i64(bytes, at + Long.BYTES), LittleEndian.i64(bytes, at));
@@ -61,7 +61,7 @@ public record Field(String name, int offset, int size) {
 
     /// {@return the id in the field, whose bytes are in the order of its text}
     ///
-    /// @param record where the record starts in `bytes`
+    /// @param record the offset of the record in `bytes`
     public UUID uuid(MemorySegment bytes, long record) {
         long at = record + offset;
         return new UUID(Long.reverseBytes(LittleEndian.i64(bytes, at)),
@@ -70,9 +70,9 @@ public record Field(String name, int offset, int size) {
 
     /// Checks that the field is zero.
     ///
-    /// @param record where the record starts in `bytes`
+    /// @param record the offset of the record in `bytes`
     /// @param base the file offset of `bytes`, for the message
-    /// @param where what the record is, for the message
+    /// @param where the name of the record, for the message
     /// @throws FormatException by rule V9 if it is not
     public void requireZero(MemorySegment bytes, long record, long base, String where) {
         LittleEndian.requireZero(bytes, record + offset, record + end(), base, where);
@@ -80,7 +80,7 @@ public record Field(String name, int offset, int size) {
 
     /// Writes a number.
     ///
-    /// @param record where the record starts in `bytes`
+    /// @param record the offset of the record in `bytes`
     /// @param value the number, of which the low bits are written
     public void put(MemorySegment bytes, long record, long value) {
         switch (size) {
@@ -93,7 +93,7 @@ public record Field(String name, int offset, int size) {
 
     /// Writes a digest.
     ///
-    /// @param record where the record starts in `bytes`
+    /// @param record the offset of the record in `bytes`
     public void put(MemorySegment bytes, long record, Digest128 digest) {
         LittleEndian.putLong(bytes, record + offset, digest.low());
         LittleEndian.putLong(bytes, record + offset + Long.BYTES, digest.high());
@@ -101,7 +101,7 @@ public record Field(String name, int offset, int size) {
 
     /// Writes an id.
     ///
-    /// @param record where the record starts in `bytes`
+    /// @param record the offset of the record in `bytes`
     public void put(MemorySegment bytes, long record, UUID uuid) {
         LittleEndian.putLong(bytes, record + offset, Long.reverseBytes(uuid.getMostSignificantBits()));
         LittleEndian.putLong(bytes, record + offset + Long.BYTES, Long.reverseBytes(uuid.getLeastSignificantBits()));

@@ -194,14 +194,14 @@ public final class Index {
         LittleEndian.requireZero(bytes, end, bytes.byteSize(), fileOffset, "the index's padding");
     }
 
-    /// {@return how many blocks have a checksum: none in an index that was checked in one piece}
+    /// {@return the number of blocks with a checksum: 0 in an index that was checked in one piece}
     public long blockCount() {
         return blocks == null ? 0 : blocks.count();
     }
 
     /// Checks a block once more.
     ///
-    /// @param number which one, below [#blockCount]
+    /// @param number its number, below [#blockCount]
     /// @throws FormatException if its checksum does not match
     public void checkBlock(long number) {
         if (blocks != null) {
@@ -209,7 +209,7 @@ public final class Index {
         }
     }
 
-    /// {@return what is wrong with an index of so many bytes}
+    /// {@return the problem of an index of this size}
     public static FormatException tooLarge(long length, long limit, long fileOffset) {
         return Rule.V8_LIMIT.broken("the index has " + length + " bytes, the limit is " + limit, fileOffset);
     }
@@ -302,12 +302,12 @@ public final class Index {
         return bytes;
     }
 
-    /// {@return how many records a section has}
+    /// {@return the number of records of a section}
     public long count(SectionType type) {
         return sectionOf(type).count();
     }
 
-    /// {@return where in the index a record starts, the bytes of which are those that were written}
+    /// {@return the offset in the index of a record with the bytes that were written}
     ///
     /// @throws FormatException by rule V14 if they are not
     long at(SectionType type, long number) {
@@ -316,8 +316,8 @@ public final class Index {
 
     /// {@return whether there is a text}
     ///
-    /// @param from where it starts in STRB or, from the length of STRB on, in TREE
-    /// @param length how many bytes it has
+    /// @param from its offset in STRB or, from the length of STRB on, in TREE
+    /// @param length the number of bytes
     boolean hasText(long from, long length) {
         long strings = count(SectionType.STRB);
         long tree = count(SectionType.TREE);
@@ -326,9 +326,9 @@ public final class Index {
                 : from - strings <= tree && length <= tree - (from - strings);
     }
 
-    /// {@return where in the index a text starts, the bytes of which are those that were written}
+    /// {@return the offset in the index of a text with the bytes that were written}
     ///
-    /// @param from where it starts in STRB or, from the length of STRB on, in TREE
+    /// @param from its offset in STRB or, from the length of STRB on, in TREE
     /// @throws FormatException by rule V14 if they are not
     long text(long from, long length) {
         long strings = count(SectionType.STRB);
@@ -354,12 +354,12 @@ public final class Index {
         return section.start() + number * section.recordSize();
     }
 
-    /// {@return where in the file a record starts}
+    /// {@return the offset of a record in the file}
     public long fileOffset(SectionType type, long number) {
         return fileOffset + place(type, number);
     }
 
-    /// {@return where in the file the index starts}
+    /// {@return the offset of the index in the file}
     public long fileOffset() {
         return fileOffset;
     }
@@ -419,7 +419,7 @@ public final class Index {
         return (get(SectionType.EXTN, extent, Extn.FLAGS) & SHARED) != 0;
     }
 
-    /// {@return how many bytes of its file an extent takes, 0 if it is one of zeros}
+    /// {@return the number of bytes of its file that an extent takes, 0 if it is one of zeros}
     long storedLength(int extent) {
         long at = at(SectionType.EXTN, extent);
         return Extn.KIND.get(bytes, at) == ExtentKind.ZERO.code() ? 0 : Extn.LENGTH.get(bytes, at);

@@ -13,11 +13,10 @@ import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 
-/// Puts the sections of an index in their places, and sums them up: the directory before them, and behind those of a
-/// large index the checksums of its blocks.
+/// Combines the sections of an index: the directory, the sections, and in a large index the checksums of its blocks.
 ///
-/// All sizes are known before the first byte is written, so the memory is taken once, and each section writes itself
-/// where it belongs.
+/// All sizes are known before the first byte is written, so the memory is allocated once, and each section is written
+/// at its offset.
 public final class IndexAssembler {
     private static final long ON_HEAP = 1 << 20;
 
@@ -103,7 +102,7 @@ public final class IndexAssembler {
         return Index.HEAD_BYTES + (long) Index.ENTRY_BYTES * sections;
     }
 
-    /// Where the sections end that follow a directory, up to the next multiple of 8.
+    /// Returns the end of the sections that follow a directory, rounded up to a multiple of 8.
     private static long end(List<Section> sections, long directory) {
         long end = directory;
         for (Section section : sections) {

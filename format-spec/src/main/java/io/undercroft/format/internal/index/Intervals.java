@@ -19,7 +19,7 @@ public final class Intervals {
 
     /// Sorts the ranges of an index.
     ///
-    /// @param index whose records were checked one by one
+    /// @param index the index, whose records were checked one by one
     /// @param commit the record that points to it
     public Intervals(Index index, CommitRecord commit) {
         this.index = index;

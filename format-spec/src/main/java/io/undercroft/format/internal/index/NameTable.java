@@ -24,7 +24,7 @@ public final class NameTable {
     ///
     /// @param utf8 at most 4096 bytes
     /// @param tensor the number of its tensor
-    /// @return how many names were added before
+    /// @return the number of names that were added before
     public int add(byte[] utf8, int tensor) {
         long text = space(utf8.length);
         MemorySegment.copy(MemorySegment.ofArray(utf8), 0, texts.getLast(), text % BLOCK, utf8.length);
@@ -35,7 +35,7 @@ public final class NameTable {
         return (int) records.count() - 1;
     }
 
-    /// A text lies in one block, with at least a byte of it left over, so that its place determines the block.
+    /// A text is in one block, with at least a byte of it left over, so that its place determines the block.
     private long space(int length) {
         if (texts.isEmpty() || end % BLOCK + length >= BLOCK) {
             end = (long) texts.size() * BLOCK;
@@ -46,12 +46,12 @@ public final class NameTable {
         return text;
     }
 
-    /// {@return how many names there are}
+    /// {@return the number of names}
     public long count() {
         return records.count();
     }
 
-    /// {@return how many bytes the names have together that are not in the state tree}
+    /// {@return the total number of bytes of the names that are not in the state tree}
     ///
     /// @param inTree of each name, where its text is in the state tree, or [#IN_STRB]
     public long textLength(int[] inTree) {
@@ -88,10 +88,10 @@ public final class NameTable {
 
     /// Writes the records of NAMS.
     ///
-    /// @param section where they go
+    /// @param section the section for them
     /// @param sorted the numbers of the names in the order of the names
-    /// @param firstText where their texts start in STRB, one after the other
-    /// @param strings the length of STRB, behind which the state tree counts
+    /// @param firstText the offset of their texts in STRB, one after the other
+    /// @param strings the length of STRB; offsets in the state tree count from there
     /// @param inTree of each name, where its text is in the state tree, or [#IN_STRB]
     public void writeRecords(MemorySegment section, int[] sorted, long firstText, long strings, int[] inTree) {
         long at = 0;
@@ -110,8 +110,8 @@ public final class NameTable {
     /// Copies the texts that are not in the state tree, one after the other.
     ///
     /// @param sorted the numbers of the names in the order of the names
-    /// @param section where they go
-    /// @param firstText where the first of them starts there
+    /// @param section the section for them
+    /// @param firstText the offset of the first of them there
     /// @param inTree of each name, where its text is in the state tree, or [#IN_STRB]
     public void copyTexts(int[] sorted, MemorySegment section, long firstText, int[] inTree) {
         long at = firstText;

@@ -19,7 +19,7 @@ public final class RecordLayout {
 
     /// A record that begins with the place and length of a text.
     ///
-    /// @param text what the text is
+    /// @param text the name of the text
     RecordLayout(String text) {
         field(text + ' ' + TEXT.name(), TEXT.size());
         field(TEXT_LENGTH.name(), TEXT_LENGTH.size());

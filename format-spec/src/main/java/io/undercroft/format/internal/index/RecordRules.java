@@ -42,7 +42,7 @@ public final class RecordRules {
 
     /// The rules for an index.
     ///
-    /// @param index whose directory was checked
+    /// @param index the index, whose directory was checked
     /// @param commit the record that points to it
     /// @param header the file's header
     /// @param limits the limits that the file must not exceed
@@ -154,7 +154,7 @@ public final class RecordRules {
         }
     }
 
-    /// Checks a free range, and that it lies behind the one before it.
+    /// Checks a free range, and that it is after the one before it.
     public void checkFreeRange(long number) {
         long end = number == 0 ? -1 : endOfFreeRange(number - 1);
         endOfFreeRange(number);
@@ -283,7 +283,7 @@ public final class RecordRules {
         checkString(device);
     }
 
-    /// Checks a tensor, and that it lies in its storage; the storage's extents are not looked at.
+    /// Checks a tensor, and that it is inside its storage; the extents of the storage are not checked.
     public void checkTensor(long number) {
         long at = index.at(SectionType.TENS, number);
         if (Tens.DTYPE.get(bytes, at) >= count(SectionType.DTYP)
@@ -349,7 +349,7 @@ public final class RecordRules {
         }
     }
 
-    /// Checks a name; whether it is in its place, only [WholeRules] does.
+    /// Checks a name; its order among the names is checked by [WholeRules].
     public void checkName(long number) {
         checkText(SectionType.NAMS, number);
         if (index.get(SectionType.NAMS, number, Nams.TENSOR) >= count(SectionType.TENS)) {

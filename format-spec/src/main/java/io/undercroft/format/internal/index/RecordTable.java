@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /// Records of one size that are added one after the other, as they will be in a section. They are kept off the heap,
-/// in blocks that never move, so that many take hardly more memory than their bytes. Belongs to one thread.
+/// in blocks that never move, so that many take hardly more memory than their bytes. For use by one thread.
 public final class RecordTable {
     private static final int RECORDS_PER_BLOCK = 1024;
 
@@ -33,7 +33,7 @@ public final class RecordTable {
         return blocks.getLast().asSlice(start(count - 1), recordSize);
     }
 
-    /// {@return how many records there are}
+    /// {@return the number of records}
     public long count() {
         return count;
     }

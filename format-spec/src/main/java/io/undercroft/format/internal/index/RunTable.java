@@ -8,7 +8,7 @@ import java.util.SplittableRandom;
 /// Runs of bytes in files, each there once, with the sums that were found over their bytes. They are numbered from 0 in
 /// the order in which they were added.
 ///
-/// A hash table over flat arrays, since there may be many millions: takes 45 to 70 bytes of memory a run. Belongs to
+/// A hash table over flat arrays, since there may be many millions: takes 45 to 70 bytes of memory a run. For use by
 /// one thread.
 public final class RunTable {
     private static final int FIELDS = 5;
@@ -26,7 +26,7 @@ public final class RunTable {
     private int[] slots = new int[FIRST_SLOTS];
     private int count;
 
-    /// {@return how many runs there are}
+    /// {@return the number of runs}
     public int count() {
         return count;
     }
@@ -34,8 +34,8 @@ public final class RunTable {
     /// {@return the number of a run, or -1 if it was not added}
     ///
     /// @param file a number for the file that it is in
-    /// @param offset where it starts there
-    /// @param length how many bytes it has
+    /// @param offset its offset there
+    /// @param length the number of bytes
     public int find(int file, long offset, long length) {
         for (int slot = slot(file, offset, length);; slot = (slot + 1) & (slots.length - 1)) {
             int run = slots[slot] - 1;
@@ -48,8 +48,8 @@ public final class RunTable {
     /// Adds a run that is not there.
     ///
     /// @param file a number for the file that it is in
-    /// @param offset where it starts there
-    /// @param length how many bytes it has
+    /// @param offset its offset there
+    /// @param length the number of bytes
     /// @param sums the sums of its bytes
     /// @return its number
     public int add(int file, long offset, long length, ExtentSums sums) {
@@ -102,12 +102,12 @@ public final class RunTable {
         return (int) (runs[run * FIELDS + FILE_AND_CHECKSUM] >>> Integer.SIZE);
     }
 
-    /// {@return where a run starts in its file}
+    /// {@return the offset of a run in its file}
     public long offset(int run) {
         return runs[run * FIELDS + OFFSET];
     }
 
-    /// {@return how many bytes a run has}
+    /// {@return the number of bytes of a run}
     public long length(int run) {
         return runs[run * FIELDS + LENGTH];
     }

@@ -10,7 +10,7 @@ import java.util.function.Consumer;
 /// @param isRequired whether it must be there even if it has no records
 /// @param flags of its entry in the directory
 /// @param recordSize the size of a record in bytes
-/// @param count how many records it has
+/// @param count the number of records that it has
 /// @param content fills a segment of exactly that size, which is zero
 public record Section(String name, boolean isRequired, int flags, long recordSize, long count,
         Consumer<MemorySegment> content) {

@@ -23,13 +23,13 @@ public final class Spans {
         }
     }
 
-    /// {@return whether every element of a tensor lies inside its storage} A tensor without elements lies anywhere.
+    /// {@return whether every element of a tensor is inside its storage} A tensor without elements may have any offset.
     ///
     /// @param shape sizes, not negative
-    /// @param stride strides in elements; with negative ones, elements lie before element 0
+    /// @param stride strides in elements; with negative ones, elements are before element 0
     /// @param bits the size of an element in bits
-    /// @param byteOffset where element 0 starts in the storage
-    /// @param bitOffset how many bits further
+    /// @param byteOffset the offset of element 0 in the storage
+    /// @param bitOffset the bit of that byte at which it starts
     /// @param nbytes the size of the storage, at most [#MAX_NBYTES]
     public static boolean fits(long[] shape, long[] stride, int bits, long byteOffset, int bitOffset,
             long nbytes) {

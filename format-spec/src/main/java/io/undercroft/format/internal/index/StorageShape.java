@@ -3,8 +3,8 @@ package io.undercroft.format.internal.index;
 import io.undercroft.format.internal.ExtentKind;
 import io.undercroft.format.internal.FileLayout;
 
-/// How the RAW extents of one storage have to be aligned, in their file and in the storage, so that they can be mapped
-/// one after the other. Belongs to one thread.
+/// The alignment of the RAW extents of one storage, in their file and in the storage, which allows to map them one
+/// after the other. For use by one thread.
 public final class StorageShape {
     private final long alignment;
     private boolean isRagged;
@@ -19,10 +19,10 @@ public final class StorageShape {
 
     /// {@return whether an extent may follow those that were accepted}
     ///
-    /// @param kind what it is; only RAW ones have to be aligned
-    /// @param position where it starts in the storage
-    /// @param fileOffset where it starts in its file
-    /// @param length how many bytes it has
+    /// @param kind its kind; only RAW ones have to be aligned
+    /// @param position its offset in the storage
+    /// @param fileOffset its offset in its file
+    /// @param length the number of bytes
     public boolean accepts(ExtentKind kind, long position, long fileOffset, long length) {
         if (kind != ExtentKind.RAW) {
             return true;

@@ -7,7 +7,7 @@ import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 
-/// Strict UTF-8, as RFC 3629 has it: shortest forms only, no surrogates, nothing past U+10FFFF.
+/// Strict UTF-8, as in RFC 3629: shortest forms only, no surrogates, nothing past U+10FFFF.
 public final class StrictUtf8 {
     private static final long HIGH_BITS = 0x8080_8080_8080_8080L;
 

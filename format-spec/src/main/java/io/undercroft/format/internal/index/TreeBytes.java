@@ -2,7 +2,7 @@ package io.undercroft.format.internal.index;
 
 import java.util.Arrays;
 
-/// The bytes of a state tree, which grow as values are written. Belongs to one thread.
+/// The bytes of a state tree, which grow as values are written. For use by one thread.
 public final class TreeBytes {
     /// A little less than what a JVM allows for an array.
     private static final int LONGEST = Integer.MAX_VALUE - 8;
@@ -13,7 +13,7 @@ public final class TreeBytes {
     /// No bytes.
     public TreeBytes() {}
 
-    /// {@return how many bytes were written}
+    /// {@return the number of bytes written}
     public int size() {
         return size;
     }
@@ -31,7 +31,7 @@ public final class TreeBytes {
 
     /// Writes the low bytes of a number, the lowest first.
     ///
-    /// @param size how many
+    /// @param size the number of bytes
     public void fixed(long value, int size) {
         for (int shift = 0; shift < Byte.SIZE * size; shift += Byte.SIZE) {
             u8((int) (value >>> shift));
@@ -59,7 +59,7 @@ public final class TreeBytes {
 
     /// Makes space at the end.
     ///
-    /// @return where it begins
+    /// @return its start
     private int grow(int count) {
         int at = size;
         long needed = (long) at + count;

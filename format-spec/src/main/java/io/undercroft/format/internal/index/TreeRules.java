@@ -12,9 +12,9 @@ public final class TreeRules {
 
     /// A state tree is well-formed and names only what is there.
     ///
-    /// @param tensors how many tensors there are
-    /// @param storages how many storages there are
-    /// @param dtypes how many element types there are
+    /// @param tensors the number of tensors
+    /// @param storages the number of storages
+    /// @param dtypes the number of element types
     public static void checkState(StateTreeReader tree, long tensors, long storages, long dtypes) {
         for (StateToken token = tree.next(); token != StateToken.DONE; token = tree.next()) {
             switch (token) {

@@ -30,7 +30,7 @@ public final class WholeRules {
 
     /// Checks all rules that need no more than the index.
     ///
-    /// @param index whose bytes were compared with the root digest
+    /// @param index the index, whose bytes were compared with the root digest
     /// @param records the rules for one record of it
     /// @param commit the record that points to it
     /// @param limits the limits that the file must not exceed

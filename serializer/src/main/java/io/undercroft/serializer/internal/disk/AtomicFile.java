@@ -39,8 +39,8 @@ public final class AtomicFile implements Sink, Closeable {
 
     /// Starts a file.
     ///
-    /// @param target where; a symbolic link keeps pointing where it points, and the file there is replaced
-    /// @param disk where that is
+    /// @param target the path; if it is a symbolic link, the file that it points to is replaced
+    /// @param disk the disk
     /// @param rule whether the file there may be replaced
     /// @return the file, empty
     /// @throws IOException if the directory is missing or not writable, or the target is something other than a regular
@@ -219,7 +219,7 @@ public final class AtomicFile implements Sink, Closeable {
     /// {@return an exception that has a cause now}
     ///
     /// @param exception an exception whose constructor takes none
-    /// @param cause what has caused it
+    /// @param cause the cause
     public static <E extends IOException> E withCause(E exception, Throwable cause) {
         exception.initCause(cause);
         return exception;

@@ -11,7 +11,7 @@ public interface ChannelOpener {
     /// Opens a file for reading and writing.
     ///
     /// @param path its name
-    /// @param options how else
+    /// @param options the other options
     /// @return the channel
     /// @throws IOException if it cannot be opened
     FileChannel open(Path path, OpenOption... options) throws IOException;

@@ -12,14 +12,14 @@ import java.util.Optional;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// A second way to a file that is being made: past the page cache of the system (`O_DIRECT`), for what is large, and
-/// lies in memory and in the file at the borders of blocks. It spares the processor a copy, the system its memory, and
-/// the force at the end its work. What cannot go this way is left to the usual one. A page is never written both ways.
-/// Safe for use by several threads.
+/// A second channel to a file that is being written, with direct I/O (`O_DIRECT`), for large writes that are aligned to
+/// blocks in memory and in the file. It avoids a copy by the processor, uses no memory of the page cache, and leaves
+/// little to force at the end. Other writes use the usual channel. A page is never written both ways. Safe for use by
+/// several threads.
 final class DirectChannel implements AutoCloseable {
     /// The size of a page, and a multiple of the block size of the file systems that are written to this way.
     static final long PAGE = 4096;
-    /// What is smaller is collected in the cache with advantage.
+    /// Smaller writes are faster when they are collected in the page cache.
     private static final long SMALLEST = 1 << 20;
     /// The largest capacity of a [ByteBuffer].
     private static final long PIECE = 1 << 30;
@@ -42,9 +42,9 @@ final class DirectChannel implements AutoCloseable {
 
     /// Writes what can be written this way.
     ///
-    /// @param offset where, from the start of the file
-    /// @param bytes what to write
-    /// @return how many bytes were written; the others are to be written the usual way
+    /// @param offset the offset in the file
+    /// @param bytes the bytes to write
+    /// @return the number of bytes written; the others must be written through the page cache
     /// @throws ClosedChannelException if the thread was interrupted, or the file closed
     long write(long offset, MemorySegment bytes) throws ClosedChannelException {
         boolean isAligned = bytes.isNative() && (offset | bytes.address()) % PAGE == 0;

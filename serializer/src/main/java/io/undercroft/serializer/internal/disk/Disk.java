@@ -51,7 +51,7 @@ public interface Disk {
     /// @throws IOException if that fails
     void forceDirectory(Path directory) throws IOException;
 
-    /// {@return how many bytes this process may still write to a file system, empty if unknown}
+    /// {@return the number of bytes that this process may still write to a file system, empty if unknown}
     ///
     /// @param directory a directory of the file system
     /// @throws IOException if it cannot be queried

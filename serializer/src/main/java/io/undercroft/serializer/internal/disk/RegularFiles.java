@@ -18,8 +18,8 @@ import java.util.Set;
 
 /// Opens regular files only. A pipe, a device or a link at the path is refused without waiting.
 ///
-/// Files are opened for reading and writing, since a pipe that is opened so does not wait for its other end: what has
-/// the name is looked at first, but may be exchanged before it is opened.
+/// Files are opened for reading and writing, since opening a pipe in this way does not block: the file at the path is
+/// checked first, but may be replaced before it is opened.
 final class RegularFiles {
     private static final Set<StandardOpenOption> READ_WRITE = EnumSet.of(StandardOpenOption.READ,
             StandardOpenOption.WRITE);
@@ -29,7 +29,7 @@ final class RegularFiles {
     /// Opens a file for reading and writing.
     ///
     /// @param path its name; a symbolic link is not followed
-    /// @param options how else, for instance [StandardOpenOption#CREATE]
+    /// @param options the other options, for instance [StandardOpenOption#CREATE]
     /// @return the file
     /// @throws FileSystemException if something else than a regular file has the name
     /// @throws IOException if it cannot be opened

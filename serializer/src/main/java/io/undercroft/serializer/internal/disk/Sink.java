@@ -8,8 +8,8 @@ import java.lang.foreign.MemorySegment;
 public interface Sink {
     /// Writes bytes.
     ///
-    /// @param offset where, from the start; what is skipped reads as zeros
-    /// @param bytes what to write
+    /// @param offset the offset in the file; skipped bytes read as zeros
+    /// @param bytes the bytes to write
     /// @throws IOException if the disk is full or failing
     void write(long offset, MemorySegment bytes) throws IOException;
 

@@ -125,7 +125,7 @@ final class SystemDisk implements Disk {
             }
         }
 
-        /// What the file held when this was first called is mapped; what was written later is not.
+        /// Maps the bytes that the file has at the first call; those that are written later are not mapped.
         @Override
         public Optional<MemorySegment> segment(long offset, long length) throws IOException {
             MemorySegment whole = mapped;

@@ -9,10 +9,10 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.OptionalLong;
 
-/// Where a file is to be written.
+/// The path of a file to write.
 ///
 /// @param path the name that the caller gave, for messages
-/// @param file where its symbolic links lead, whether or not there is a file yet
+/// @param file the path with symbolic links resolved; the file need not exist
 /// @param directory the directory of that file
 public record Target(Path path, Path file, Path directory) {
     private static final int MOST_LINKS = 40;
@@ -20,7 +20,7 @@ public record Target(Path path, Path file, Path directory) {
     /// Follows symbolic links.
     ///
     /// @param path a name
-    /// @return where a file of that name is written
+    /// @return the target of a file of that name
     /// @throws IOException if the links go round in circles, the path is not one of the host, or it is the root
     ///     directory
     public static Target of(Path path) throws IOException {
@@ -56,8 +56,8 @@ public record Target(Path path, Path file, Path directory) {
 
     /// Refuses what does not fit on the disk, before the first byte.
     ///
-    /// @param nbytes how many bytes are written at least
-    /// @param disk where the file is
+    /// @param nbytes the minimum number of bytes to write
+    /// @param disk the disk of the file
     /// @throws FileSystemException if there are not so many free
     /// @throws IOException if the file system cannot be queried
     public void requireSpace(long nbytes, Disk disk) throws IOException {
@@ -98,9 +98,9 @@ public record Target(Path path, Path file, Path directory) {
 
     /// Writes, and replaces exceptions for interruptions and faults in mapped memory by descriptive ones.
     ///
-    /// @param <T> what is returned
-    /// @param work what writes the file
-    /// @return what the work returns
+    /// @param <T> the type of the result
+    /// @param work the work that writes the file
+    /// @return the result of the work
     /// @throws IOException if it fails
     public <T> T write(Work<T> work) throws IOException {
         return write(path.toString(), work);
@@ -108,10 +108,10 @@ public record Target(Path path, Path file, Path directory) {
 
     /// Writes what has a name but no path; see [#write(Work)].
     ///
-    /// @param <T> what is returned
+    /// @param <T> the type of the result
     /// @param name the name
-    /// @param work what writes it
-    /// @return what the work returns
+    /// @param work the work that writes it
+    /// @return the result of the work
     /// @throws IOException if it fails
     public static <T> T write(String name, Work<T> work) throws IOException {
         try {

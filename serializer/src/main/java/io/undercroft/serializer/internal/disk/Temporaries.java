@@ -17,16 +17,16 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 
-/// The names of files that are being written. One whose process was killed stays behind, and is deleted by the next
-/// writer to the directory.
+/// The temporary files that are being written. If the process is killed, such a file remains, and is deleted by the
+/// next writer to the directory.
 ///
 /// A writer keeps such a file locked, and the system releases the lock with the process, so a file that can be locked
 /// has no writer. Where a file system has no locks nothing is deleted. A process would lose its own locks by closing a
 /// second descriptor of the file, so it records the names of its files and does not touch them, whichever path leads to
 /// their directory.
 ///
-/// Anybody may have made a file of such a name where others may write. So only regular files of the owner of a file
-/// that this process has just made are looked at, and opened in a way that never waits.
+/// In a directory that other users may write to, they may have created files with such names. So only regular files of
+/// the owner of a file that this process has just created are deleted, and they are opened without blocking.
 final class Temporaries {
     private static final String SUFFIX = ".croft-tmp";
     private static final int UUID_LENGTH = 36;
@@ -34,10 +34,10 @@ final class Temporaries {
 
     private Temporaries() {}
 
-    /// {@return a name that no file has; to be [given back][#forget]} It is without the name of what it becomes, which
+    /// {@return a name that no file has; to be released by [#forget]} It is without the name of what it becomes, which
     /// may be as long as names can be.
     ///
-    /// @param directory where the file will be, an absolute path
+    /// @param directory the directory of the file, an absolute path
     static Path name(Path directory) {
         Path name = Path.of("." + UUID.randomUUID() + SUFFIX);
         OWN_NAMES.add(name);

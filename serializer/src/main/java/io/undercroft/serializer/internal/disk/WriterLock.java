@@ -27,9 +27,9 @@ import java.util.concurrent.ThreadLocalRandom;
 /// The right to write to a file, which one writer has at a time (section 10.5 of the format).
 ///
 /// It is a lock of the system on the file `NAME.lock`, so it ends with the process, however that ends. The file has one
-/// line about the holder. Readers take no lock.
+/// line that describes the holder. Readers take no lock.
 ///
-/// A process gives back such a lock when it closes *any* descriptor of the file, that of another thread for instance.
+/// A process loses such a lock when it closes *any* descriptor of the file, that of another thread for instance.
 /// So while this process holds a lock it does not open the file again: neither to read its holder nor to check its
 /// name.
 public final class WriterLock implements Closeable {
@@ -37,7 +37,7 @@ public final class WriterLock implements Closeable {
     private static final String LINE_START = "pid ";
     /// An attempt fails if the holder is about to delete the file.
     private static final int ATTEMPTS = 100;
-    /// What a limit on the size of files hardly forbids.
+    /// Less than any likely limit on the size of files.
     private static final int LARGEST_SIZE = 1 << 20;
     /// The locks that this process holds, by the path of their files, with the contents of the files. The locks of the
     /// system exclude other processes only.
@@ -155,7 +155,7 @@ public final class WriterLock implements Closeable {
                 "its lock " + path + " cannot be written: " + cause.getMessage() + "; nothing was changed"), cause);
     }
 
-    /// A link is not followed: the file behind it would be emptied.
+    /// A link is not followed, since its target would be truncated.
     private static FileChannel open(Path file, Path path) throws IOException {
         try {
             return RegularFiles.open(path, StandardOpenOption.CREATE);
@@ -170,8 +170,8 @@ public final class WriterLock implements Closeable {
         }
     }
 
-    /// Returns whether the path names the file that was locked, and not a newer one, since the holder before deleted
-    /// it. Told by giving it a size that no other file of that name has.
+    /// Returns whether the path still names the file that was locked; the previous holder may have deleted it, and
+    /// another process created it again. The locked file is given a size that no other file of that name has.
     private static boolean isNamed(Path path, FileChannel channel) throws IOException {
         long size = LONGEST_LINE + ThreadLocalRandom.current().nextLong(LARGEST_SIZE);
         channel.truncate(0);
@@ -211,7 +211,7 @@ public final class WriterLock implements Closeable {
         return end < 0 ? "another process" : FormatException.quote(line.substring(0, end));
     }
 
-    /// Linux has it in a file; resolving the address may take seconds.
+    /// On Linux it is read from a file; resolving the address may take seconds.
     private static String host() {
         try {
             return Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();

@@ -6,7 +6,7 @@ import java.util.List;
 ///
 /// @param number its number, from 0, in the order of the file
 /// @param chunks at least one
-/// @param start where in the block the first chunk is copied to, in bytes
+/// @param start the offset of the first chunk in the block, in bytes
 record Batch(long number, List<Chunk> chunks, long start) {
     /// {@return the size of all chunks in bytes}
     long nbytes() {

@@ -7,8 +7,8 @@ import java.lang.foreign.MemorySegment;
 /// The buffers between storages and the file: some blocks, whatever the size of the state, or one that
 /// holds a larger chunk.
 ///
-/// They are large, so that a disk gets much to do at once, and in huge pages where the system has them: a block is then
-/// a few runs of physical memory and not thousands, and goes to the disk in a few requests.
+/// They are large, so that each write is large, and in huge pages where these are available: a block then consists of a
+/// few runs of physical memory and not thousands, and is written by a few requests.
 public final class Blocks implements AutoCloseable {
     /// The size of a block in bytes, unless a chunk takes more.
     public static final long BLOCK = 8 << 20;
@@ -29,7 +29,7 @@ public final class Blocks implements AutoCloseable {
 
     /// Takes memory.
     ///
-    /// @param count how many blocks
+    /// @param count the number of blocks
     /// @param blockBytes the size of each
     public static Blocks allocate(int count, long blockBytes) {
         long alignment = blockBytes < HUGE_PAGE ? PAGE : HUGE_PAGE;
@@ -39,7 +39,7 @@ public final class Blocks implements AutoCloseable {
 
     /// {@return a block}
     ///
-    /// @param number which, from 0
+    /// @param number the number, from 0
     public MemorySegment get(int number) {
         return memory.segment().asSlice(first + number * blockBytes, blockBytes);
     }

@@ -5,14 +5,14 @@ import io.undercroft.serializer.internal.planning.PlannedStorage;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
-/// A run of bytes of a storage that is looked at, shared and written as one.
+/// A run of bytes of a storage that is compared, shared and written as one.
 ///
 /// @param storage the storage
 /// @param start its first byte in the storage
-/// @param length how many bytes
+/// @param length the number of bytes
 /// @param isReached whether it is worth saving
-/// @param before what the snapshot before has in its place, in the file itself; null if it has not
-/// @param alignment what its offset in the file has to be a multiple of
+/// @param before the chunk at the same position in the snapshot before, in the file itself; null if there is none
+/// @param alignment the alignment of its offset in the file
 record Chunk(PlannedStorage storage, long start, long length, boolean isReached, Extent.@Nullable Stored before,
         long alignment) {
     /// {@return its bytes: in place, or a copy in the buffer if they are on a device}

@@ -3,7 +3,7 @@ package io.undercroft.serializer.internal.extents;
 import io.undercroft.format.internal.ExtentSums;
 import java.lang.foreign.MemorySegment;
 
-/// What is known of a chunk before it is decided where its bytes are.
+/// The result of looking for the bytes of a chunk, before its place is decided.
 sealed interface ChunkOutcome {
     /// Nothing reaches it.
     record Unreached() implements ChunkOutcome {}
@@ -11,15 +11,15 @@ sealed interface ChunkOutcome {
     /// It is all zero, and zeros take no space.
     record Zeros() implements ChunkOutcome {}
 
-    /// The snapshot before has the same bytes in its place.
+    /// The snapshot before has the same bytes at this position.
     ///
-    /// @param stored where
+    /// @param stored the place of its bytes
     /// @param bytes its bytes
     record Unchanged(Extent.Stored stored, MemorySegment bytes) implements ChunkOutcome {}
 
     /// Its bytes were copied into the block.
     ///
-    /// @param at where in the block
+    /// @param at the offset in the block
     /// @param sums over the copy
     record Copied(long at, ExtentSums sums) implements ChunkOutcome {}
 }

@@ -11,8 +11,8 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 
-/// What one of the threads of a save works with: a block of memory, and a digester. Each chunk is looked at, copied and
-/// summed up while its bytes are in the cache of the processor; one on a device is copied to the host once. Belongs to
+/// The state of one thread of a save: a block of memory, and a digester. Each chunk is compared, copied and summed up
+/// while its bytes are in the cache of the processor; a chunk on a device is copied to the host once. For use by
 /// one thread.
 final class ChunkWorker {
     private final MemorySegment block;
@@ -23,7 +23,7 @@ final class ChunkWorker {
     /// Creates a worker.
     ///
     /// @param block its memory
-    /// @param candidates where bytes are already
+    /// @param candidates the places where equal bytes may be stored
     /// @param options whether zeros are written
     ChunkWorker(MemorySegment block, ContentIndex candidates, SaveOptions options) {
         this.block = block;
@@ -37,10 +37,10 @@ final class ChunkWorker {
     }
 
     /// Looks at the chunks of a batch, and copies those that may have to be written into the block, one after the other
-    /// as they would lie in the file.
+    /// as they would be in the file.
     ///
     /// @param batch the batch
-    /// @return what was found, chunk by chunk
+    /// @return the outcome of each chunk
     /// @throws IOException if reading fails
     List<ChunkOutcome> look(Batch batch) throws IOException {
         List<ChunkOutcome> outcomes = new ArrayList<>(batch.chunks().size());
@@ -91,7 +91,7 @@ final class ChunkWorker {
     ///
     /// @param chunk the chunk
     /// @param bytes its bytes
-    /// @param into where to, as many bytes; those of a device are there already
+    /// @param into the destination, as many bytes; those of a device are there already
     /// @return the sums over the copy
     private ExtentSums copy(Chunk chunk, MemorySegment bytes, MemorySegment into) {
         if (chunk.isOnDevice()) {

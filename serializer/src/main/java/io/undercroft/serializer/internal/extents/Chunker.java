@@ -9,7 +9,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /// Cuts storages into chunks and deals them out in batches, so many that a block of memory holds those of a batch as
-/// they will lie in the file. Safe for use by several threads.
+/// they will be in the file. Safe for use by several threads.
 final class Chunker {
     /// Limits a batch of chunks that take no space.
     private static final int MOST_CHUNKS = 1 << 17;
@@ -21,7 +21,7 @@ final class Chunker {
     private @Nullable PlannedStorage storage;
     private ParentStorage predecessor = new ParentStorage(null, 0);
     private long start;
-    /// Where the next chunk will be in the file, if all chunks before it are written.
+    /// The offset of the next chunk in the file, if all chunks before it are written.
     private long position;
     private @Nullable Chunk next;
     private long batches;
@@ -32,7 +32,7 @@ final class Chunker {
     /// @param chunkLog2 the logarithm of the size of a chunk
     /// @param parent the snapshot before, or null if nothing of it may be shared
     /// @param blockBytes the size of a block, which has space for any one chunk
-    /// @param position where the first chunk may be in the file
+    /// @param position the smallest offset of the first chunk in the file
     Chunker(List<PlannedStorage> storages, int chunkLog2, @Nullable Snapshot parent, long blockBytes, long position) {
         this.storages = storages.iterator();
         this.chunkLog2 = chunkLog2;

@@ -28,7 +28,7 @@ public final class ContentIndex {
     private static final long PIECE = 1 << 17;
 
     private final Map<Integer, ByteSource> files = new HashMap<>();
-    /// What the files held when they were added, where it can be mapped.
+    /// The mapped bytes of the files, as far as they can be mapped, of the time at which they were added.
     private final Map<Integer, MemorySegment> mapped = new HashMap<>();
     private final Set<Integer> foreign = new HashSet<>();
     private final Map<Digest128, SortedSet<Place>> places = new HashMap<>();
@@ -37,7 +37,7 @@ public final class ContentIndex {
 
     /// Adds a file; bytes in it are read when they are compared.
     ///
-    /// @param base what it is called in places
+    /// @param base its number in places
     /// @param file the file
     /// @throws IOException if it cannot be mapped
     void addFile(int base, ByteSource file) throws IOException {
@@ -49,7 +49,7 @@ public final class ContentIndex {
 
     /// Adds a file of another format, whose bytes serve wherever they are.
     ///
-    /// @param base what it is called in places
+    /// @param base its number in places
     /// @param file the file
     /// @throws IOException if it cannot be mapped
     void addForeignFile(int base, ByteSource file) throws IOException {
@@ -60,8 +60,8 @@ public final class ContentIndex {
     /// Adds the extents of a snapshot that are in one file.
     ///
     /// @param snapshot the snapshot
-    /// @param there what it calls that file itself
-    /// @param base what it is called here
+    /// @param there the number that it has for that file itself
+    /// @param base its number here
     void addExtents(Snapshot snapshot, int there, int base) {
         for (int number = 0; number < snapshot.extentCount(); number++) {
             ExtentRecord extent = snapshot.extent(number);
@@ -75,7 +75,7 @@ public final class ContentIndex {
     /// extents that are in its own file.
     ///
     /// @param snapshot the snapshot
-    /// @param base what its file is called
+    /// @param base the number of its file
     void addStorages(Snapshot snapshot, int base) {
         for (int number = 0; number < snapshot.storageCount(); number++) {
             StorageRecord storage = snapshot.storage(number);
@@ -104,14 +104,14 @@ public final class ContentIndex {
     /// Adds bytes.
     ///
     /// @param digest their digest
-    /// @param place where they are
+    /// @param place their place
     void add(Digest128 digest, Place place) {
         places.computeIfAbsent(digest, _ -> new TreeSet<>()).add(place);
     }
 
     /// Adds a storage.
     ///
-    /// @param found where its bytes are, zeros left out
+    /// @param found the places of its bytes, zeros left out
     /// @return whether there is one already whose bytes are in the same places
     boolean addStorage(List<Place> found) {
         return !found.isEmpty() && !storages.add(found);
@@ -121,8 +121,8 @@ public final class ContentIndex {
     ///
     /// @param chunk its bytes
     /// @param digest their digest
-    /// @param alignment what the offset of a place has to be a multiple of, but in files of other formats
-    /// @param before where the chunk before it is, or null
+    /// @param alignment the alignment of the offset of a place, except in files of other formats
+    /// @param before the place of the previous chunk, or null
     /// @param proven a place whose bytes were compared already, or null
     /// @return the place, or null if the bytes are nowhere
     /// @throws IOException if reading fails

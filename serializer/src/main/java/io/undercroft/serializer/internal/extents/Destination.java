@@ -13,9 +13,9 @@ import org.jspecify.annotations.Nullable;
 
 /// The file to which a snapshot is written.
 ///
-/// @param sink where its bytes are written
-/// @param source where they can be read again; null if they cannot
-/// @param start where new bytes may be
+/// @param sink the sink for its bytes
+/// @param source the source to read them from; null if there is none
+/// @param start the smallest offset of new bytes
 /// @param chunkLog2 the logarithm of the chunk size in bytes
 /// @param parent the snapshot before, or null in a new file
 /// @param free the ranges that the snapshot has to declare free
@@ -23,8 +23,8 @@ public record Destination(Sink sink, @Nullable ByteSource source, long start, in
         List<FreeRange> free) {
     /// {@return a new file}
     ///
-    /// @param sink where its bytes are written
-    /// @param source where they can be read again; null if they cannot
+    /// @param sink the sink for its bytes
+    /// @param source the source to read them from; null if there is none
     /// @param chunkLog2 the logarithm of the chunk size in bytes
     public static Destination ofNewFile(Sink sink, @Nullable ByteSource source, int chunkLog2) {
         return new Destination(sink, source, FileLayout.DATA_START, chunkLog2, null, List.of());
@@ -35,8 +35,8 @@ public record Destination(Sink sink, @Nullable ByteSource source, long start, in
         return parent == null ? 1 : parent.commit().sequence() + 1;
     }
 
-    /// {@return what the snapshot before has that this version knows nothing of, as far as the next one may have it
-    /// too}
+    /// {@return the sections of the snapshot before that this version does not know, as far as the next one may have
+    /// them too}
     public List<UnknownSection> unknownSections() {
         return parent == null
                 ? List.of()
@@ -45,7 +45,7 @@ public record Destination(Sink sink, @Nullable ByteSource source, long start, in
 
     /// Adds what the file has already.
     ///
-    /// @param candidates where to
+    /// @param candidates the destination
     /// @throws IOException if reading an earlier snapshot fails
     public void addTo(ContentIndex candidates) throws IOException {
         if (source != null) {

@@ -62,7 +62,7 @@ public final class NamedBases implements AutoCloseable {
 
     /// Opens the bases that the options name.
     ///
-    /// @param options what to save, and how
+    /// @param options the options of the save
     /// @param target the file that is to be written, links followed; null if it has no name, then a root has to be set
     /// @param chunkLog2 the logarithm of its chunk size
     /// @return the bases
@@ -149,8 +149,8 @@ public final class NamedBases implements AutoCloseable {
         return new Base(file, record, (candidates, number) -> candidates.addStorages(snapshot, number));
     }
 
-    /// Adds the bases of the snapshot before, so that what has not changed stays where it is. Those that are missing or
-    /// named by the caller are left out.
+    /// Adds the bases of the snapshot before, so that unchanged bytes in them are referenced again. Those that are
+    /// missing or named by the caller are left out.
     ///
     /// @param parent the snapshot before
     /// @param path its file
@@ -190,7 +190,7 @@ public final class NamedBases implements AutoCloseable {
         return depth;
     }
 
-    /// {@return what an index says of the bases, in the order of their numbers}
+    /// {@return the records of the bases for an index, in the order of their numbers}
     public List<BaseRecord> records() {
         return bases.stream().map(Base::record).toList();
     }
@@ -198,7 +198,7 @@ public final class NamedBases implements AutoCloseable {
     /// Remembers which file has bytes in these, so that they are not replaced from now on.
     ///
     /// @param file the file
-    /// @param options where its bases are
+    /// @param options the options, which name the bases
     public void remember(Path file, SaveOptions options) {
         if (!bases.isEmpty()) {
             References.saved(file, options.request().root());
@@ -207,7 +207,7 @@ public final class NamedBases implements AutoCloseable {
 
     /// Adds the bytes of the bases.
     ///
-    /// @param candidates where to
+    /// @param candidates the destination
     /// @throws IOException if reading fails
     public void addTo(ContentIndex candidates) throws IOException {
         for (int number = 1; number <= bases.size(); number++) {

@@ -13,7 +13,7 @@ final class OrderedWorkers {
     private long turn;
     private @Nullable Throwable failure;
 
-    /// Says to a member that another one failed.
+    /// Ends a thread because another one failed.
     private static final class StoppedException extends RuntimeException {
         private static final long serialVersionUID = 1L;
 
@@ -24,8 +24,8 @@ final class OrderedWorkers {
 
     /// Works until all are done. If there is only one, that is the calling thread.
     ///
-    /// @param members how many
-    /// @param work what they do, given the number of each from 0
+    /// @param members the number of threads
+    /// @param work the work of a thread, given its number from 0
     /// @throws IOException if one of them throws it; anything else that one throws is thrown as it is, too
     /// @throws ClosedByInterruptException if the calling thread is interrupted
     void work(int members, Workers.Work<Integer> work) throws IOException {
@@ -76,7 +76,7 @@ final class OrderedWorkers {
 
     /// Waits for a turn. Turns follow in the order of their numbers, each after the previous one has [ended][#endTurn].
     ///
-    /// @param number which, from 0
+    /// @param number the number, from 0
     synchronized void awaitTurn(long number) {
         while (turn != number) {
             check();

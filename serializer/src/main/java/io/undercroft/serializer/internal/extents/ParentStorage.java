@@ -30,7 +30,7 @@ final class ParentStorage {
     /// {@return the extent that is exactly these bytes of the storage and is in the file itself, or null}
     ///
     /// @param start the first byte in the storage; not before that of the last call
-    /// @param length how many bytes
+    /// @param length the number of bytes
     Extent.@Nullable Stored find(long start, long length) {
         while (parent != null && next < end && position <= start) {
             ExtentRecord extent = parent.extent(next);

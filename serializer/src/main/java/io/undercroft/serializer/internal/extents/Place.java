@@ -3,11 +3,11 @@ package io.undercroft.serializer.internal.extents;
 import io.undercroft.format.internal.ExtentRecord;
 import java.util.Comparator;
 
-/// Where bytes are.
+/// The place of bytes: a file and a range of it.
 ///
-/// @param base in which file: [#THIS_FILE], or the number of a base as the caller named it, from 1
+/// @param base the file: [#THIS_FILE], or the number of a base as the caller named it, from 1
 /// @param offset the first byte in that file
-/// @param length how many bytes
+/// @param length the number of bytes
 public record Place(int base, long offset, long length) implements Comparable<Place> {
     public static final int THIS_FILE = ExtentRecord.THIS_FILE;
 

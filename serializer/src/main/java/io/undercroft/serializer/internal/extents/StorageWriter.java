@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/// Cuts storages into chunks and finds a place for each: where its bytes are already, or behind what was written last.
+/// Divides storages into chunks and finds a place for each: that of equal bytes, or the end of what was written last.
 /// Small storages are written first, packed, and large ones after them, so that only one gap is left for alignment.
 ///
 /// Bytes are copied to blocks of memory before they are written. The copy has four reasons: the checksum is of what is
@@ -29,15 +29,14 @@ import org.jspecify.annotations.Nullable;
 ///
 /// 1. *Look.* Compare, copy and sum up. All threads at once.
 /// 2. *Place.* Decide where each chunk is. One batch after the other, so that the result does not depend on the
-///   threads.
-///    What is shared leaves no gap in the block, so that what remains is one run of bytes.
+///    threads. Shared chunks leave no gap in the block, so that the rest is one run of bytes.
 /// 3. *Write.* That run, in one write. All threads at once, unless the file is one that has to be written in order.
 public final class StorageWriter {
     /// If all storages that are decoded for a save have more bytes, one thread saves one after the other, so that they
     /// are not in memory together.
     private static final long MOST_DECODED = 128L << 20;
 
-    /// What chunks in a block take besides their bytes, so that pages of the block are pages of the file.
+    /// The additional space of chunks in a block, so that pages of the block are pages of the file.
     private static final long PAGES_AROUND = 2 * FileLayout.PAGE;
 
     private final Destination destination;
@@ -52,7 +51,7 @@ public final class StorageWriter {
     /// A writer that has written nothing. Used once.
     ///
     /// @param destination the file
-    /// @param candidates where bytes are already
+    /// @param candidates the places where equal bytes may be stored
     /// @param options whether chunks may share bytes, and whether zeros are written
     public StorageWriter(Destination destination, ContentIndex candidates, SaveOptions options) {
         this.destination = destination;
@@ -66,7 +65,7 @@ public final class StorageWriter {
         return position;
     }
 
-    /// {@return what became of the bytes}
+    /// {@return the report of bytes written, reused and skipped}
     public ByteCounts counts() {
         return counts;
     }

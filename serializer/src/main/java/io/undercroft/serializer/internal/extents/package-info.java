@@ -1,5 +1,5 @@
-/// Where the bytes of storages are in a file: cutting them into chunks, finding those that are there already, writing
-/// the others.
+/// Extents, the places of the bytes of storages in a file: storages are divided into chunks, chunks that are stored
+/// already are found, and the others are written.
 @NullMarked
 package io.undercroft.serializer.internal.extents;
 

@@ -13,7 +13,7 @@ final class BoundedInput extends Input {
         super(bytes);
     }
 
-    /// {@return how many bytes have not been read}
+    /// {@return the number of bytes that have not been read}
     int left() {
         return limit() - position();
     }

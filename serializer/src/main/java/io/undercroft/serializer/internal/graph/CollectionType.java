@@ -110,18 +110,17 @@ record CollectionType(Class<?> type, boolean isSorted, Function<@Nullable Compar
     /// Checks that a variable that holds a collection can hold what loading makes of it.
     ///
     /// @param variable the class of the variable
-    /// @param value what it holds
-    /// @param node what that is saved as
+    /// @param value its value
+    /// @param node the node that it is saved as
     /// @throws IllegalArgumentException if it cannot
     static void checkFits(Class<?> variable, @Nullable Object value, @Nullable Object node) {
         Class<?> back = madeOf(node);
         if (value != null && back != null && !variable.isAssignableFrom(back)) {
             throw new IllegalArgumentException("a value of type " + value.getClass().getTypeName()
-                    + " would come back as one of type " + back.getTypeName() + ", which a variable of type "
+                    + " would be opened as one of type " + back.getTypeName() + ", which a variable of type "
                     + variable.getTypeName()
-                    + " does not take; declare it as what comes back, or register an upgrader that makes the one of "
-                    + "the "
-                    + "other");
+                    + " cannot hold; declare the variable with a type that holds both, or register an upgrader that "
+                    + "converts the one to the other");
         }
     }
 

@@ -20,9 +20,10 @@ import java.util.Set;
 import java.util.function.IntUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/// How much work the keys of all maps and the elements of all sets of one state are to hash and to tell apart.
+/// A limit on the work of hashing and comparing the keys of all maps and the elements of all sets of one state.
 ///
-/// A key is hashed by what it holds, counted again wherever it is shared, and compared with all keys of the same hash.
+/// The cost of a key is the number of its parts, shared parts counted each time, and a key is compared with all keys of
+/// the same hash.
 /// A list in a file that holds the next one twice, and so on sixty times, would take years, one that holds itself would
 /// never end, and a map of 20 000 keys of one hash compares 200 million times. Such a state is refused before any of
 /// the keys is hashed into a map, and is not saved either.
@@ -31,7 +32,7 @@ public final class HashBudget {
     private static final long MAX = 1L << 24;
     /// The most parts that one key may have.
     static final int MAX_PARTS = 1 << 16;
-    /// So many parts are nothing unusual, for instance of pairs of small numbers.
+    /// Keys with this number of parts are not unusual, for instance pairs of small numbers.
     private static final int PER_KEY = 128;
     /// Maps keep keys of equal hashes sorted if all are of one such class.
     private static final Set<Class<?>> SORTED = Set.of(String.class, Long.class, Double.class, BigInteger.class,
@@ -39,7 +40,7 @@ public final class HashBudget {
 
     private long left = MAX;
 
-    /// What is wrong with keys.
+    /// The problems of keys.
     public enum Wrong {
         /// One is no plain value, and no tuple of some.
         NO_KEY,
@@ -52,8 +53,8 @@ public final class HashBudget {
     /// Takes the keys of one map or the elements of one set of the tree, which are plain values.
     ///
     /// @param keys none of which were hashed
-    /// @return what is wrong with them, together with those that were taken before; nothing if all are keys. Of keys of
-    ///     one class those that come twice are not found
+    /// @return the problem of these keys, together with those that were added before; nothing if all are valid. Of keys
+    ///     of one class those that come twice are not found
     public Optional<Wrong> check(List<? extends @Nullable Object> keys) {
         if (areSorted(keys)) {
             return Optional.empty();
@@ -162,7 +163,7 @@ public final class HashBudget {
 
     /// Takes a key.
     ///
-    /// @param parts how many parts it has
+    /// @param parts the number of parts that it has
     /// @param comparisons with how many keys it is compared, itself included
     private void take(int parts, int comparisons) {
         left = parts > MAX_PARTS ? -1 : left + PER_KEY - (long) comparisons * Math.max(1, parts);

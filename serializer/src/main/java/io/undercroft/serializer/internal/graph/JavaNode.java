@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /// The names by which a node of a tree represents a Java object.
 final class JavaNode {
-    /// What the type of such a node begins with; the name of a class follows.
+    /// The prefix of the type of such a node; the name of a class follows.
     static final String PREFIX = "java:";
     /// The attribute with the bytes that Kryo made.
     static final String KRYO = "kryo";

@@ -58,7 +58,7 @@ final class JdkValues {
     private static final Map<Class<?>, Value<?, ?>> VALUES = new HashMap<>();
     private static final Map<String, Class<?>> BY_NAME = new HashMap<>();
 
-    /// How values of a class are saved.
+    /// The conversion of values of a class.
     ///
     /// @param type the class
     /// @param plain the class of what is saved
@@ -67,7 +67,7 @@ final class JdkValues {
             S encoded = encoder.apply(type.cast(value));
             if (encoded instanceof String text && !value.equals(decoder.apply(encoded))) {
                 throw new IllegalArgumentException("the " + type.getSimpleName() + " " + text
-                        + " would not come back from its text; save it in another form");
+                        + " cannot be restored from its text; save it in another form");
             }
             return encoded;
         }

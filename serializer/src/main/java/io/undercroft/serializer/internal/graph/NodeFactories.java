@@ -26,7 +26,7 @@ import java.util.SequencedMap;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/// Says of every node of a tree how it becomes an object again; the other way round is [ObjectEncoder].
+/// Makes the objects of the nodes of a tree; [ObjectEncoder] does the reverse.
 ///
 /// A tree is not trusted. The name of a class is looked up among those that are registered or known here, and nowhere
 /// else.
@@ -47,7 +47,7 @@ final class NodeFactories {
     }
 
     /// Kryo takes a while to load, and most objects do not need it.
-    /// {@return how a node becomes an object}
+    /// {@return the factory of the object of a node}
     ///
     /// @param node a container of a tree
     /// @throws FormatException if its class is not registered, or it is not what is saved of one
@@ -100,7 +100,7 @@ final class NodeFactories {
                     : constant(type, named.value()));
         }
         if (Modifier.isAbstract(type.getModifiers())) {
-            throw ObjectFaults.damaged("is of type " + type.getName() + ", which has no objects of its own");
+            throw ObjectFaults.damaged("is of type " + type.getName() + ", which has no instances");
         }
         TypedMap map = mapNode(node);
         List<String> names = map.keySet().stream().map(NodeFactories::text).toList();
@@ -115,7 +115,7 @@ final class NodeFactories {
                         (object, values) -> known.set(object, parts(type, map, zip(names, values)), classes));
     }
 
-    /// What a node has of an object, brought up to date. The plain fields are elsewhere, if the class was no record.
+    /// Returns the parts of an object in a node, upgraded. If the class is no record, plain fields are not among them.
     private SequencedMap<String, @Nullable Object> parts(Class<?> type, TypedMap node,
             SequencedMap<String, @Nullable Object> held) {
         SequencedMap<String, @Nullable Object> parts = node.attributes().containsKey(JavaNode.KRYO)

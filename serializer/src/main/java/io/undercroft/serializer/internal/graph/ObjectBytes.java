@@ -39,7 +39,7 @@ final class ObjectBytes {
 
     /// {@return the bytes of the plain fields of an object}
     ///
-    /// @param fields of which [#isPlain] holds, by name
+    /// @param fields the fields for which [#isPlain] is true, by name
     byte[] of(Map<String, @Nullable Object> fields) {
         try (Output out = new Output(FIRST_SIZE, -1)) {
             out.writeVarInt(fields.size(), true);
@@ -55,7 +55,7 @@ final class ObjectBytes {
 
     /// {@return whether what a field holds is among the bytes of its object}
     ///
-    /// @param value what it holds
+    /// @param value its value
     boolean isPlain(@Nullable Object value) {
         return switch (value) {
             case null -> true;
@@ -65,11 +65,11 @@ final class ObjectBytes {
         };
     }
 
-    /// {@return what was saved of the fields of an object, by name}
+    /// {@return the saved values of the fields of an object, by name}
     ///
     /// @param type a registered class
     /// @param bytes the bytes of its plain fields
-    /// @param children what the other fields hold
+    /// @param children the values of the other fields
     /// @throws FormatException if the bytes are not those of fields, or a field comes twice
     SequencedMap<String, @Nullable Object> fields(Class<?> type, byte[] bytes,
             Map<String, ? extends @Nullable Object> children) {
@@ -87,7 +87,7 @@ final class ObjectBytes {
     /// {@return a value of the JDK as written in old files}
     ///
     /// @param type its class
-    /// @param bytes what Kryo wrote
+    /// @param bytes the bytes that Kryo wrote
     /// @throws FormatException if they are something else
     Object formerValue(Class<?> type, byte[] bytes) {
         return read(type, bytes, in -> Objects.requireNonNull(kryo.get().readObject(in, type)));

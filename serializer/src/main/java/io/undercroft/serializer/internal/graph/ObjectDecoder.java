@@ -49,7 +49,7 @@ public final class ObjectDecoder {
         private @Nullable Object object;
         /// The smallest number of a node that this leads back to.
         private int low;
-        /// How many of its parts are not there.
+        /// The number of its parts that do not exist yet.
         private int missing;
         private boolean isFinished;
 

@@ -56,7 +56,7 @@ public final class ObjectEncoder {
     private final ArrayTypes arrays;
     private final HashBudget budget = new HashBudget();
     private final IdentityHashMap<Object, Object> nodes = new IdentityHashMap<>();
-    /// What a state may hold as it is.
+    /// The classes of values that a state may contain unchanged.
     private static final Set<Class<?>> PLAIN = Set.of(String.class, Boolean.class, Byte.class, Short.class,
             Integer.class, Long.class, Float.class, Double.class, BigInteger.class, Optional.class, Complex.class,
             DType.class, Device.class, Shape.class, Symbol.class, Tuple.class, Typed.class, TypedMap.class,
@@ -80,7 +80,7 @@ public final class ObjectEncoder {
 
     /// Encodes a state.
     ///
-    /// @param state what is to be saved
+    /// @param state the state to save
     /// @param classes the classes whose objects may be in it
     /// @return the tree
     /// @throws IllegalArgumentException if it holds something that cannot be saved; the message has its path
@@ -90,9 +90,9 @@ public final class ObjectEncoder {
 
     /// Encodes a state for another end than saving it.
     ///
-    /// @param state what [#of(Object, StateClasses)] takes
+    /// @param state the state, as for [#of(Object, StateClasses)]
     /// @param classes the classes whose objects may be in it
-    /// @param end what could not be done, for messages: `load into`
+    /// @param end the operation, for messages: `load into`
     /// @return the tree
     /// @throws IllegalArgumentException if it holds something that cannot be saved; the message has its path
     public static @Nullable Object of(@Nullable Object state, StateClasses classes, String end) {
@@ -107,7 +107,7 @@ public final class ObjectEncoder {
     /// {@return a copy of a tree}
     ///
     /// @param tree a tree that this made
-    /// @param leaves what the copy has for a tensor, a storage or an array of bytes
+    /// @param leaves the function from a tensor, a storage or an array of bytes to its copy
     public static @Nullable Object copyOf(@Nullable Object tree, UnaryOperator<Object> leaves) {
         return new ObjectEncoder(StateClasses.of(), leaves).encode(tree);
     }
@@ -389,7 +389,7 @@ public final class ObjectEncoder {
         return node;
     }
 
-    /// What takes too long to hash when it is opened is not saved.
+    /// Refuses to save keys that would take too long to hash when they are opened.
     private void take(Collection<?> keys, List<@Nullable Object> nodes, CollectionType type) {
         if (budget.isTooMuch(new ArrayList<>(keys), nodes, type.isSorted(), classes)) {
             throw new IllegalArgumentException("the " + keys.size() + " keys or elements of a "
@@ -419,7 +419,7 @@ public final class ObjectEncoder {
         return node;
     }
 
-    /// Values that the tree takes as keys, and gives back as they are.
+    /// Values that can be keys in the tree, and are read unchanged.
     private static boolean isPlainKey(@Nullable Object key) {
         return switch (key) {
             case null -> true;
@@ -447,7 +447,8 @@ public final class ObjectEncoder {
         return classes.name(type).or(() -> JdkValues.named(type.getName()).map(Class::getName)).orElse(null);
     }
 
-    /// {@return the name of the enum of a map} An empty map does not have it, but accepts no constant of another enum.
+    /// {@return the name of the enum of a map} An empty map does not contain it, but accepts no constant of another
+    /// enum.
     private String enumOfKeys(EnumMap<?, ?> map) {
         if (map.isEmpty()) {
             return Stream.concat(classes.classes().stream(), JdkValues.enums().stream())
@@ -490,7 +491,7 @@ public final class ObjectEncoder {
             attributes.put(JavaNode.ORDER, JavaNode.REVERSE);
         } else if (order != null && !Comparator.naturalOrder().equals(order)) {
             throw new IllegalArgumentException(
-                    "a value of type " + collection.getClass().getName() + " with a comparator of its own ("
+                    "a value of type " + collection.getClass().getName() + " with a custom comparator ("
                             + order.getClass().getName() + ") cannot be saved; use the natural order or its reverse, "
                             + "or copy it into a list");
         }

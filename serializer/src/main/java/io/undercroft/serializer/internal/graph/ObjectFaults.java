@@ -50,30 +50,30 @@ final class ObjectFaults {
 
     /// {@return the exception for an object whose class has changed}
     ///
-    /// @param what what is wrong, after "the state"
-    /// @param remedy what to do
+    /// @param what the problem, as a predicate of "the state"
+    /// @param remedy the remedy
     static FormatException changed(String what, String remedy) {
         return new FormatException(OBJECT, what, FormatException.NO_OFFSET, remedy);
     }
 
     /// {@return the exception for a node that no writer makes}
     ///
-    /// @param what what is wrong, after "the state"
+    /// @param what the problem, as a predicate of "the state"
     static FormatException damaged(String what) {
         return changed(what, "The file was made by something else; " + TENSORS_STAY);
     }
 
     /// {@return the exception for an object whose class throws when it is made}
     ///
-    /// @param what what was tried, after "the state"
-    /// @param cause what the class threw
+    /// @param what the operation, as a predicate of "the state"
+    /// @param cause the exception of the class
     static FormatException failed(String what, @Nullable Throwable cause) {
         return new FormatException(OBJECT, what + ": " + FormatException.quote(String.valueOf(cause)),
-                FormatException.NO_OFFSET, "See what the class wants; " + TENSORS_STAY,
+                FormatException.NO_OFFSET, "Check the requirements of the class; " + TENSORS_STAY,
                 cause == null ? new IllegalStateException(what) : cause);
     }
 
-    /// {@return what is wrong, with the place where it is}
+    /// {@return the problem and its place}
     ///
     /// @param place the path of a value
     /// @param refused without a place

@@ -27,9 +27,9 @@ import org.objenesis.instantiator.ObjectInstantiator;
 /// The components of a record class, or the fields of another class and of those above it, but for static and transient
 /// ones.
 ///
-/// Components are read from the fields behind them: an accessor that copies would lose which list was shared with whom.
-/// Fields of other classes are in alphabetical order, whatever the order in the class, which Java does not promise. One
-/// that another one of its name hides has the name of its class in front, and a dot.
+/// Components are read from their fields, since an accessor that copies would lose which lists are shared. Fields of other
+/// classes are in alphabetical order, since Java does not specify their order in the class. A field that is hidden by
+/// one of the same name has the name of its class and a dot as prefix.
 final class ObjectType {
     private final Class<?> type;
     private final SequencedMap<String, Field> fields;
@@ -76,7 +76,7 @@ final class ObjectType {
         }
     }
 
-    /// {@return what the components or fields of an object hold, by name}
+    /// {@return the values of the components or fields of an object, by name}
     ///
     /// @param object of the class
     SequencedMap<String, @Nullable Object> valuesOf(Object object) {
@@ -103,7 +103,7 @@ final class ObjectType {
     /// Sets the fields of an object. Other fields are not changed.
     ///
     /// @param object of the class
-    /// @param values what to set, by name
+    /// @param values the values to set, by name
     /// @param classes the declared removed fields
     /// @throws FormatException if the class has no such field, or it holds another type
     void set(Object object, SequencedMap<String, @Nullable Object> values, StateClasses classes) {

@@ -5,16 +5,16 @@ import java.util.function.BiConsumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/// How one node of a tree becomes an object.
+/// The way to make an object from a node of a tree.
 ///
-/// @param when what has to be there before the object is finished
+/// @param when the values that must exist before the object is finished
 /// @param parts the values of the tree that the object holds
 /// @param early the object, still empty; null if there is none before its parts
 /// @param finish fills the early object with what its parts became and returns it, or makes the late one
 record Recipe(When when, List<? extends @Nullable Object> parts, @Nullable Object early,
         Function<List<@Nullable Object>, Object> finish) {
 
-    /// What has to be there before an object is finished.
+    /// The values that must exist before an object is finished.
     enum When {
         /// Its parts, perhaps unfilled.
         PARTS,
@@ -32,7 +32,7 @@ record Recipe(When when, List<? extends @Nullable Object> parts, @Nullable Objec
         return early(When.PARTS, parts, object, fill);
     }
 
-    /// {@return a recipe for such an object, whose parts must be filled before, since it looks at what they hold}
+    /// {@return a recipe for such an object, whose parts must be filled before, since it reads their contents}
     ///
     /// @param parts the values of the tree that it holds
     /// @param object it, still empty

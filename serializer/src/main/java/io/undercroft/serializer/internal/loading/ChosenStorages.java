@@ -16,7 +16,7 @@ public final class ChosenStorages {
     /// The storages of a snapshot.
     ///
     /// @param snapshot the snapshot
-    /// @param request which tensors were chosen
+    /// @param request the tensors that were chosen
     public ChosenStorages(Snapshot snapshot, OpenRequest request) {
         this.snapshot = snapshot;
         this.request = request;
@@ -24,7 +24,7 @@ public final class ChosenStorages {
 
     /// {@return whether a chosen tensor uses a storage}
     ///
-    /// @param number which storage
+    /// @param number the number of the storage
     public boolean contains(int number) {
         return !request.isPartial() || numbers.get().get(number);
     }

@@ -9,7 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/// Which of several copies are needed, as tensors may use the same bytes, and which contradict each other.
+/// Finds the copies that are needed, as tensors may use the same bytes, and those that contradict each other.
 ///
 /// Copies that overlap are examined together. A copy is left out if another one writes the same bytes. If the others
 /// overlap and have different sources, they are tried in scratch memory: if each tensor then has its elements, there is
@@ -23,7 +23,7 @@ final class CopyPlan {
     /// Plans.
     ///
     /// @param wanted the copies
-    /// @return which of them are needed
+    /// @return those of them that are needed
     static CopyPlan of(List<TensorCopy> wanted) {
         CopyPlan plan = new CopyPlan();
         Map<Storage, List<TensorCopy>> byMemory = new LinkedHashMap<>();

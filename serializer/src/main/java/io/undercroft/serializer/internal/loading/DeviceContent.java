@@ -14,7 +14,7 @@ public sealed interface DeviceContent {
     ///
     /// @param input the bytes
     /// @param runs the runs of which there are checksums, in order
-    /// @param end what is done when all bytes are on the device
+    /// @param end the action when all bytes are on the device
     record Stored(PieceInput input, List<RunChecksum> runs, End end) implements DeviceContent, HostReader {
         @Override
         public void read(long offset, MemorySegment into) {
@@ -41,7 +41,7 @@ public sealed interface DeviceContent {
     /// @param decoder makes them
     record Decoded(Supplier<Allocation> decoder) implements DeviceContent {}
 
-    /// What is done when all bytes are on the device.
+    /// The action when all bytes are on the device.
     @FunctionalInterface
     interface End {
         /// Accepts or refuses the bytes.

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 /// and copies are few and large; a block is freed with the last storage in it.
 final class DeviceLoad {
     private static final long BLOCK = 32L << 20;
-    /// What devices align their allocations to, at least.
+    /// The minimum alignment of allocations on devices.
     private static final long ALIGNMENT = 256;
 
     private final List<Member> members = new ArrayList<>();
@@ -232,7 +232,7 @@ final class DeviceLoad {
         return block;
     }
 
-    /// Where the bytes of a storage start in its file, or at its front if they start elsewhere.
+    /// Returns the offset of the bytes of a storage in its file, or 0 if they start in another file.
     private static long position(Member member) {
         FilePiece first = member.content.input().first();
         return first == null ? 0 : first.offset();

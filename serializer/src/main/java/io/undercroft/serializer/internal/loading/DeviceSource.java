@@ -22,10 +22,10 @@ import java.util.Optional;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/// What makes the bytes of a storage of a file on a device: at the first call that needs them there, or before,
-/// together with those of other storages. Safe for use by several threads.
+/// Uploads the bytes of a storage of a file to a device: at the first call that needs them there, or before, together
+/// with those of other storages. Safe for use by several threads.
 public final class DeviceSource implements Supplier<Allocation> {
-    /// What to do if a device is not there.
+    /// The remedy if a device is missing.
     private static final Remedy REMEDY = new Remedy("Choose a device when opening: {}",
             List.of(new Remedy.Option("OpenOptions.device", "(Device.CPU)")));
     /// Held while decoded bytes are in memory of the host, so that they are those of one storage.
@@ -50,7 +50,7 @@ public final class DeviceSource implements Supplier<Allocation> {
     /// {@return a storage on a device whose bytes are in a file}
     ///
     /// @param file the file
-    /// @param request how it is opened
+    /// @param request the options for opening
     /// @param memory the memory of the device
     /// @param nbytes the size of the storage in bytes
     /// @param content supplies its bytes, each time they are needed
@@ -125,7 +125,7 @@ public final class DeviceSource implements Supplier<Allocation> {
     /// {@return bytes on a device that can be written to if the file is opened copy-on-write} Writes would not reach
     /// the file.
     ///
-    /// @param request how the file is opened
+    /// @param request the options for opening the file
     /// @param bytes the bytes, which the new allocation frees
     public static Allocation withAccess(OpenRequest request, Allocation bytes) {
         return request.mapping() == MapMode.PRIVATE
@@ -168,7 +168,7 @@ public final class DeviceSource implements Supplier<Allocation> {
 
     /// {@return memory of the device}
     ///
-    /// @param size how many bytes, which may be those of more storages than this one
+    /// @param size the number of bytes, which may be those of more storages than this one
     /// @param isZeroed whether they have to be zero; else they are overwritten
     /// @throws OutOfMemoryError if there is not enough memory; the message names the file and a remedy
     Allocation allocate(long size, boolean isZeroed) {
@@ -195,7 +195,7 @@ public final class DeviceSource implements Supplier<Allocation> {
 
     /// {@return some bytes of the storage, in memory of the host}
     ///
-    /// @param part which bytes
+    /// @param part the bytes
     Allocation read(Span part) {
         return switch (open()) {
             case Stored stored -> {

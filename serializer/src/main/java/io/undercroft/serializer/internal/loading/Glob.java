@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 /// `\` keeps the next from meaning anything; the segment `**` stands for any number of segments. It matches a name as
 /// it is, and as a raw name ([StateIndex#rawName]), in which a slash in a key is one between segments.
 ///
-/// The time to match is at most that of the lengths of both multiplied, whatever stars there are.
+/// The time to match is at most proportional to the product of both lengths, for any pattern.
 public final class Glob implements Predicate<String> {
     private final String pattern;
     private final Sequence<String> segments;
@@ -56,7 +56,7 @@ public final class Glob implements Predicate<String> {
     /// Reads a pattern. Every text is one.
     ///
     /// @param pattern the pattern
-    /// @return what tests names
+    /// @return the predicate of names
     public static Glob parse(String pattern) {
         List<@Nullable Predicate<String>> tests = new ArrayList<>();
         for (String segment : segments(pattern)) {

@@ -41,9 +41,9 @@ public final class InPlaceLoad {
     ///
     /// @param contents the checkpoint
     /// @param file its name, for messages
-    /// @param state where to
+    /// @param state the destination
     /// @param isStrict whether both need to have the same names
-    /// @return how they fitted
+    /// @return the report of the comparison
     public static MatchReport run(Contents contents, String file, @Nullable Object state, boolean isStrict) {
         return new InPlaceLoad(contents, file, isStrict).run(StateIndex.of(state).tensors());
     }

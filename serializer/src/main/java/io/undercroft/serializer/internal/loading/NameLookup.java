@@ -28,13 +28,13 @@ public final class NameLookup {
     /// Finds names.
     ///
     /// @param contains whether there is a name
-    /// @param names whether any name passes a test, which looks at one name after the other until one does
+    /// @param names whether any name passes a test, which is called for one name after the other until one passes
     public NameLookup(Predicate<String> contains, Predicate<Predicate<String>> names) {
         this.contains = contains;
         this.names = names;
     }
 
-    /// {@return the names that may be meant: one if that is clear, none if there is no such tensor}
+    /// {@return the names that match: one if it is unambiguous, none if there is no such tensor}
     ///
     /// @param typed a name or a raw name
     public List<String> candidates(String typed) {
@@ -57,7 +57,7 @@ public final class NameLookup {
                 : ofRawName(rawName);
     }
 
-    /// {@return the name that is meant, if that is clear}
+    /// {@return the name that matches, if it is unambiguous}
     ///
     /// @param typed a name or a raw name
     public Optional<String> find(String typed) {
@@ -73,7 +73,7 @@ public final class NameLookup {
         return find(rawName).filter(name::equals).isPresent() ? rawName : name;
     }
 
-    /// {@return what to add to a message that there is no tensor of a name: which ones may have been meant}
+    /// {@return the text to append to a message that there is no tensor of a name: the names that may have been meant}
     ///
     /// @param typed a name for which [#find] found nothing
     /// @param all the names that are searched for similar ones

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 /// Any part of pieces of files that follow each other. Safe for use by several threads.
 public final class PieceInput implements HostReader {
     private final List<Piece> pieces;
-    /// Where each piece starts.
+    /// The start of each piece.
     private final long[] starts;
 
     /// The bytes of pieces.

@@ -19,7 +19,7 @@ import java.util.List;
 /// The memory is not touched before: the system gives a huge page, zeroes it and fills it while it is in the cache. So
 /// zeros that are in no file take no memory at all.
 public final class PieceReader {
-    /// What one thread reads at once: a huge page or a few.
+    /// The number of bytes that one thread reads at once: one huge page or a few.
     private static final long SHARE = 4L << 20;
 
     private final MappedFile file;
@@ -35,7 +35,7 @@ public final class PieceReader {
     /// Creates a reader for the storages of a file.
     ///
     /// @param file the file
-    /// @param request how it is opened
+    /// @param request the options for opening
     public PieceReader(MappedFile file, OpenRequest request) {
         this.file = file;
         this.request = request;
@@ -44,7 +44,7 @@ public final class PieceReader {
 
     /// Reads pieces, one after the other, into one run of memory. Large ones are read by several threads.
     ///
-    /// @param pieces what to read, of this and other files
+    /// @param pieces the pieces to read, of this and other files
     /// @return the bytes, which do not depend on the files; read-only if the file is opened so
     /// @throws UncheckedIOException if a file ends before, or reading fails
     /// @throws OutOfMemoryError if there is not enough memory; the message has the kind and amount
@@ -54,7 +54,7 @@ public final class PieceReader {
 
     /// Reads pieces as [#read], for a copy that is the caller's own.
     ///
-    /// @param pieces what to read, of this and other files
+    /// @param pieces the pieces to read, of this and other files
     /// @return the bytes, which can be written to however the file is opened
     /// @throws UncheckedIOException if a file ends before, or reading fails
     /// @throws OutOfMemoryError if there is not enough memory; the message has the kind and amount

@@ -37,7 +37,7 @@ public final class RowReader {
 
     /// Reads all elements of a tensor.
     ///
-    /// @param tensor the tensor, with elements; its storage is only looked at
+    /// @param tensor the tensor, with elements; its storage is not read
     /// @param source reads a part of the storage
     /// @return the elements in row-major order on a new storage, on the device of the tensor
     public static Tensor read(Tensor tensor, Function<Span, Allocation> source) {

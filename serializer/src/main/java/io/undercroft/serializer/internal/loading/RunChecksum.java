@@ -20,7 +20,7 @@ public final class RunChecksum {
     /// The checksums of the parts by the offsets of their first bytes.
     private final NavigableMap<Long, Part> parts = new TreeMap<>();
 
-    /// Which checksum.
+    /// The kinds of checksum.
     public enum Kind {
         /// That of zip archives.
         CRC32(0xEDB88320),
@@ -88,7 +88,7 @@ public final class RunChecksum {
 
     /// A run of which nothing has arrived.
     ///
-    /// @param kind which checksum
+    /// @param kind the kind of checksum
     /// @param start its first byte, counted from the start of the storage; negative if the checksum covers bytes before
     ///     the storage
     /// @param length the size of the run in bytes

@@ -7,10 +7,10 @@ import io.undercroft.storage.Storage;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
-/// Memory for many storages, cut from blocks of whole huge pages. A mapping for each storage would be slow to make and
-/// to give back, would round each up to pages, and lie across the borders of huge ones.
+/// Memory for many storages, cut from blocks of whole huge pages. A mapping for each storage would be slow to create
+/// and to unmap, would be rounded up to pages, and would cross the borders of huge pages.
 ///
-/// A block is given back when the last piece cut from it is freed. Safe for any thread.
+/// A block is unmapped when the last piece of it is freed. Safe for any thread.
 public final class SlabAllocator implements Allocator {
     private static final long SLAB = 32L << 20;
     private static final long HUGE_PAGE = 2L << 20;

@@ -14,13 +14,13 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiPredicate;
 
-/// How the tensors of a checkpoint fit those that are expected, by what describes them.
+/// The comparison of the tensors of a checkpoint with expected ones, by dtype and shape.
 ///
-/// @param report what fits and what does not
+/// @param report the report of the comparison
 /// @param names for each expected name that was found, the name in the checkpoint: the same one, or else the only one
 ///     with the same keys, as in a file of a format without nested maps
 public record StateMatch(MatchReport report, Map<String, String> names) {
-    /// {@return how they fit}
+    /// {@return the result of comparing them}
     ///
     /// @param contents the checkpoint
     /// @param expected the expected tensors
@@ -44,7 +44,8 @@ public record StateMatch(MatchReport report, Map<String, String> names) {
         return new StateMatch(new MatchReport(missing, unexpected, mismatched, List.of()), names);
     }
 
-    /// An expected name never matches another one, and none matches twice.
+    /// No name of the checkpoint is matched by two expected names, and an expected name that is missing does not match
+    /// another expected one.
     private static Map<String, String> names(Contents contents, Set<String> expected) {
         NameLookup lookup = new NameLookup(contents::contains, contents::anyName);
         Map<String, String> names = new HashMap<>();

@@ -13,8 +13,8 @@ import java.util.stream.IntStream;
 /// A tensor of a checkpoint, and the one of a state that it is copied to.
 ///
 /// @param name the name of both
-/// @param source where from
-/// @param target where to, of the same shape
+/// @param source the source
+/// @param target the destination, of the same shape
 record TensorCopy(String name, Tensor source, Tensor target) {
     /// Finds out what can be known before copying. The bytes of both are fetched.
     ///
@@ -126,13 +126,13 @@ record TensorCopy(String name, Tensor source, Tensor target) {
                 .allMatch(dim -> source.size(dim) == 1 || source.stride(dim) == target.stride(dim));
     }
 
-    /// {@return whether all bytes that the target lies between are written}
+    /// {@return whether all bytes of the span of the target are written}
     boolean isOneRun() {
         Span span = span();
         return fills(target, span.end() - span.start());
     }
 
-    /// {@return whether the elements of a tensor lie dense, each once, in that many bytes}
+    /// {@return whether the elements of a tensor fill this number of bytes without gaps and overlaps}
     private static boolean fills(Tensor tensor, long nbytes) {
         return tensor.dtype().isByteSized() && tensor.nbytes() == nbytes && isDense(tensor);
     }
@@ -180,7 +180,7 @@ record TensorCopy(String name, Tensor source, Tensor target) {
         return memory() == memoryOf(source) && keepsBytes() && shift() == source.storage().sliceOffset();
     }
 
-    /// {@return the bytes of that storage that the target lies between}
+    /// {@return the span of the target in that storage}
     Span span() {
         long start = target.storage().sliceOffset();
         Span within = ByteSpan.of(target);

@@ -1,4 +1,4 @@
-/// Reading bytes of storages from files, and the choice of those that are read.
+/// Selecting the tensors that are read, and reading the bytes of their storages.
 @NullMarked
 package io.undercroft.serializer.internal.loading;
 

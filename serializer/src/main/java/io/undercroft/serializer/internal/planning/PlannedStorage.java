@@ -13,16 +13,16 @@ import java.util.Optional;
 ///
 /// @param number its number in the snapshot
 /// @param nbytes its size in bytes
-/// @param device where it is
+/// @param device its device
 /// @param reached the runs of its bytes that are worth saving, in order, apart from each other
-/// @param bytes where its bytes are read from
+/// @param bytes the source of its bytes
 public record PlannedStorage(int number, long nbytes, Device device, List<Span> reached, Bytes bytes) {
-    /// The bytes of a storage: those that it has by now, or those of a copy that was made for the save.
+    /// The bytes of a storage: its current ones, or those of a copy that was made for the save.
     public interface Bytes {
         /// {@return a run of them: in place, or a copy in the buffer if they are on a device}
         ///
         /// @param offset the first byte
-        /// @param length how many; of a copy, only what is reached is there
+        /// @param length the number of bytes; a copy has only those that tensors use
         /// @param buffer memory of the host, of at least that many bytes if they are on a device
         MemorySegment slice(long offset, long length, MemorySegment buffer);
 
@@ -43,12 +43,12 @@ public record PlannedStorage(int number, long nbytes, Device device, List<Span> 
             return Optional.empty();
         }
 
-        /// {@return where they start in the bytes of that file's mapping}
+        /// {@return their start in the bytes of that file's mapping}
         default long start() {
             return 0;
         }
 
-        /// {@return what they are called in messages}
+        /// {@return their name in messages}
         String describe();
 
         /// {@return whether they are decoded for the save alone, and are in memory only from the first [#slice] to
@@ -57,7 +57,7 @@ public record PlannedStorage(int number, long nbytes, Device device, List<Span> 
             return false;
         }
 
-        /// Says that nothing more of them is read. Calling it again has no effect.
+        /// Ends reading them. Calling it again has no effect.
         default void release() {}
     }
 
@@ -95,9 +95,9 @@ public record PlannedStorage(int number, long nbytes, Device device, List<Span> 
     /// {@return a run of its bytes, like [Bytes#slice]}
     ///
     /// @param offset the first byte
-    /// @param length how many
+    /// @param length the number of bytes
     /// @param buffer memory of the host for bytes on a device
-    /// @throws IllegalStateException if it has fewer bytes by now than when the save was planned
+    /// @throws IllegalStateException if it has fewer bytes than when the save was planned
     public MemorySegment slice(long offset, long length, MemorySegment buffer) {
         return bytes.slice(offset, length, buffer);
     }
@@ -106,9 +106,9 @@ public record PlannedStorage(int number, long nbytes, Device device, List<Span> 
     /// Bytes that are not reached may be damaged.
     ///
     /// @param from the first byte
-    /// @param to the first byte behind the last
+    /// @param to the first byte after the last
     /// @param crc32c the CRC32C of what was read
-    /// @throws RuntimeException that says what is damaged
+    /// @throws RuntimeException if they are damaged
     public void check(long from, long to, int crc32c) {
         Backing file = bytes.backing().filter(Backing::hasChecksums).orElse(null);
         if (file != null && !file.matches(bytes.start() + from, bytes.start() + to, crc32c)) {
@@ -119,7 +119,7 @@ public record PlannedStorage(int number, long nbytes, Device device, List<Span> 
     /// Compares a run of bytes as [#check(long, long, int)] does, as it is in memory now.
     ///
     /// @param from the first byte
-    /// @param to the first byte behind the last
+    /// @param to the first byte after the last
     public void check(long from, long to) {
         bytes.backing().filter(Backing::hasChecksums).ifPresent(file -> check(from, to, file));
     }
@@ -131,7 +131,7 @@ public record PlannedStorage(int number, long nbytes, Device device, List<Span> 
         }
     }
 
-    /// Throws if the file behind the bytes was cut since they were mapped.
+    /// Throws if the file of the bytes was truncated since they were mapped.
     public void checkNotCut() {
         bytes.backing().ifPresent(Backing::checkNotCut);
     }

@@ -11,16 +11,15 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/// Which bytes of its storages a state can get at: those between the first and the last element of each tensor. What is
-/// not reached need not be saved, for instance all but a small part of a large storage of which only that part is left
-/// in use.
+/// The bytes of storages that the tensors of a state use: those between the first and the last element of each tensor.
+/// The others need not be saved, for instance most of a large storage of which only a small slice is still used.
 public final class Reach {
     private final Map<Storage, List<Span>> spans = new HashMap<>();
     private long identity;
 
     private Reach() {}
 
-    /// {@return what a state reaches}
+    /// {@return the bytes that the tensors of a state use}
     ///
     /// @param state a state
     public static Reach of(StateIndex state) {
@@ -76,7 +75,7 @@ public final class Reach {
         return List.copyOf(spans.getOrDefault(storage, List.of()));
     }
 
-    /// {@return how many bytes of a storage are not reached}
+    /// {@return the number of bytes of a storage that no tensor uses}
     ///
     /// @param storage a storage of the state
     public long unreached(Storage storage) {
@@ -90,8 +89,8 @@ public final class Reach {
                 .reduce(0, Math::addExact);
     }
 
-    /// {@return how many bytes tensors span that others span too: what there would be more if each had bytes of its
-    /// own} A storage that is a value counts as a tensor.
+    /// {@return the number of bytes of tensors that other tensors have too: the additional size if each had bytes of
+    /// its own} A storage that is a value counts as a tensor.
     long identity() {
         return identity;
     }

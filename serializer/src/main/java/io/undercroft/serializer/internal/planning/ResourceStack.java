@@ -5,13 +5,14 @@ import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
 
-/// What one thread takes, and another one gives back later: the last first. Belongs to one thread at a time.
+/// Resources that one thread acquires and another one closes later, the last one first. For use by one thread at a
+/// time.
 public final class ResourceStack implements Closeable {
     private final Deque<Closeable> resources = new ArrayDeque<>();
 
     /// Adds something, to be closed with this.
     ///
-    /// @param resource what
+    /// @param resource the resource
     /// @return the same
     public <T extends Closeable> T add(T resource) {
         resources.push(resource);
@@ -20,7 +21,7 @@ public final class ResourceStack implements Closeable {
 
     /// Closes everything, since something has failed.
     ///
-    /// @param why what is to be thrown; told of what else fails
+    /// @param why the exception to throw; other failures are added to it as suppressed
     public void closeAfter(Throwable why) {
         try {
             close();

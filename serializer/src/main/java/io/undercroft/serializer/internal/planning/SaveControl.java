@@ -16,7 +16,7 @@ public final class SaveControl {
         WRITING, CANCELLED, ENDING
     }
 
-    /// A save that goes on.
+    /// The control of a running save.
     public SaveControl() {}
 
     /// Ends the save, unless its last step has begun.
@@ -31,26 +31,26 @@ public final class SaveControl {
         return phase.get() == Phase.CANCELLED;
     }
 
-    /// {@return how many bytes have been read from the snapshot}
+    /// {@return the number of bytes that have been read from the snapshot}
     public long done() {
         return done.sum();
     }
 
-    /// {@return how many bytes the snapshot has}
+    /// {@return the number of bytes of the snapshot}
     public long total() {
         return total.sum();
     }
 
     /// Counts bytes that will be read.
     ///
-    /// @param bytes how many
+    /// @param bytes the number of bytes
     public void expect(long bytes) {
         total.add(bytes);
     }
 
     /// Counts bytes that are read.
     ///
-    /// @param bytes how many
+    /// @param bytes the number of bytes
     /// @throws CancellationException if the save was cancelled
     public void read(long bytes) {
         if (isCancelled()) {
@@ -69,7 +69,7 @@ public final class SaveControl {
         }
     }
 
-    /// Says that it is too late to cancel the save, unless that was done.
+    /// Makes cancelling impossible, unless the save was cancelled already.
     public void end() {
         phase.compareAndSet(Phase.WRITING, Phase.ENDING);
     }

@@ -22,14 +22,14 @@ final class SnapshotBytes implements PlannedStorage.Bytes {
 
     /// No bytes yet.
     ///
-    /// @param name what the storage is called in messages
+    /// @param name the name of the storage in messages
     /// @param control receives the number of bytes read
     SnapshotBytes(String name, SaveControl control) {
         this.name = name;
         this.control = control;
     }
 
-    /// Adds bytes, before anybody reads.
+    /// Adds bytes. Called before any are read.
     ///
     /// @param start the first of them, in the storage
     /// @param bytes all of them
@@ -38,9 +38,9 @@ final class SnapshotBytes implements PlannedStorage.Bytes {
         control.expect(bytes.byteSize());
     }
 
-    /// Names the bytes that these are copies of, before anybody reads. They are kept until the save has ended.
+    /// Sets the bytes that these are copies of, before any are read. They are kept until the save has ended.
     ///
-    /// @param copied the bytes of the storage, which a file with checksums is behind
+    /// @param copied the bytes of the storage, which are those of a file with checksums
     void copyOf(PlannedStorage.Bytes copied) {
         source = copied;
     }

@@ -34,7 +34,7 @@ public final class Staging implements AutoCloseable {
 
     /// Lends memory, with anything in it.
     ///
-    /// @param nbytes how many bytes at least
+    /// @param nbytes the minimum number of bytes
     /// @return the memory, to be closed once
     /// @throws SnapshotMemoryException if there is not enough
     Lease lend(long nbytes) throws SnapshotMemoryException {

@@ -31,11 +31,11 @@ public final class StateCopy {
     /// Bytes of a storage in a row, to be copied.
     ///
     /// @param from the storage
-    /// @param span which bytes
+    /// @param span the bytes
     /// @param into the target
     private record Run(PlannedStorage from, Span span, SnapshotBytes into) {
-        /// What one thread copies before it takes the next: long enough not to count, short enough that all end
-        /// together.
+        /// The number of bytes that a thread copies at a time: enough for little overhead, few enough that all threads
+        /// end together.
         static final long PIECE = 4 << 20;
 
         long length() {
@@ -71,7 +71,7 @@ public final class StateCopy {
     ///
     /// @param plan the state
     /// @param chunkSize the size of chunks in the file, in bytes: what is saved of a storage is whole chunks
-    /// @param staging where copies go
+    /// @param staging the memory for copies
     /// @param control informed of the bytes read of the snapshot
     /// @param resources receives what is to be closed when the snapshot was read, also if this fails
     /// @return the plan with the bytes of the snapshot
@@ -125,7 +125,7 @@ public final class StateCopy {
                 .map(image -> image.segment().asSlice(there.sliceOffset(), storage.nbytes()));
     }
 
-    /// What is saved of a storage: the chunks that are reached, those that follow each other as one.
+    /// Returns the chunks of a storage that tensors use, adjacent ones joined.
     private List<Span> chunks(PlannedStorage storage) {
         List<Span> chunks = new ArrayList<>();
         for (Span reached : storage.reached()) {
@@ -164,7 +164,7 @@ public final class StateCopy {
         }
     }
 
-    /// What was copied is checked when it is saved, against the file that it was mapped from.
+    /// Keeps the source of a copy, which is checked when it is saved against the file that it was mapped from.
     private void keepSource(Run run) {
         run.from.checkNotCut();
         if (run.from.bytes() instanceof StorageBytes bytes

@@ -196,7 +196,7 @@ final class StateEncoder {
         }
     }
 
-    /// @param identity what later references to the map will be to
+    /// @param identity the object that later references to the map refer to
     private void writeMap(Map<?, ?> map, Object identity) {
         checkDistinct(map.keySet());
         containers.put(identity, out.openMap(map.size()));

@@ -49,7 +49,7 @@ public final class StatePlan {
     /// Plans a snapshot.
     ///
     /// @param state the root of the tree
-    /// @param options what else to save, and how
+    /// @param options the other options of the save
     /// @return the plan
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
     /// @throws IllegalStateException if it holds a tensor whose storage was freed; the message has its name
@@ -111,7 +111,7 @@ public final class StatePlan {
         return new StatePlan(tree, dtypes, tensors, names, storages.stream().map(move).toList(), identity);
     }
 
-    /// {@return how many tensors it has; one in two places counts once}
+    /// {@return the number of tensors; one in two places counts once}
     public int tensorCount() {
         return tensors.size();
     }
@@ -127,7 +127,7 @@ public final class StatePlan {
                 .reduce(0, (sum, nbytes) -> Long.MAX_VALUE - sum < nbytes ? Long.MAX_VALUE : sum + nbytes);
     }
 
-    /// {@return how many bytes there would be more if each tensor had bytes of its own; see [Reach#identity]}
+    /// {@return the number of bytes that sharing saves; see [Reach#identity]}
     public long identity() {
         return identity;
     }

@@ -5,7 +5,7 @@ import io.undercroft.storage.spi.Backing;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 
-/// The bytes that a storage has by now.
+/// The current bytes of a storage.
 ///
 /// @param storage the storage
 /// @param nbytes its size when the save was planned

@@ -25,9 +25,9 @@ public final class TreeCopy {
     /// {@return a copy of a tree}
     ///
     /// @param tree the tree
-    /// @param storages all of its storages, to which nobody writes meanwhile
-    /// @param staging where those of the host are copied to
-    /// @param resources gets what is to be closed once the copy was read, also if this fails
+    /// @param storages all of its storages, which must not be written to meanwhile
+    /// @param staging the memory for copies of those of the host
+    /// @param resources receives what is to be closed once the copy was read, also if this fails
     /// @throws IOException if there is no memory for the copies
     public static @Nullable Object of(@Nullable Object tree, Collection<Storage> storages, Staging staging,
             ResourceStack resources) throws IOException {

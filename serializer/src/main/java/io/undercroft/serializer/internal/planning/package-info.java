@@ -1,5 +1,5 @@
-/// What is to be saved: the tree of a state, its tensors and storages, and for a save in the background their bytes as
-/// they were.
+/// The plan of a save: the tree of a state, its tensors and storages, and for a save in the background copies of their
+/// bytes.
 @NullMarked
 package io.undercroft.serializer.internal.planning;
 

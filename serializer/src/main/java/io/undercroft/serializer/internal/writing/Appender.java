@@ -75,7 +75,7 @@ final class Appender implements Closeable {
     /// Adds a snapshot, unless the save is cancelled.
     ///
     /// @param plan the state
-    /// @param options what else to save, and how
+    /// @param options the other options of the save
     /// @param lastWord called when all but the commit is done; what it throws ends this, and the file has the snapshots
     ///     it had
     /// @return a report of bytes written, reused and skipped
@@ -130,7 +130,7 @@ final class Appender implements Closeable {
         return new Destination(file, file, start, header.chunkLog2(), parent, free);
     }
 
-    /// What a torn append left is free from now on, but for the commit slots.
+    /// Declares the bytes that a torn append left free, except the commit slots.
     private static void addTail(long from, long to, List<FreeRange> free) {
         if (from < to) {
             free.add(new FreeRange(from, to - from));
@@ -152,7 +152,7 @@ final class Appender implements Closeable {
         }
         long second = parent.header().recordOffset(3);
         if (parent.commit().sequence() == 1 && size > second) {
-            // No commit has been there: a file that was cut or to which bytes were added may end in the slot.
+            // There was no commit: a file that was truncated, or to which bytes were added, may end in the slot.
             file.write(second, MemorySegment.ofArray(new byte[FileLayout.PAGE]));
         }
         return parent.commit().next(draft.index(), index, CroftWriter.timeMillis(options), options.request().message());

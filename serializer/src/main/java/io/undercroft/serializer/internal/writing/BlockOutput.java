@@ -18,7 +18,7 @@ final class BlockOutput implements Output, AutoCloseable {
 
     /// A file that has no bytes yet.
     ///
-    /// @param sink where it is written
+    /// @param sink the sink to write to
     /// @param progress receives the number of bytes written
     BlockOutput(Sink sink, WriteProgress progress) {
         this.sink = sink;

@@ -44,7 +44,7 @@ public final class CroftWriter {
     ///
     /// @param path the file to make or replace
     /// @param state the root of the tree
-    /// @param options what else to save, and how
+    /// @param options the other options of the save
     /// @return the file that was written, and how many bytes it shares
     /// @throws IOException if writing fails; nothing is left behind
     public SaveReport save(Path path, @Nullable Object state, SaveOptions options) throws IOException {
@@ -56,8 +56,8 @@ public final class CroftWriter {
     ///
     /// @param path the file to make or replace
     /// @param state the root of the tree
-    /// @param options what else to save, and how
-    /// @param staging where bytes are copied to
+    /// @param options the other options of the save
+    /// @param staging the memory for copies of bytes
     /// @return the save, which holds the lock of the file until it has run
     /// @throws IOException if the file cannot be written to, or there is no memory; nothing is left behind
     public PreparedSave prepareSave(Path path, @Nullable Object state, SaveOptions options, Staging staging)
@@ -70,8 +70,8 @@ public final class CroftWriter {
     ///
     /// @param path the file
     /// @param state the root of the tree
-    /// @param options what else to save, and how
-    /// @return what became of the bytes
+    /// @param options the other options of the save
+    /// @return the report of bytes written, reused and skipped
     /// @throws IOException if reading or writing fails; the file still has the snapshots it had
     public DedupReport commit(Path path, @Nullable Object state, SaveOptions options) throws IOException {
         return prepareCommit(path, state, options, null).run().dedup().orElseThrow();
@@ -82,8 +82,8 @@ public final class CroftWriter {
     ///
     /// @param path the file
     /// @param state the root of the tree
-    /// @param options what else to save, and how
-    /// @param staging where bytes are copied to; null to take none, if the caller runs the save at once
+    /// @param options the other options of the save
+    /// @param staging the memory for copies of bytes; null to copy none, if the caller runs the save at once
     /// @return the save, which holds the lock of the file until it has run
     /// @throws IOException if the file cannot be written to, or there is no memory; the file is as it was
     public PreparedSave prepareCommit(Path path, @Nullable Object state, SaveOptions options,
@@ -168,8 +168,8 @@ public final class CroftWriter {
     /// @param draft the target, invisible to other processes until the caller publishes it
     /// @param name its future name, for messages
     /// @param state the root of the tree
-    /// @param options what else to save, and how
-    /// @return what became of the bytes
+    /// @param options the other options of the save
+    /// @return the report of bytes written, reused and skipped
     /// @throws IOException if writing fails
     public static DedupReport draft(SharedMemoryDraft draft, String name, @Nullable Object state, SaveOptions options)
             throws IOException {
@@ -199,8 +199,8 @@ public final class CroftWriter {
     ///
     /// @param channel the target; stays open
     /// @param state the root of the tree
-    /// @param options what else to save, and how
-    /// @return what became of the bytes
+    /// @param options the other options of the save
+    /// @return the report of bytes written, reused and skipped
     /// @throws IOException if reading or writing fails; what was written is no file then
     public static DedupReport stream(WritableByteChannel channel, @Nullable Object state, SaveOptions options)
             throws IOException {

@@ -6,7 +6,7 @@ import io.undercroft.serializer.internal.disk.Sink;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 
-/// Shared memory that is being filled, as a file. Belongs to one thread.
+/// Shared memory that is being filled, as a file. For use by one thread.
 ///
 /// @param draft the shared memory
 record DraftFile(SharedMemoryDraft draft) implements Sink, ByteSource {

@@ -57,9 +57,9 @@ public final class FileCopier {
     /// [io.undercroft.serializer.CheckpointFile#compact].
     ///
     /// @param path the file
-    /// @param keep which snapshots to keep
+    /// @param keep the snapshots to keep
     /// @param rule whether the file may be replaced
-    /// @return how many bytes shorter the file is
+    /// @return the number of bytes by which the file is shorter
     /// @throws IOException if reading or writing fails; the file is as it was
     public long compact(Path path, Predicate<SnapshotInfo> keep, Replacing rule) throws IOException {
         Target target = Target.of(path);
@@ -103,7 +103,7 @@ public final class FileCopier {
     ///
     /// @param path the file
     /// @param target the new file
-    /// @param options which snapshot
+    /// @param options the snapshot
     /// @param replacing whether a file in which others have bytes may be replaced
     /// @throws IOException if reading or writing fails; no file is made or changed
     public void export(Path path, Path target, OpenOptions options, boolean replacing) throws IOException {
@@ -115,7 +115,7 @@ public final class FileCopier {
     ///
     /// @param path the file
     /// @param target the new file
-    /// @param options which snapshot, and where its bases are
+    /// @param options the snapshot, and where its bases are
     /// @param rule whether the target may be replaced
     /// @throws IOException if reading or writing fails; no file is made or changed
     public void flatten(Path path, Path target, OpenOptions options, Replacing rule) throws IOException {
@@ -141,10 +141,11 @@ public final class FileCopier {
         });
     }
 
-    /// {@return how many bytes some snapshots of a file take in it, each byte counted once, without their indexes}
+    /// {@return the number of bytes that some snapshots of a file take in it, each byte counted once, without their
+    /// indexes}
     ///
     /// @param path the file
-    /// @param keep which snapshots
+    /// @param keep the snapshots
     /// @throws IOException if reading fails
     public long storedBytes(Path path, Predicate<SnapshotInfo> keep) throws IOException {
         Set<Place> places = new HashSet<>();

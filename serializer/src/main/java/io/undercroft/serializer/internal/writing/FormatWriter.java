@@ -59,7 +59,7 @@ public final class FormatWriter {
     /// @param path the file to make or replace
     /// @param state the root of the tree
     /// @param format a format for writing
-    /// @param options what else to write, and how
+    /// @param options the other options of the save
     /// @return the files that were written, and what of the state they do not keep
     /// @throws IOException if writing fails; nothing is left behind
     public SaveReport write(Path path, @Nullable Object state, CheckpointFormat format, SaveOptions options)
@@ -79,8 +79,8 @@ public final class FormatWriter {
     /// @param path the file to make or replace
     /// @param state the root of the tree
     /// @param format a format for writing
-    /// @param options what else to write, and how
-    /// @param staging where bytes are copied to
+    /// @param options the other options of the save
+    /// @param staging the memory for copies of bytes
     /// @return the save, which holds the lock of the file until it has run
     /// @throws IOException if the file cannot be written to, or there is no memory; nothing is left behind
     public PreparedSave prepare(Path path, @Nullable Object state, CheckpointFormat format, SaveOptions options,
@@ -100,7 +100,7 @@ public final class FormatWriter {
         });
     }
 
-    /// What is going to be written.
+    /// The files to write.
     private record Plan(CheckpointFormat format, SaveOptions options, StateIndex index, Draft draft, long nbytes,
             List<SaveReport.Loss> losses) {}
 
@@ -238,8 +238,8 @@ public final class FormatWriter {
         return name;
     }
 
-    /// What has such a name may be of the set that is there, or what the state itself was read from. If writing
-    /// failed, it would be gone.
+    /// Refuses to replace files: they may belong to an existing set, or contain the state itself, and would be lost if
+    /// writing failed.
     private static void requireFree(Set<Path> companions) throws FileAlreadyExistsException {
         for (Path companion : companions) {
             if (Files.exists(companion, LinkOption.NOFOLLOW_LINKS)) {

@@ -29,13 +29,13 @@ import org.jspecify.annotations.Nullable;
 final class Losses {
     private Losses() {}
 
-    /// {@return what will be missing in the files: what the format cannot hold, and the losses of the draft}
+    /// {@return the losses: values that the format cannot store, and the losses of the draft}
     ///
     /// @param tree the state
     /// @param index its names
     /// @param draft the file to be
     /// @param format its format
-    /// @param options what else is saved
+    /// @param options the other options of the save
     static List<Loss> of(@Nullable Object tree, StateIndex index, Draft draft, CheckpointFormat format,
             SaveOptions options) {
         Set<Capability> can = format.capabilities();

@@ -21,7 +21,7 @@ final class NewFile {
 
     /// A file without snapshots.
     ///
-    /// @param sink where it is written
+    /// @param sink the sink to write to
     /// @param chunkLog2 the logarithm of its chunk size
     /// @param uuid its id, or null if that is to be made of what its first snapshot holds
     NewFile(Sink sink, int chunkLog2, @Nullable UUID uuid) {
@@ -30,7 +30,7 @@ final class NewFile {
         this.uuid = uuid;
     }
 
-    /// {@return where extents of the next snapshot may start: after the first one come the commit slots}
+    /// {@return the smallest offset of extents of the next snapshot; the commit slots follow the first snapshot}
     long start() {
         return switch (commits.size()) {
             case 0 -> FileLayout.DATA_START;
@@ -48,7 +48,7 @@ final class NewFile {
     ///
     /// @param index its index, built for the next number
     /// @param extentsEnd the end of its extents
-    /// @param timeMillis when it was made, or 0
+    /// @param timeMillis the time at which it was made, or 0
     /// @param message its message
     /// @throws IOException if writing fails
     void add(MemorySegment index, long extentsEnd, long timeMillis, String message) throws IOException {

@@ -17,16 +17,16 @@ import java.util.stream.Stream;
 /// needs one element. A tensor is refused if it becomes both more than [#LARGEST_REPETITION] and more than
 /// [#MOST_REPEATED] times the bytes of its storage; what is less is bounded by the free space.
 final class PlannedSize {
-    /// How many bytes any repetition may become.
+    /// The maximum size in bytes of any repetition.
     static final long LARGEST_REPETITION = 1L << 30;
-    /// How many times the bytes of its storage a larger repetition may become.
+    /// The maximum ratio of a larger repetition to its storage.
     static final long MOST_REPEATED = 16;
 
     private PlannedSize() {}
 
-    /// {@return how many bytes the files will have}
+    /// {@return the number of bytes of the files}
     ///
-    /// @param draft what is planned
+    /// @param draft the draft
     /// @param state the state
     /// @param path the file, for messages
     /// @throws IllegalArgumentException if a tensor becomes far more than its storage has
@@ -46,11 +46,11 @@ final class PlannedSize {
         return nbytes;
     }
 
-    /// {@return why a state cannot be written whose files would have more than 2^63-1 bytes}
+    /// {@return the exception for a state whose files would have more than 2^63-1 bytes}
     ///
     /// @param state the state
     /// @param path the file
-    /// @param cause what did not fit
+    /// @param cause the exception
     static IllegalArgumentException tooLarge(StateIndex state, Path path, ArithmeticException cause) {
         IllegalArgumentException refusal = repeated(state).map(tensor -> refused(tensor, path))
                 .orElseGet(() -> new IllegalArgumentException(path + ": the state would take more than 2^63-1 bytes"));

@@ -31,7 +31,7 @@ public final class PreparedSave implements Closeable {
         ///
         /// @param resources receives what is to be closed in the end, also if this fails
         /// @param control the control of the save
-        /// @return what is left to do
+        /// @return the prepared save
         Target.Work<SaveReport> prepare(ResourceStack resources, SaveControl control) throws IOException;
     }
 
@@ -53,14 +53,14 @@ public final class PreparedSave implements Closeable {
         return target.path();
     }
 
-    /// {@return what may be known of the save, and done to it}
+    /// {@return the control of the save}
     public SaveControl control() {
         return control;
     }
 
     /// Saves. Afterwards this is closed, however that ends.
     ///
-    /// @return what was written
+    /// @return the report of the save
     /// @throws IOException if writing fails; the file is as it was
     /// @throws java.util.concurrent.CancellationException if it was cancelled in time
     public SaveReport run() throws IOException {

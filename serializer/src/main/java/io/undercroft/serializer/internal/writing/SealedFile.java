@@ -12,7 +12,7 @@ import java.nio.channels.WritableByteChannel;
 import java.util.UUID;
 
 /// A sealed file: written from its first byte to its last to something that cannot seek, such as a socket, a pipe or an
-/// upload (section 10.8 of the format). Belongs to one thread.
+/// upload (section 10.8 of the format). For use by one thread.
 final class SealedFile implements Sink {
     private static final long PIECE = 1 << 16;
 
@@ -36,7 +36,7 @@ final class SealedFile implements Sink {
 
     /// {@inheritDoc}
     ///
-    /// @throws IllegalStateException if the offset lies before the end of what was written
+    /// @throws IllegalStateException if the offset is before the end of what was written
     @Override
     public void write(long offset, MemorySegment bytes) throws IOException {
         if (offset < position) {
@@ -61,7 +61,7 @@ final class SealedFile implements Sink {
     ///
     /// @param index its index
     /// @param extentsEnd the end of its extents
-    /// @param timeMillis when it was made, or 0
+    /// @param timeMillis the time at which it was made, or 0
     /// @param message its message
     /// @throws IOException if writing fails
     void finish(MemorySegment index, long extentsEnd, long timeMillis, String message) throws IOException {

@@ -23,7 +23,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /// Carries snapshots over into a new file: their bytes, those that they have in common once, and their indexes. What is
-/// copied is checked against its checksums on the way. Belongs to one thread.
+/// copied is checked against its checksums on the way. For use by one thread.
 final class SnapshotCopier implements AutoCloseable {
     private static final long PIECE = 1 << 17;
 
@@ -39,17 +39,17 @@ final class SnapshotCopier implements AutoCloseable {
     private final ExtentDigester digester = new ExtentDigester();
     private long position;
 
-    /// Where bytes were.
+    /// The former place of bytes.
     ///
     /// @param file the identity of a base, or something else for the file itself
     private record Source(Object file, long offset, long length) {}
 
     /// A copier into a new file.
     ///
-    /// @param sink where it is written
+    /// @param sink the sink to write to
     /// @param pages its pages
     /// @param file the file that the snapshots are in
-    /// @param bases where bases are whose bytes are copied too; those that it does not find stay bases
+    /// @param bases the files of the bases to copy; those that are not found remain bases
     /// @param chunkLog2 the logarithm of the chunk size of both files
     SnapshotCopier(Sink sink, NewFile pages, ByteSource file, BaseFiles bases, int chunkLog2) {
         this.sink = sink;

@@ -31,7 +31,7 @@ final class StateWriter {
     ///
     /// @param index its index, not written yet
     /// @param end the end of what was written, in bytes from the start of the file
-    /// @param report what became of the bytes of the state
+    /// @param report the report of bytes written, reused and skipped
     record Draft(MemorySegment index, long end, DedupReport report) {}
 
     private StateWriter(StatePlan plan, Destination destination, NamedBases bases) {
@@ -44,10 +44,10 @@ final class StateWriter {
     /// Writes the bytes of a state.
     ///
     /// @param plan the state
-    /// @param options what else to save, and how
+    /// @param options the other options of the save
     /// @param bases the other files in which bytes may be already
     /// @param destination the file
-    /// @return what has to be committed
+    /// @return the index to commit
     /// @throws IOException if reading or writing fails
     static Draft write(StatePlan plan, SaveOptions options, NamedBases bases, Destination destination)
             throws IOException {

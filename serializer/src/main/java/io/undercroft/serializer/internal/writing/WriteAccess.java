@@ -9,7 +9,7 @@ import io.undercroft.format.internal.Snapshot;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 
-/// Whether a file may be written to.
+/// Checks whether a file may be written to.
 final class WriteAccess {
     private static final long READ_ONLY_FEATURES = 40;
 
@@ -18,7 +18,7 @@ final class WriteAccess {
     /// Refuses a file that a writer must not change (section 10.4 of the format).
     ///
     /// @param file the file
-    /// @param newest what was opened
+    /// @param newest the snapshot that was opened
     /// @throws FormatException if it is sealed, has features that only newer versions can write, or if its newest
     ///     snapshot is damaged, which is something else than a torn append
     /// @throws IOException if reading fails
@@ -34,7 +34,7 @@ final class WriteAccess {
         FormatException skippedCommit = newest.skippedCommit();
         if (skippedCommit != null && isWhole(file, newest.header().recordOffset(newest.commit().sequence() + 1))) {
             throw new FormatException(skippedCommit.code(),
-                    "the newest snapshot is damaged, and writing would lose it for good: " + skippedCommit.what(),
+                    "the newest snapshot is damaged, and writing would lose it: " + skippedCommit.what(),
                     skippedCommit.offset(), "Restore the file from a copy, or export the snapshot before to a new file",
                     skippedCommit);
         }

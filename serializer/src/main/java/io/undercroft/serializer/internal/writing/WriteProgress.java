@@ -25,7 +25,7 @@ final class WriteProgress {
 
     /// Counts more bytes.
     ///
-    /// @param bytes how many
+    /// @param bytes the number of bytes
     /// @throws java.util.concurrent.CancellationException if the save was cancelled
     void add(long bytes) {
         control.read(bytes);
@@ -36,12 +36,12 @@ final class WriteProgress {
         }
     }
 
-    /// {@return how many bytes were written so far}
+    /// {@return the number of bytes written so far}
     long done() {
         return done;
     }
 
-    /// Says that this was all.
+    /// Reports that all bytes were written.
     void finish() {
         listener.written(done, done);
     }

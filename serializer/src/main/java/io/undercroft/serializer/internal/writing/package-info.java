@@ -1,4 +1,4 @@
-/// Files that states are saved to: new ones, ones that grow, copies of snapshots, and files of other formats.
+/// Writers of files: new `.croft` files, snapshots that are appended, copies of snapshots, and files of other formats.
 @NullMarked
 package io.undercroft.serializer.internal.writing;
 
