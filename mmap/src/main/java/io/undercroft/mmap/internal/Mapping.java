@@ -14,8 +14,8 @@ import java.lang.ref.Cleaner;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
-/// A range of addresses that `mmap` returned and that is unmapped once: when the arena of its segment is closed or, if it
-/// is not, when the arena and all its segments are unreachable.
+/// A range of addresses that `mmap` returned and that is unmapped once: when the arena of its segment is closed or, if
+/// it is not, when the arena and all its segments are unreachable.
 public final class Mapping {
     static final int READ_WRITE = Constant.flags(PROT_READ, PROT_WRITE);
 

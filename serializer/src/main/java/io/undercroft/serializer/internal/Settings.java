@@ -13,8 +13,8 @@ import java.util.stream.Collectors;
 public final class Settings {
     private Settings() {}
 
-    /// Refuses a name that no known format has, as it is probably misspelt. A setting of another format than that of the
-    /// file is accepted, since options may be used for several files.
+    /// Refuses a name that no known format has, as it is probably misspelt. A setting of another format than that of
+    /// the file is accepted, since options may be used for several files.
     ///
     /// @param names the values by the names of their settings
     /// @param use the use

@@ -95,8 +95,8 @@ public interface CheckpointFormat {
     default Draft draft(@Nullable Object state, SaveOptions options) {
         if (capabilities().contains(Capability.SAVE)) {
             throw new IllegalStateException(
-                    "the format " + name() + " has a bug: it declares that it can be written, and " + getClass().getName()
-                            + " has no method draft");
+                    "the format " + name() + " has a bug: it declares that it can be written, and "
+                            + getClass().getName() + " has no method draft");
         }
         throw new UnsupportedOperationException("files of the format " + name() + " can be opened, not written");
     }

@@ -9,9 +9,9 @@ import java.lang.invoke.VarHandle;
 /// Gathers elements that are a step apart to a run in an array, and scatters such a run. All steps are in bytes.
 ///
 /// The arrays are of bytes for elements of any type: a copy between a segment and an array of bytes is the fastest one
-/// of a short run in JDK 25. There is a loop for each width of an element, which differs from the others only in a primitive type,
-/// which cannot be a type parameter. The loops add up the step, because the JIT compiles multiplication by a
-/// variable factor to slow code.
+/// of a short run in JDK 25. There is a loop for each width of an element, which differs from the others only in a
+/// primitive type, which cannot be a type parameter. The loops add up the step, because the JIT compiles multiplication
+/// by a variable factor to slow code.
 ///
 /// @param itemsize bytes of an element
 record Stepping(int itemsize) {

@@ -4,15 +4,15 @@ import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.storage.Allocation;
 import java.lang.foreign.MemorySegment;
 
-/// The buffers between storages and the file: some blocks, whatever the size of the state, or one that
-/// holds a larger chunk.
+/// The buffers between storages and the file: a few blocks, for a state of any size, or one block for a chunk that is
+/// larger.
 ///
 /// They are large, so that each write is large, and in huge pages where these are available: a block then consists of a
 /// few runs of physical memory and not thousands, and is written by a few requests.
 public final class Blocks implements AutoCloseable {
     /// The size of a block in bytes, unless a chunk takes more.
     public static final long BLOCK = 8 << 20;
-    /// The most blocks of one save.
+    /// The maximum number of blocks of one save.
     static final int MOST = 4;
     private static final long HUGE_PAGE = 2 << 20;
     private static final long PAGE = 4096;
@@ -27,7 +27,7 @@ public final class Blocks implements AutoCloseable {
         this.blockBytes = blockBytes;
     }
 
-    /// Takes memory.
+    /// Allocates the blocks.
     ///
     /// @param count the number of blocks
     /// @param blockBytes the size of each

@@ -2,7 +2,7 @@ package io.undercroft.serializer.internal.extents;
 
 import io.undercroft.serializer.DedupReport;
 
-/// Counts what becomes of the bytes of storages.
+/// Counts the bytes of storages that are written, reused and skipped.
 public final class ByteCounts {
     long unreached;
     long zeros;

@@ -40,7 +40,7 @@ record Chunk(PlannedStorage storage, long start, long length, boolean isReached,
         storage.check(start, start + length, sums.checksum());
     }
 
-    /// {@return the first offset at or after a position where it may start}
+    /// {@return the first offset at or after a position at which it may start}
     long place(long position) {
         return Math.addExact(position, alignment - 1) & -alignment;
     }

@@ -5,7 +5,7 @@ import java.lang.foreign.MemorySegment;
 
 /// The result of looking for the bytes of a chunk, before its place is decided.
 sealed interface ChunkOutcome {
-    /// Nothing reaches it.
+    /// No tensor uses it.
     record Unreached() implements ChunkOutcome {}
 
     /// It is all zero, and zeros take no space.

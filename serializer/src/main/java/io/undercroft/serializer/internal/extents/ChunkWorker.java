@@ -36,8 +36,8 @@ final class ChunkWorker {
         return block;
     }
 
-    /// Looks at the chunks of a batch, and copies those that may have to be written into the block, one after the other
-    /// as they would be in the file.
+    /// Compares the chunks of a batch, and copies those that may have to be written into the block, in the order and
+    /// with the alignment of the file.
     ///
     /// @param batch the batch
     /// @return the outcome of each chunk
@@ -56,7 +56,7 @@ final class ChunkWorker {
         return outcomes;
     }
 
-    /// Looks at a chunk. What is on a device is fetched to where it would be copied to.
+    /// Compares a chunk. A chunk on a device is first copied to its place in the block.
     private ChunkOutcome look(Chunk chunk, long at) throws IOException {
         try {
             MemorySegment bytes = chunk.bytes(block.asSlice(at));

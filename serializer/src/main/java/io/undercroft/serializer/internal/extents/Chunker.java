@@ -8,10 +8,10 @@ import java.util.Iterator;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/// Cuts storages into chunks and deals them out in batches, so many that a block of memory holds those of a batch as
-/// they will be in the file. Safe for use by several threads.
+/// Divides storages into chunks and distributes them in batches. The chunks of a batch fit into a block of memory, with
+/// the alignment of the file. Safe for use by several threads.
 final class Chunker {
-    /// Limits a batch of chunks that take no space.
+    /// The maximum number of chunks in a batch, for chunks that take no space.
     private static final int MOST_CHUNKS = 1 << 17;
 
     private final Iterator<PlannedStorage> storages;
@@ -68,8 +68,8 @@ final class Chunker {
         return chunks.isEmpty() ? null : new Batch(batches++, chunks, first);
     }
 
-    /// Pages of the block are to be pages of the file, as only whole pages are written past the page cache. The page in
-    /// front lets chunks be moved there in the block if they come earlier in the file, as some before them were shared.
+    /// Pages of the block must be pages of the file, as only whole pages are written with direct I/O. The additional
+    /// first page allows chunks to be moved forward in the block if chunks before them were shared.
     private long startInBlock(Chunk chunk) {
         return chunk.alignment() < FileLayout.PAGE ? FileLayout.PAGE + chunk.place(position) % FileLayout.PAGE : 0;
     }

@@ -21,8 +21,8 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
-/// The bytes that are somewhere already: in the file, or in a base. They are found by their digests, and given out
-/// only after they have been compared (section 11.1 of the format). Belongs to one thread, but for [#isSame] and
+/// The bytes that are stored already: in the file, or in a base. They are found by their digests, and used only after
+/// they have been compared (section 11.1 of the format). Belongs to one thread, but for [#isSame] and
 /// [#unwritten].
 public final class ContentIndex {
     private static final long PIECE = 1 << 17;
@@ -47,7 +47,7 @@ public final class ContentIndex {
         }
     }
 
-    /// Adds a file of another format, whose bytes serve wherever they are.
+    /// Adds a file of another format, whose bytes can be used at any offset.
     ///
     /// @param base its number in places
     /// @param file the file
@@ -71,8 +71,8 @@ public final class ContentIndex {
         }
     }
 
-    /// Adds the storages of a snapshot, so that one which is the same as a whole is recognised as such, and their
-    /// extents that are in its own file.
+    /// Adds the storages of a snapshot, so that a storage that is equal as a whole is recognised, and their extents in
+    /// the file of the snapshot.
     ///
     /// @param snapshot the snapshot
     /// @param base the number of its file

@@ -32,8 +32,8 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
-/// The other files in which bytes of a snapshot may be already, opened: those that the caller names, and those that
-/// the snapshot before needs. They are numbered from 1 in that order.
+/// The other files that a snapshot may reference, opened: those that the caller names, and those that the snapshot
+/// before references. They are numbered from 1 in that order.
 public final class NamedBases implements AutoCloseable {
     private final int chunkLog2;
     private final Scan scan;
@@ -166,7 +166,7 @@ public final class NamedBases implements AutoCloseable {
                     bases.add(new Base(finder.file(record), record,
                             (candidates, here) -> candidates.addExtents(parent, there, here)));
                 } catch (FormatException _) {
-                    // Then the bytes that were there are written to the file itself.
+                    // Then the bytes in it are written to the file itself.
                 }
             }
         }
@@ -195,7 +195,7 @@ public final class NamedBases implements AutoCloseable {
         return bases.stream().map(Base::record).toList();
     }
 
-    /// Remembers which file has bytes in these, so that they are not replaced from now on.
+    /// Registers the file as a referrer of its bases, so that these are not replaced from now on.
     ///
     /// @param file the file
     /// @param options the options, which name the bases
@@ -223,7 +223,7 @@ public final class NamedBases implements AutoCloseable {
 
     private void addForeign(MappedFile file, CheckpointFormat format, Map<String, String> settings, int number,
             ContentIndex candidates) throws IOException {
-        // Wherever they were saved from, their bytes are compared here.
+        // Their bytes are compared in memory of the host, whatever device they were saved from.
         OpenOptions options = OpenOptions.defaults().mapping(MapMode.READ_ONLY).devices(_ -> Device.CPU)
                 .settings(settings);
         Contents contents = Formats.open(format, file, options);

@@ -7,8 +7,9 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/// Threads that do a piece of work together, some of it at once and some of it in turns. What one of them throws ends
-/// the work of all, and so does an interruption of the thread that waits for them. None of them outlives [#work].
+/// Threads that work together, in some steps at once and in others one after the other. An exception of one of them
+/// ends the work of all, and so does an interruption of the thread that waits for them. All have ended when [#work]
+/// returns.
 final class OrderedWorkers {
     private long turn;
     private @Nullable Throwable failure;

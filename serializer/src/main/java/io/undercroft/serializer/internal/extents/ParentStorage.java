@@ -6,8 +6,8 @@ import io.undercroft.format.internal.Snapshot;
 import io.undercroft.format.internal.StorageRecord;
 import org.jspecify.annotations.Nullable;
 
-/// A storage of the snapshot before, walked extent by extent along with the storage of the same number that is being
-/// saved. Most often that is the same one, with few of its chunks changed.
+/// A storage of the snapshot before, whose extents are compared in order with those of the storage of the same number
+/// that is being saved. Usually that is the same storage, with few changed chunks.
 final class ParentStorage {
     private final @Nullable Snapshot parent;
     private int next;

@@ -14,7 +14,7 @@ public record Place(int base, long offset, long length) implements Comparable<Pl
     private static final Comparator<Place> PREFERENCE = Comparator.comparingInt(Place::base)
             .thenComparingLong(Place::offset).thenComparingLong(Place::length);
 
-    /// Orders places as canonical bytes prefer them.
+    /// Orders places by preference, which determines canonical bytes.
     @Override
     public int compareTo(Place other) {
         return PREFERENCE.compare(this, other);

@@ -32,8 +32,8 @@ import org.jspecify.annotations.Nullable;
 ///    threads. Shared chunks leave no gap in the block, so that the rest is one run of bytes.
 /// 3. *Write.* That run, in one write. All threads at once, unless the file is one that has to be written in order.
 public final class StorageWriter {
-    /// If all storages that are decoded for a save have more bytes, one thread saves one after the other, so that they
-    /// are not in memory together.
+    /// If all storages that are decoded for a save have more bytes than this, one thread saves one after the other, so
+    /// that they are not in memory together.
     private static final long MOST_DECODED = 128L << 20;
 
     /// The additional space of chunks in a block, so that pages of the block are pages of the file.
@@ -125,7 +125,7 @@ public final class StorageWriter {
                 .reduce(0, Math::addExact);
     }
 
-    /// Returns the space that storages take at most, or as much as all blocks have.
+    /// Returns the maximum space of storages, or the size of all blocks if that is less.
     private long space(List<PlannedStorage> storages) {
         long space = 0;
         for (PlannedStorage storage : storages) {
@@ -179,7 +179,7 @@ public final class StorageWriter {
         }
     }
 
-    /// Finds places for the chunks of a batch, and puts those together in the block that are to be written.
+    /// Finds places for the chunks of a batch, and moves those that must be written together in the block.
     private Run place(Batch batch, List<ChunkOutcome> outcomes, Run run) throws IOException {
         for (int i = 0; i < outcomes.size(); i++) {
             Chunk chunk = batch.chunks().get(i);

@@ -27,9 +27,9 @@ import org.objenesis.instantiator.ObjectInstantiator;
 /// The components of a record class, or the fields of another class and of those above it, but for static and transient
 /// ones.
 ///
-/// Components are read from their fields, since an accessor that copies would lose which lists are shared. Fields of other
-/// classes are in alphabetical order, since Java does not specify their order in the class. A field that is hidden by
-/// one of the same name has the name of its class and a dot as prefix.
+/// Components are read from their fields, since an accessor that copies would lose which lists are shared. Fields of
+/// other classes are in alphabetical order, since Java does not specify their order in the class. A field that is
+/// hidden by one of the same name has the name of its class and a dot as prefix.
 final class ObjectType {
     private final Class<?> type;
     private final SequencedMap<String, Field> fields;

@@ -53,7 +53,7 @@ final class Appender implements Closeable {
         }
     }
 
-    /// A longer list would not be readable.
+    /// Readers would refuse a longer list.
     private static void checkCount(Path path, CommitRecord newest) throws FileSystemException {
         if (newest.sequence() >= Limits.DEFAULT.maxSnapshots()) {
             throw new FileSystemException(path.toString(), null,
@@ -159,7 +159,7 @@ final class Appender implements Closeable {
     }
 
     /// Makes the name durable: the writer that named the file may have failed, or been killed, before it did. A
-    /// directory that may not be read is left to the system.
+    /// directory that cannot be read is not forced.
     private void forceName() throws IOException {
         Path directory = path.toAbsolutePath().getParent();
         try {
@@ -167,7 +167,7 @@ final class Appender implements Closeable {
                 disk.forceDirectory(directory);
             }
         } catch (AccessDeniedException _) {
-            // The file may be appended to all the same.
+            // The file can be appended to nevertheless.
         }
     }
 
@@ -189,7 +189,7 @@ final class Appender implements Closeable {
         }
     }
 
-    /// Gives back the space that was taken. If that fails too, the next append declares it free.
+    /// Truncates the file to its former size. If that fails too, the next append declares the space free.
     private void cutBack(Throwable why) {
         try {
             file.truncate(size);

@@ -53,7 +53,7 @@ final class BlockOutput implements Output, AutoCloseable {
         filled = 0;
     }
 
-    /// Writes what is left.
+    /// Writes the remaining bytes.
     ///
     /// @throws IOException if the disk is full or failing
     void finish() throws IOException {

@@ -155,8 +155,8 @@ public final class CroftWriter {
         return staging == null ? plan : StateCopy.of(plan, chunkSize, staging, control, resources);
     }
 
-    /// Refuses what does not fit on the disk, as far as that is known: bytes that may be shared, or may be zeros, may
-    /// take none of it.
+    /// Refuses a state that certainly does not fit on the disk; bytes that may be shared, or may be zeros, are not
+    /// counted.
     private void requireSpace(Target target, StatePlan plan, SaveOptions options) throws IOException {
         if (options.request().savesZeros()) {
             target.requireSpace(plan.nbytes(), disk);

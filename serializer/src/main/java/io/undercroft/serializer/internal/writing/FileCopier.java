@@ -39,9 +39,9 @@ import java.util.UUID;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/// Makes new files of snapshots that are there already.
+/// Copies existing snapshots to new files.
 public final class FileCopier {
-    /// More than the index of most files.
+    /// More bytes than the index of most files has.
     private static final long INDEX_BYTES = 1 << 20;
 
     private final Disk disk;
@@ -99,7 +99,7 @@ public final class FileCopier {
                 + "this file, and copy that one back"), e);
     }
 
-    /// Writes one snapshot as a new file, whose bases stay; see [io.undercroft.serializer.CheckpointFile#copy].
+    /// Writes one snapshot as a new file with the same bases; see [io.undercroft.serializer.CheckpointFile#copy].
     ///
     /// @param path the file
     /// @param target the new file

@@ -10,8 +10,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/// The files of one export, each of which appears whole under its name. Closing deletes them again unless the last one
-/// is there, without which the others are nothing.
+/// The files of one save, each of which appears under its name when it is complete. Closing deletes them unless the
+/// last one was written, without which the others are useless.
 final class FormatFiles implements AutoCloseable {
     private final Disk disk;
     private final WriteProgress progress;

@@ -113,7 +113,7 @@ public final class FormatWriter {
                 Losses.of(tree, index, draft, format, options));
     }
 
-    /// A set is locked always, since another writer might be replacing the same files.
+    /// A set is always locked, since another writer might be replacing the same files.
     private static Closeable lock(Target target, Draft draft) throws IOException {
         if (draft.companions().isEmpty()) {
             return target.lockIfInUse();
@@ -155,7 +155,8 @@ public final class FormatWriter {
         target.requireDirectory();
         if (!companions.isEmpty()) {
             requireFree(companions.keySet());
-            // Else an index that was deleted a moment ago might be back after a power cut, among files of another set.
+            // Otherwise an index that was just deleted could exist again after a power cut, next to files of another
+            // set.
             disk.forceDirectory(target.directory());
         }
         target.requireSpace(Stream.concat(companions.values().stream(), Stream.of(draft))

@@ -25,7 +25,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/// Finds out what of a state a format does not keep.
+/// Finds the parts of a state that a format does not keep.
 final class Losses {
     private Losses() {}
 
@@ -74,7 +74,7 @@ final class Losses {
         }
     }
 
-    /// Files of tensors by name have elements, and not storages.
+    /// Files of tensors by name contain elements, and not storages.
     private static void addUnreached(StateIndex index, List<Loss> losses) {
         Reach reach = Reach.of(index);
         Map<Storage, Long> unreached = new HashMap<>();

@@ -13,9 +13,9 @@ import java.util.stream.Stream;
 /// Compares the planned size of files with the storages of a state and with the free space, before the first byte is
 /// written.
 ///
-/// A format that writes elements out makes any number of bytes of a small storage: a tensor of shape 2^50 and stride 0
-/// needs one element. A tensor is refused if it becomes both more than [#LARGEST_REPETITION] and more than
-/// [#MOST_REPEATED] times the bytes of its storage; what is less is bounded by the free space.
+/// A format that writes elements can write any number of bytes for a small storage: a tensor of shape 2^50 and stride 0
+/// has one stored element. A tensor is refused if it becomes both more than [#LARGEST_REPETITION] and more than
+/// [#MOST_REPEATED] times the bytes of its storage; smaller ones are limited by the free space.
 final class PlannedSize {
     /// The maximum size in bytes of any repetition.
     static final long LARGEST_REPETITION = 1L << 30;
@@ -39,7 +39,7 @@ final class PlannedSize {
             throw tooLarge(state, path, e);
         }
         Optional<Map.Entry<String, Tensor>> repeated = repeated(state);
-        // Of a format that keeps strides the file has the storage, and not the elements.
+        // If a format keeps strides, the file contains the storage and not the elements.
         if (repeated.isPresent() && nbytes >= nbytes(repeated.get().getValue())) {
             throw refused(repeated.get(), path);
         }
@@ -58,7 +58,7 @@ final class PlannedSize {
         return refusal;
     }
 
-    /// Returns the largest tensor of those that become too many bytes.
+    /// Returns the largest of the tensors that would take too many bytes.
     private static Optional<Map.Entry<String, Tensor>> repeated(StateIndex state) {
         return state.tensors().entrySet().stream().filter(entry -> isRepeated(entry.getValue()))
                 .max(Comparator.comparingLong(entry -> nbytes(entry.getValue())));

@@ -9,8 +9,8 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Path;
 
-/// A save that can begin, with all that it needs: the lock, the open file, and the memory of a snapshot if one was
-/// taken. It is prepared by one thread and may be run by another one.
+/// A save that is ready to run: it has the lock, the open file, and the memory of a snapshot if one was taken. It is
+/// prepared by one thread and may be run by another one.
 public final class PreparedSave implements Closeable {
     private final Target target;
     private final ResourceStack resources;
@@ -67,12 +67,12 @@ public final class PreparedSave implements Closeable {
         try (resources) {
             return target.write(saving);
         } catch (MappingException e) {
-            // Of a storage that is mapped first when it is saved; of others the read itself fails.
+            // For a storage that is first mapped when it is saved; for others reading fails.
             throw new IOException(e.getMessage(), e);
         }
     }
 
-    /// Gives everything back. The second and later calls do nothing.
+    /// Releases everything. The second and later calls do nothing.
     @Override
     public void close() throws IOException {
         resources.close();

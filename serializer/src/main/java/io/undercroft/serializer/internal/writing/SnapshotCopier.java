@@ -22,8 +22,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/// Carries snapshots over into a new file: their bytes, those that they have in common once, and their indexes. What is
-/// copied is checked against its checksums on the way. For use by one thread.
+/// Copies snapshots to a new file: their bytes, common bytes once, and their indexes. The checksums of copied bytes are
+/// compared. For use by one thread.
 final class SnapshotCopier implements AutoCloseable {
     private static final long PIECE = 1 << 17;
 
@@ -31,7 +31,7 @@ final class SnapshotCopier implements AutoCloseable {
     private final NewFile pages;
     private final ByteSource file;
     private final BaseFiles bases;
-    /// One place each, or two if the first is not aligned as a large storage needs it.
+    /// One place for each, or two if the first is not aligned as a large storage requires.
     private final Map<Source, List<Long>> places = new HashMap<>();
     private final Arena arena = Arena.ofConfined();
     private final MemorySegment piece = arena.allocate(PIECE);
