@@ -212,7 +212,7 @@ class OtherFilesTest {
         assertThat(Invocation.of("inspect", file, "--root", folder).out())
                 .contains("needs     model.pt, an adopted file, found: " + torch.toRealPath());
         assertThat(Invocation.of("inspect", file).out())
-                .contains("needs     model.pt, an adopted file, not found: files of other formats");
+                .contains("needs     model.pt, an adopted file, not found: a base of another format");
         JsonNode found = Invocation.of("inspect", "--json", file, "--root", folder).json().get("bases");
         assertThat(found).hasSize(1);
         assertThat(found.get(0).get("kind").asText()).isEqualTo("adopted");

@@ -141,7 +141,7 @@ class BasesTest {
             assertThat(verified.missingBases()).singleElement().satisfies(missing -> {
                 assertThat(missing.path()).isEqualTo("lib/weights.bin");
                 assertThat(missing.problem()).hasValueSatisfying(
-                        why -> assertThat(why).contains("files of other formats are opened only"));
+                        why -> assertThat(why).contains("a base of another format is opened only"));
             });
         }
     }
