@@ -60,6 +60,8 @@ class Croft:
         self.worker = Worker([java, "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow",
                               "-Xmx2g", "-XX:MaxDirectMemorySize=6g", "-XX:+UseSerialGC", "-cp", f"{libraries}/*",
                               str(HERE / "Commands.java")], seconds, folder)
+        if self.run("formats")[0] != 0:
+            sys.exit("wild: croft does not start")
 
     def run(self, *arguments):
         """The exit code and the message."""
