@@ -114,9 +114,9 @@ final class ReadingCommands {
 
     private int formats() {
         return run.of(() -> {
-            out.line("%-18s %-24s %s".formatted("format", "names end in", "besides tensors by name"));
+            out.line("%-18s %-33s %s".formatted("format", "suffixes of names", "capabilities"));
             for (CheckpointFormat format : Checkpoint.formats()) {
-                out.line("%-18s %-24s %s".formatted(format.name(), String.join(" ", format.suffixes()),
+                out.line("%-18s %-33s %s".formatted(format.name(), String.join(" ", format.suffixes()),
                         capabilities(format)).stripTrailing());
             }
             printSettings();

@@ -65,7 +65,7 @@ public final class CudaMemory implements DeviceMemory {
         try {
             action.run();
         } catch (CudaException _) {
-            // Nothing to be done.
+            // Ignored.
         }
     }
 
@@ -227,7 +227,7 @@ public final class CudaMemory implements DeviceMemory {
         }
     }
 
-    /// Copies overlapping bytes in parts that do not overlap, beginning at the end that is not needed any more.
+    /// Copies overlapping bytes in parts that do not overlap, beginning at the end that is no longer needed.
     private void move(MemorySegment source, MemorySegment target, long part, Driver.Stream stream) {
         forEachPart(source, target, part, (from, to) -> context.copy(from, to, stream));
     }

@@ -30,11 +30,11 @@ import jcuda.driver.CUstream_flags;
 import jcuda.driver.JCudaDriver;
 import org.jspecify.annotations.Nullable;
 
-/// NVIDIA's driver. The only class that uses jcuda, and the place where its results are checked.
+/// NVIDIA's driver. The only class that uses jcuda; it checks all results.
 ///
-/// Initializing jcuda's class where the driver is missing throws, and spoils the class for the rest of the process. So
-/// the driver's library is looked up without jcuda first. A context is current to a thread of the system only during a
-/// call, since a virtual thread may continue on another one, and other libraries of the process have contexts too.
+/// If the driver is missing, initializing jcuda's class throws, and the class is unusable for the rest of the process.
+/// So the library of the driver is first looked up without jcuda. A context is current to a platform thread only during
+/// a call, since a virtual thread may continue on another one, and other libraries of the process have contexts too.
 public final class Driver {
     private static final String LIBRARY = "libcuda.so.1";
     /// The oldest CUDA version, in the driver's notation. jcuda is linked with functions of 12.0.
@@ -343,7 +343,7 @@ public final class Driver {
         return new Context(index, pciId(index), handle, pools);
     }
 
-    /// A queue of work on a device, which is done in order.
+    /// A queue of work on a device, which is executed in order.
     static final class Stream {
         /// The stream that other libraries use by default. Not a constant of [Driver], which works without the classes
         /// of jcuda until it is clear that they are there.
@@ -374,7 +374,7 @@ public final class Driver {
         }
     }
 
-    /// The bytes of handles for other processes, of which jcuda shows nothing.
+    /// The bytes of handles for other processes, which jcuda does not expose.
     private static final class IpcBytes {
         private static final VarHandle OF_MEMORY = field(CUipcMemHandle.class);
         private static final VarHandle OF_EVENT = field(CUipcEventHandle.class);
@@ -416,8 +416,8 @@ public final class Driver {
         }
     }
 
-    /// The primary context of one device. What is on a stream is done some time after the call, and host memory has to
-    /// be pinned and not be freed until then.
+    /// The primary context of one device. Work on a stream is executed some time after the call, and host memory has to
+    /// be pinned and must not be freed until then.
     static final class Context {
         private final int index;
         private final String pciId;
@@ -439,13 +439,13 @@ public final class Driver {
             return new Sizes(-1, free[0], total[0]);
         }
 
-        /// Makes a stream whose work is done after what was submitted to the default stream before. Other libraries of
-        /// the process may have work there with the memory that is copied or freed.
+        /// Creates a stream whose work is executed after the work that was submitted to the default stream before.
+        /// Other libraries of the process may use the memory that is copied or freed there.
         Stream newStream() {
             return newStream(CUstream_flags.CU_STREAM_DEFAULT);
         }
 
-        /// Makes a stream that does not wait for others, nor others for it.
+        /// Creates a stream that does not wait for others, nor others for it.
         Stream newIndependentStream() {
             return newStream(CUstream_flags.CU_STREAM_NON_BLOCKING);
         }
@@ -582,19 +582,19 @@ public final class Driver {
             call("cuEventDestroy", "ending an event of %s", -1, () -> JCudaDriver.cuEventDestroy(event.handle));
         }
 
-        /// Has an event happen when all work is done that other libraries submitted to the default stream, and to
-        /// streams that it waits for.
+        /// Records an event after all work that other libraries submitted to the default stream, and to streams that it
+        /// waits for.
         void record(Event event) {
             call("cuEventRecord", "recording an event on %s", -1,
                     () -> JCudaDriver.cuEventRecord(event.handle, Stream.DEFAULT.handle));
         }
 
-        /// Waits for the work that [#record] is about.
+        /// Waits for the event of [#record].
         void synchronizeDefault() {
             synchronize(Stream.DEFAULT);
         }
 
-        /// Has later work of a stream wait until an event has happened.
+        /// Makes later work of a stream wait for an event.
         void waitFor(Event event, Stream stream) {
             call("cuStreamWaitEvent", "waiting for an event on %s", -1,
                     () -> JCudaDriver.cuStreamWaitEvent(stream.handle, event.handle, 0));
@@ -659,8 +659,8 @@ public final class Driver {
                             target.byteSize(), stream.handle));
         }
 
-        /// Lets this device read the memory of another without the host, if the machine is made so. Without that, the
-        /// driver copies through memory of the host. The memory of pools is not concerned: jcuda has no function for
+        /// Lets this device read the memory of another without the host, if the machine supports that. Otherwise the
+        /// driver copies through memory of the host. This does not apply to memory of pools: jcuda has no function for
         /// their access.
         void accessDirectly(Context other) {
             int[] can = new int[1];

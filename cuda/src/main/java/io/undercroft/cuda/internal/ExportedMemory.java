@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
 /// the storage is marked as released before the holders are counted. So either the process sees the mark, or it is
 /// counted.
 final class ExportedMemory implements Allocator {
-    /// The driver shares memory in units of this size, and would share what else is in the last one.
+    /// The driver shares memory in units of this size, and would share all bytes of the last one.
     private static final long UNIT = 2 << 20;
     private static final long FIRST_CHECK_MILLIS = 5;
     private static final long LAST_CHECK_MILLIS = 1000;
@@ -42,10 +42,10 @@ final class ExportedMemory implements Allocator {
     private final Driver.Context context;
     /// The memory that was not released, by the names of the records.
     private final Map<String, Block> blocks = new ConcurrentHashMap<>();
-    /// Released, but open in other processes.
+    /// Memory that was released here and is open in other processes.
     private final Set<Export> unfreed = ConcurrentHashMap.newKeySet();
     private final AtomicBoolean willBeChecked = new AtomicBoolean();
-    /// One for all memory of the device, as the number of such events is limited. Lives until the process ends.
+    /// The event for all memory of the device, as the number of such events is limited. Kept until the process ends.
     private Driver.@Nullable Event event;
 
     ExportedMemory(CudaMemory memory, Driver.Context context) {
@@ -179,7 +179,7 @@ final class ExportedMemory implements Allocator {
         }
     }
 
-    /// Frees what no process has open any more.
+    /// Frees memory that no process has open any more.
     void freeUnused() {
         for (Export each : List.copyOf(unfreed)) {
             if (unfreed.remove(each) && !each.freeIfUnused()) {

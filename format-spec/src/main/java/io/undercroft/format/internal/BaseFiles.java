@@ -4,7 +4,7 @@ import io.undercroft.format.FormatException;
 import java.io.IOException;
 import java.util.Optional;
 
-/// Finds the other files in which bytes of a file are. This package opens no files itself; the caller provides them.
+/// Finds the other files that a file references. This package opens no files itself; the caller provides them.
 @FunctionalInterface
 public interface BaseFiles {
     /// {@return an instance that finds no file, so that no base is read}

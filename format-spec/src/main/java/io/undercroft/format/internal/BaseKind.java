@@ -1,6 +1,6 @@
 package io.undercroft.format.internal;
 
-/// The kind of another file in which bytes of this one are.
+/// The kind of another file that a file references.
 public enum BaseKind {
     /// A `.croft` file, recognised by its id.
     CROFT(0),

@@ -7,7 +7,7 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.UUID;
 
-/// Another file in which bytes of this one are. It is not read before one of these bytes is.
+/// Another file that this one references. It is not read before its bytes are needed.
 ///
 /// @param kind its kind
 /// @param path its path below a directory that the reader chooses: relative, its parts separated by `/`,
@@ -42,7 +42,7 @@ public record BaseRecord(BaseKind kind, String path, int depth, UUID uuid, Diges
         return new BaseRecord(BaseKind.FOREIGN, path, 0, NO_ID, digest, length, 0);
     }
 
-    /// Checks that a file is the one that was meant, as far as possible without reading all of it: a CROFT base has the
+    /// Checks that a file is the right one, as far as possible without reading all of it: a CROFT base has the
     /// id and the snapshot, a FOREIGN one has exactly the length. [Verifier] checks the rest.
     ///
     /// @param file the bytes of the file

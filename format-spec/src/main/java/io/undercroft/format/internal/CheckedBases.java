@@ -55,7 +55,7 @@ final class CheckedBases {
         }
     }
 
-    /// Snapshots may mean different contents by the same path, which has but one.
+    /// Snapshots may name different contents by one path, of which only one can be there.
     private Digest128 digest(BaseRecord base, ByteSource file) throws IOException {
         Digest128 known = digests.get(base.path());
         Digest128 digest = known == null ? scan.digest(file, 0, base.length()) : known;

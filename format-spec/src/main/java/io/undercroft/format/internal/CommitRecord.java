@@ -46,7 +46,7 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
         }
     }
 
-    /// Returns the record of the first commit of a file, whose id is made of what the file holds.
+    /// Returns the record of the first commit of a file, whose id is computed from its contents.
     ///
     /// @param index the index as it will be in the file, built with the sequence 1
     /// @param indexOffset its offset
@@ -59,7 +59,7 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
         return of(1, index, indexOffset, FileLayout.canonicalUuid(root), timeMillis, root, message);
     }
 
-    /// Returns the record of the first commit of a file that has an id already.
+    /// Returns the record of the first commit of a file with a given id.
     ///
     /// @param index the index as it will be in the file, built with the sequence 1
     /// @param indexOffset its offset
@@ -172,7 +172,7 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
         return CommitFields.SIGNATURE.getInt(bytes, at) == SIGNATURE;
     }
 
-    /// A newer minor version may give more bytes a meaning.
+    /// A newer minor version may use more bytes.
     private static void checkLength(MemorySegment page, long offset) {
         long length = CommitFields.LENGTH.get(page, 0);
         if ((length != SHORT_LENGTH && length < LONG_LENGTH) || length > CommitFields.CRC.offset()) {

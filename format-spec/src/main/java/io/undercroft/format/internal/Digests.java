@@ -13,7 +13,7 @@ import java.util.zip.CRC32C;
 /// The two checksums of the format: CRC32C against accidents, XXH3-128 to recognise equal bytes.
 ///
 /// Both are safe on a mapped file that is truncated meanwhile: the segment is read by [MemorySegment]'s own accesses,
-/// which throw [InternalError], and never handed to an intrinsic, which would take the JVM down.
+/// which throw [InternalError], and never passed to an intrinsic, which would crash the JVM.
 public final class Digests {
     private static final Hasher128 XXH3 = Hashing.xxh3_128();
     /// Fits a first-level cache: copying a piece and then summing it costs half of summing in place (11 against 27 GB/s

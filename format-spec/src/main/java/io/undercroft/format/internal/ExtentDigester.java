@@ -8,20 +8,20 @@ import java.util.zip.CRC32C;
 /// Computes the CRC32C and the digest of a run of bytes, fed in order and in pieces of any size.
 ///
 /// Each byte is copied once through a small buffer, so that a mapped source which is truncated meanwhile throws
-/// [InternalError] and does no worse. For use by one thread.
+/// [InternalError] and does not crash the JVM. For use by one thread.
 public final class ExtentDigester {
     private static final int PIECE = 1 << 16;
-    /// Larger pieces are copied past the cache by some processors, smaller ones more slowly.
+    /// Some processors copy larger pieces without the cache; smaller pieces are slower.
     private static final long COPIED = 1 << 18;
 
     private final CRC32C crc = new CRC32C();
     private final HashStream128 stream = Digests.hasher().hashStream();
     private final byte[] piece = new byte[PIECE];
 
-    /// A digester that has seen no byte.
+    /// Creates a digester at the start of a run.
     public ExtentDigester() {}
 
-    /// Takes the next bytes.
+    /// Adds the next bytes.
     ///
     /// @param bytes on or off the heap
     public void update(MemorySegment bytes) {
@@ -33,8 +33,8 @@ public final class ExtentDigester {
         }
     }
 
-    /// Copies the next bytes and takes the copy, so that the sums are those of the copy, whatever another thread does
-    /// to the bytes meanwhile. The copy is summed up while it is in the cache.
+    /// Copies the next bytes and adds the copy, so that the sums are those of the copy, even if another thread changes
+    /// the bytes meanwhile. The copy is summed up while it is in the cache.
     ///
     /// @param bytes on or off the heap
     /// @param into the destination, as many bytes

@@ -2,7 +2,7 @@ package io.undercroft.format.internal;
 
 import io.undercroft.format.FormatException;
 
-/// A fault that [Verifier] found.
+/// A problem that [Verifier] found.
 ///
 /// @param rule the rule that is broken
 /// @param sequence the number of the snapshot that is hit, or [#WHOLE_FILE]. Bytes that several snapshots or storages

@@ -26,12 +26,12 @@ import java.util.TreeMap;
 
 /// Builds an index with canonical bytes: the same calls give the same index.
 ///
-/// Everything is numbered from 0 in the order in which it is added. A storage is made of the extents added since the
-/// storage before it. What a reader would refuse is refused here with [IllegalArgumentException], but for places
-/// in the file, which are the caller's to get right.
+/// Everything is numbered from 0 in the order in which it is added. A storage consists of the extents added since the
+/// storage before it. Values that a reader would refuse are refused with [IllegalArgumentException]; only offsets in
+/// the file are not checked.
 ///
-/// What is added is kept as it will be in the file, off the heap, so a builder of many tensors takes hardly more
-/// memory than their index. For use by one thread.
+/// Records are kept in their encoding, off the heap, so a builder of many tensors takes hardly more memory than their
+/// index. For use by one thread.
 public final class IndexBuilder {
     private final int chunkLog2;
     /// The element types and strings with their numbers, in the order of these.
@@ -53,14 +53,14 @@ public final class IndexBuilder {
     byte[] tree = nullTree();
     private long ownedExtents;
 
-    /// An empty index.
+    /// Creates a builder of an empty index.
     ///
     /// @param chunkLog2 the logarithm of the file's chunk size in bytes, from 16 to 30
     public IndexBuilder(int chunkLog2) {
         this.chunkLog2 = Header.checkChunkLog2(chunkLog2);
     }
 
-    /// Adds an element type, unless it is there.
+    /// Adds an element type, unless it was added before.
     ///
     /// @param dtype the element type
     /// @return its number
@@ -124,7 +124,7 @@ public final class IndexBuilder {
         Extn.DIGEST.put(record, 0, extent.digest());
     }
 
-    /// Adds another file, in which bytes of this one may be. One that no extent names is left out of the index, and
+    /// Adds another file that extents may reference. One that no extent names is left out of the index, and
     /// the ones after it get smaller numbers there.
     ///
     /// @param base the file
@@ -256,8 +256,8 @@ public final class IndexBuilder {
         return first;
     }
 
-    /// Names a tensor. A tensor may have several names; the first is the one it is shown by. That no name is taken
-    /// twice is seen when the index is built.
+    /// Names a tensor. A tensor may have several names; the first is shown. Names
+    /// that two tensors have are refused when the index is built.
     ///
     /// @param name may be empty; at most 4096 bytes in UTF-8
     /// @param tensor the number of a tensor added before

@@ -14,16 +14,16 @@ import java.util.BitSet;
 import java.util.List;
 import java.util.stream.Stream;
 
-/// The index of a snapshot for another file, in which the same bytes are in other places: how a snapshot is exported,
-/// flattened or carried over when a file is compacted.
+/// The index of a snapshot for another file, in which the same bytes are at other offsets: for copying a snapshot to a
+/// new file, and for compacting.
 ///
-/// All records keep all their bytes, those included that a newer minor version gave a meaning. What changes is where
-/// extents are, whether they are flagged as shared, and the numbers of their bases; bases that no extent names any more
-/// are left out. Sections unknown to this version are copied if they are safe to copy. Nothing is free in the new file,
+/// All records keep all their bytes, also those that a newer minor version uses. Only the offsets of extents, their
+/// flags of sharing, and the numbers of their bases change; bases that no extent names any more
+/// are left out. Sections unknown to this version are copied if they are safe to copy. The new file has no free ranges,
 /// and the checksums of blocks are computed again.
 ///
-/// The new file needs the same chunk size. Every extent that is in the old file has to be placed; one that is
-/// in a base may be, if its bytes are copied, or stays there. Lives as long as its snapshot, and belongs to one thread.
+/// The new file needs the same chunk size. Every extent in the old file has to be placed. An extent in a base is placed
+/// if its bytes are copied, or still references the base. Valid as long as its snapshot. For use by one thread.
 public final class IndexCopy {
     private final Snapshot snapshot;
     private final Index index;
@@ -57,7 +57,8 @@ public final class IndexCopy {
         return new IndexCopy(snapshot);
     }
 
-    /// Notes which extents belong to a large storage, and which are in their storage where no RAW extent may.
+    /// Records which extents belong to a large storage, and which are at offsets of their storage that a RAW extent
+    /// must not have.
     private void survey(StorageRecord storage) {
         int first = storage.firstExtent();
         int last = first + storage.extentCount() - 1;

@@ -19,9 +19,9 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
 
-/// Writes an index section by section, in canonical order. What can be copied as it was collected is; what is written
-/// now are names, which had to be sorted, and all that names a text, since the texts are in the order of their
-/// tables, but for names that are in the state tree already.
+/// Writes an index section by section, in canonical order. Most records are copied as they were collected. Names are
+/// written now, as they had to be sorted, and so are all references to texts, since texts are in the order of their
+/// tables, except names that are in the state tree already.
 final class IndexEncoder {
     private final IndexBuilder content;
     private final List<DTypeRecord> dtypes;

@@ -10,7 +10,7 @@ import java.util.function.IntUnaryOperator;
 final class NamesInTree {
     private NamesInTree() {}
 
-    /// Finds a name where it is the last STRING before a TENSOR that is shown by it.
+    /// Finds a name that is the last STRING before the TENSOR that it names.
     ///
     /// @param tree the state tree, well-formed
     /// @param names the names

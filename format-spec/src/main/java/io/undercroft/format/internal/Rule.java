@@ -5,7 +5,7 @@ import java.util.Arrays;
 
 /// The validation rules of `SPEC.md`. Each has a code that [FormatException#code] carries.
 public enum Rule {
-    /// A number is past 2^63-1, or a sum or product of numbers is.
+    /// A number, or a sum or product of numbers, exceeds 2^63-1.
     V1_ARITHMETIC("V1-ARITHMETIC", Remedies.DISTRUST),
     /// A range is outside its file or storage, overlaps another, or starts at an offset that is not allowed.
     V2_RANGE("V2-RANGE", Remedies.DISTRUST),
@@ -13,7 +13,7 @@ public enum Rule {
     V3_GAP("V3-GAP", Remedies.DAMAGED),
     /// The extents of a storage do not add up to it.
     V4_EXTENT_SUM("V4-EXTENT-SUM", Remedies.DISTRUST),
-    /// A tensor reaches outside its storage, or a stride is negative without being announced.
+    /// A tensor is not inside its storage, or a stride is negative without the flag for that.
     V5_STRIDE_RANGE("V5-STRIDE-RANGE", Remedies.DISTRUST),
     /// A text is not UTF-8, or names are not sorted and unique.
     V6_NAME("V6-NAME", Remedies.DISTRUST),
@@ -25,9 +25,9 @@ public enum Rule {
     V9_RESERVED("V9-RESERVED", Remedies.NEWER),
     /// An index is not below the count of what it points into, or points at the wrong thing.
     V10_INDEX("V10-INDEX", Remedies.DISTRUST),
-    /// The file ends before what it should hold.
+    /// The file is shorter than its records require.
     V11_TRUNCATED("V11-TRUNCATED", Remedies.DAMAGED),
-    /// The file does not begin as a `.croft` file does.
+    /// The file does not begin with the signature of `.croft` files.
     V12_SIGNATURE("V12-SIGNATURE", "Check that this is the file you meant and that it was transferred as binary"),
     /// The file needs a version, feature or kind unknown to this reader.
     V13_UNSUPPORTED("V13-UNSUPPORTED", Remedies.NEWER),
@@ -37,12 +37,12 @@ public enum Rule {
     V15_STRUCTURE("V15-STRUCTURE", Remedies.DISTRUST),
     /// The state tree or the metadata is malformed.
     V16_TREE("V16-TREE", Remedies.DISTRUST),
-    /// There is no commit record of this file where one has to be.
+    /// A required commit record of this file is missing.
     V17_COMMIT("V17-COMMIT",
             "No save of this file was ever finished, or it is damaged: save it again or restore a copy"),
     /// Another file that is needed is missing, is not below the root, or is not the right one.
     V18_BASE("V18-BASE", "Bring the other file as it was when this one was saved, and say where it is when opening"),
-    /// The commit before is not where it must be, or is another one.
+    /// The commit before is not at its offset, or is another one.
     V19_CHAIN("V19-CHAIN", Remedies.DISTRUST),
     /// A sealed file has a commit record after its header, or its commit record is not at the end.
     V20_SEAL("V20-SEAL", Remedies.DISTRUST),

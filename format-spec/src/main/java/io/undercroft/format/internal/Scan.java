@@ -12,7 +12,7 @@ public final class Scan {
     private final MemorySegment buffer;
     private final ExtentDigester digester = new ExtentDigester();
 
-    /// A scan of a file, and of others next to it.
+    /// A reader of a file and of other files.
     ///
     /// @param length the number of bytes of the file that can be read
     public Scan(long length) {

@@ -15,8 +15,8 @@ import java.util.List;
 import java.util.Set;
 import java.util.UUID;
 
-/// A number of `.croft` files that belong together: the parts of a model that is too big for one file, or a file for
-/// each rank. It is next to them in a separate file, `*.croftset`, whose renaming commits them all.
+/// A group of `.croft` files: the parts of a model that is too large for one file, or one file for each rank. It is
+/// stored next to them in a separate file, `*.croftset`, and renaming that file commits them all.
 ///
 /// @param uuid the id of the set
 /// @param shards the files, in the order in which they were saved
@@ -30,7 +30,7 @@ public record SetManifest(UUID uuid, List<Shard> shards) {
     private static final int CRC_BYTES = Integer.BYTES;
     private static final UUID NO_ID = new UUID(0, 0);
 
-    /// Checks what readers would refuse.
+    /// Refuses what readers would refuse.
     ///
     /// @throws IllegalArgumentException if there are too many shards, or a path is malformed, too long or there twice
     public SetManifest {

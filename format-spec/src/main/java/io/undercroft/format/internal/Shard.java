@@ -22,7 +22,7 @@ public record Shard(UUID uuid, Digest128 digest, long sequence, long length, Str
         return new Shard(snapshot.uuid(), snapshot.rootDigest(), snapshot.sequence(), snapshot.committedLength(), path);
     }
 
-    /// Opens a file at the snapshot that the set means. The file may have newer ones.
+    /// Opens a file at the snapshot of the set. The file may have newer ones.
     ///
     /// @param file its bytes
     /// @param limits the limits that the file must not exceed

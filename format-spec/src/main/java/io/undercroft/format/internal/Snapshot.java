@@ -33,8 +33,8 @@ import org.jspecify.annotations.Nullable;
 ///
 /// **Use.** Each method checks the records that it reads, and that their bytes are those that were written, and throws
 /// a [FormatException] if they are not; damage that is found then never makes it read an older snapshot.
-/// What only all records together can break (names out of order, extents that overlap) [Verifier] finds, which also
-/// reads the bytes of the storages.
+/// Rules about several records (the order of names, overlapping extents) are
+/// checked by [Verifier], which also reads the bytes of the storages.
 ///
 /// **Lifetime and threads.** A snapshot lives as long as its source. It never changes and is safe for any thread, if
 /// its source is.
@@ -105,7 +105,7 @@ public final class Snapshot {
         throw Rule.V17_COMMIT.broken("the file has no commit record", FileLayout.FIRST_COMMIT);
     }
 
-    /// Returns the fault of a file that continues after its first snapshot and ends before its slots do. No writer
+    /// Returns the exception for a file that continues after its first snapshot and ends before its slots do. No writer
     /// leaves such a file; it may be a copy that was truncated.
     private static @Nullable FormatException lostSlots(ByteSource source, Header header, List<Slot> slots)
             throws IOException {
@@ -176,7 +176,7 @@ public final class Snapshot {
 
     /// Returns the records that may be the newest, the newest first: those of the slots that were ever written, and
     /// that of the first snapshot as long as the slot for odd numbers was not. When that slot is written, the other one
-    /// has been brought to the disk, so no crash damages both.
+    /// has been forced to the disk, so no crash damages both.
     private static List<Slot> slots(ByteSource source, Header header, MemorySegment prefix) throws IOException {
         List<Slot> slots = new ArrayList<>();
         boolean isOddEmpty = true;
@@ -240,7 +240,7 @@ public final class Snapshot {
         return bytes;
     }
 
-    /// Before anything of the size of the index is allocated: a large one has to have checksums of its blocks.
+    /// Called before anything of the size of the index is allocated: a large one must have checksums of its blocks.
     private static void checkLength(ByteSource source, CommitRecord commit, Limits limits) throws IOException {
         long limit = limits.maxSummedIndexBytes();
         if (commit.indexLength() > limits.maxIndexBytes()) {

@@ -12,7 +12,7 @@ import java.util.List;
 /// the parent record of the next one.
 public final class SnapshotSearch {
     private static final int BUFFER = 1 << 20;
-    /// A record that begins in one piece ends in it.
+    /// A record that begins in a piece also ends in it.
     private static final int STEP = BUFFER - FileLayout.PREFIX_BYTES;
 
     private final ByteSource source;
@@ -90,7 +90,7 @@ public final class SnapshotSearch {
             try {
                 return Snapshot.openFound(source, header, found.commit, found.place, limits, fault);
             } catch (FormatException _) {
-                // Why the newest one does not open is known already.
+                // The reason why the newest one does not open is known already.
             }
         }
         throw fault;

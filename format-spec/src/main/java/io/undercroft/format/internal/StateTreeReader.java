@@ -12,9 +12,9 @@ import java.util.Arrays;
 /// Reads a state tree token by token, in place. It never recurses, whatever the depth of the tree.
 ///
 /// Containers are numbered from 0 in the order in which they open, [StateToken#OBJECT] included; that is what
-/// [StateToken#REFERENCE] counts. The values that open containers still promise never outnumber the bytes that are
-/// left, so a reader of the tree may trust [#count] to size its collections. A reader belongs to one thread and lives
-/// as long as its segment.
+/// [StateToken#REFERENCE] counts. The number of values that open containers announce never exceeds the number of
+/// bytes that are left, so [#count] can be used for the initial size of collections. For use by one thread, as long as
+/// the segment is valid.
 public final class StateTreeReader {
     private final MemorySegment bytes;
     private final Limits limits;
@@ -36,7 +36,7 @@ public final class StateTreeReader {
     private long payload;
     private long payloadLength;
 
-    /// A reader at the start of a tree.
+    /// Creates a reader at the start of a tree.
     ///
     /// @param bytes the tree, and nothing after it
     /// @param limits the limits on depth and rank
@@ -202,7 +202,7 @@ public final class StateTreeReader {
         return (int) value;
     }
 
-    /// Seven bits a byte, the lowest first; the highest bit is set if another byte follows.
+    /// Seven bits per byte, the lowest first; the highest bit is set if another byte follows.
     private long stopBit() {
         long value = 0;
         for (int shift = 0; shift < 63; shift += 7) {

@@ -22,7 +22,7 @@ public final class StateTreeWriter {
     private int opened;
     private boolean started;
 
-    /// A writer of an empty tree, which is not yet a valid one.
+    /// Creates a writer of an empty tree, which is not valid yet.
     public StateTreeWriter() {}
 
     /// Writes Python's `None`.
@@ -290,7 +290,7 @@ public final class StateTreeWriter {
         return opened++;
     }
 
-    /// Begins a value: ends what containers are full, and counts it in the one that is not.
+    /// Begins a value: ends containers that are full, and counts the value in the innermost one that is not.
     private void tag(int tag) {
         closeFull();
         if (depth == 0 && started) {

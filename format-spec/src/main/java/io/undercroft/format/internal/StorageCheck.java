@@ -24,16 +24,15 @@ import org.jspecify.annotations.Nullable;
 ///
 /// Safe for any thread.
 public final class StorageCheck {
-    /// Smaller storages are summed up faster than the work is shared out.
+    /// For smaller storages, distributing the work takes longer than computing the checksum.
     private static final long PARALLEL_BYTES = 4 << 20;
     private static final int BUFFER = 1 << 18;
 
     private final Snapshot snapshot;
-    /// The numbers of the tensors on each storage, found on first use: where there is no damage,
-    /// never.
+    /// The numbers of the tensors on each storage; computed only if there is damage.
     private @Nullable Map<Integer, List<Integer>> tensors;
 
-    /// A check of the storages of a snapshot.
+    /// Creates a check of the storages of a snapshot.
     ///
     /// @param snapshot the snapshot
     public StorageCheck(Snapshot snapshot) {
@@ -95,7 +94,7 @@ public final class StorageCheck {
                 .map(chunk -> new Span(chunk.start(), chunk.end())).reduce(part, Span::and);
     }
 
-    /// Checks a storage as it is in files, reading it through a small buffer.
+    /// Checks a storage in its files, reading it through a small buffer.
     ///
     /// @param storage its number
     /// @param files the files that contain its bytes; those in a missing file are left out

@@ -12,11 +12,11 @@ import java.util.Optional;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/// Reads every byte of a file that its snapshots account for, and compares.
+/// Reads every byte of a file that its snapshots use, and compares all checksums and digests.
 ///
 /// Together with [Snapshot#open] it finds every flipped bit: in the header and commit records, the indexes of all
 /// snapshots, their extents, and the zeros between them; but not in ranges that are declared free. Extents in other
-/// files are read too if [BaseFiles] finds these, else counted.
+/// files are read too if [BaseFiles] finds these, otherwise counted.
 ///
 /// Each run of bytes is read once, however many storages and snapshots share it, through a buffer of 1 MiB.
 /// Memory is needed for the indexes of two snapshots, and some 70 bytes for each run.

@@ -2,17 +2,17 @@ package io.undercroft.storage.internal;
 
 import org.jspecify.annotations.Nullable;
 
-/// A few elements on their way from one dtype to another, as Java values of one of three types.
+/// A few elements that are converted from one dtype to another, as Java values of one of three types.
 ///
-/// They are heap arrays on purpose: loops over arrays are what the JIT turns into vector instructions whatever kinds of
-/// memory segments the program uses besides, and a block stays in the first-level cache. The loops here and in
-/// [BlockCodec] are each the plainest form that JDK 25 vectorises, which is why some convert in two steps: between
-/// `int` and the narrower types through `float` (exact, for what fits 24 bits) or `long` only.
+/// They are heap arrays on purpose: the JIT vectorises loops over arrays, independent of the kinds of memory segments
+/// that the program uses, and a block fits in the first-level cache. The loops here and in [BlockCodec] have the
+/// simplest forms that JDK 25 vectorises, which is why some convert in two steps: between `int` and the narrower types
+/// only through `float` (exact for values of 24 bits) or `long`.
 final class Block {
-    /// The most elements in a block. Complex ones have two values.
+    /// The maximum number of elements in a block. Complex ones have two values.
     static final int ELEMENTS = 2048;
 
-    /// The type that stands for all values of a dtype.
+    /// The Java type that can represent all values of a dtype.
     enum Values {
         /// Integers that fit 32 bits with a sign.
         INTS,
@@ -24,9 +24,9 @@ final class Block {
         DOUBLES
     }
 
-    /// Something done to the first values of a block.
+    /// An operation on the first values of a block.
     interface Step {
-        /// Does it.
+        /// Applies the operation.
         ///
         /// @param block the block
         /// @param count the number of values
@@ -86,7 +86,7 @@ final class Block {
         return doubles;
     }
 
-    /// Elements of one byte as they are stored, before or after they are values.
+    /// Elements of one byte as they are stored.
     byte[] storedBytes() {
         if (storedBytes == null) {
             storedBytes = new byte[size];
@@ -197,7 +197,7 @@ final class Block {
         }
     }
 
-    /// Keeps of each complex number the real part.
+    /// Keeps the real part of each complex number.
     ///
     /// @param parts the values that are its parts
     /// @param count the number of values
@@ -215,7 +215,7 @@ final class Block {
         }
     }
 
-    /// Keeps of each complex number, whose parts are the doubles, one that is not 0, if there is one.
+    /// Keeps one part of each complex number that is not 0, if there is one. The parts are the doubles.
     ///
     /// @param count the number of values
     void keepNonZero(int count) {

@@ -13,9 +13,8 @@ import java.util.Map;
 ///
 /// Results are those of PyTorch 2.13 or Torch7 on x86-64. Floating-point types round to nearest, ties to even; types
 /// other than float64 are converted to narrower ones through float32. [Truncation] defines how they become integers.
-/// Integers keep their lower bits. Complex numbers lose their imaginary part on the way to others, and are true if
-/// either part is not
-/// 0. Quantized types count as the integers that are stored.
+/// Integers keep their lower bits. Complex numbers lose their imaginary part when they are converted to other types,
+/// and are true if either part is not 0. Quantized types are treated as the stored integers.
 ///
 /// Where PyTorch has different results for few and for many elements, because its vectorised loops differ, ours is
 /// always the same: that for many elements for NaNs from float16 to float32 and from float64 to bfloat16, and

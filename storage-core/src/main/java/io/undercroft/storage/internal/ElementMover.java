@@ -5,7 +5,8 @@ import io.undercroft.storage.internal.Grid.Visitor;
 import java.lang.foreign.MemorySegment;
 import java.util.function.Supplier;
 
-/// Moves the elements of one layout to another as they are: by runs, by turned tiles, or by way of a small array.
+/// Moves the elements of one layout to another without conversion: by runs, by transposed tiles, or through a small
+/// array.
 ///
 /// @param dtype the type of the elements
 /// @param source the storage that contains them
@@ -84,7 +85,7 @@ record ElementMover(DType dtype, MemorySegment source, MemorySegment target) {
         return elements * dtype.itemsize();
     }
 
-    /// For elements that end inside a byte. Such types are rare and small, so plainness is worth more than speed here.
+    /// For elements that end inside a byte. Such types are rare and small, so simplicity matters more than speed.
     private void copyBits(Tiles tiles, long from, long to, long count) {
         int bits = dtype.bits();
         for (long i = 0; i < count; i++) {

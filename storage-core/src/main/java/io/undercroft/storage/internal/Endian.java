@@ -2,7 +2,7 @@ package io.undercroft.storage.internal;
 
 import java.lang.foreign.MemorySegment;
 
-/// Turns bytes round, between little-endian and big-endian.
+/// Converts between little-endian and big-endian.
 public final class Endian {
     private Endian() {}
 

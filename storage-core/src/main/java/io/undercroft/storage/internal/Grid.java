@@ -4,9 +4,9 @@ package io.undercroft.storage.internal;
 ///
 /// Tiles at the edges are smaller. Dimensions from 2 on have no extent in a tile; they are counted like an odometer.
 final class Grid {
-    /// Sees tiles, one after another.
+    /// Receives tiles, one after another.
     interface Visitor {
-        /// Takes one tile.
+        /// Receives one tile.
         ///
         /// @param from position of its first element in the source, in elements
         /// @param to position of its first element in the target, in elements
@@ -22,7 +22,7 @@ final class Grid {
     private final long[] sourceSteps;
     private final long[] targetSteps;
 
-    /// Cuts two layouts to tiles.
+    /// Divides two layouts into tiles.
     ///
     /// @param sizes size in each dimension, at least two of them and none 0
     /// @param sourceStrides strides of the source, in elements
@@ -60,7 +60,7 @@ final class Grid {
         return width * height;
     }
 
-    /// Shows some adjacent tiles.
+    /// Visits some adjacent tiles.
     ///
     /// @param first number of the first tile
     /// @param end number of the one after the last

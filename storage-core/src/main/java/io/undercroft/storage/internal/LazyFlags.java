@@ -7,7 +7,7 @@ import io.undercroft.storage.internal.Block.Values;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
 
-/// Carries out lazy negation and conjugation on adjacent elements.
+/// Applies lazy negation and conjugation to adjacent elements.
 final class LazyFlags {
     private LazyFlags() {}
 
@@ -27,8 +27,8 @@ final class LazyFlags {
                 && flags.contains(Flag.CONJ) == others.contains(Flag.CONJ);
     }
 
-    /// Changes stored elements to what they mean, or back, in place. For floating-point and complex ones that turns
-    /// sign bits round, as PyTorch does it.
+    /// Applies the flags to stored elements, or reverts that, in place. For floating-point and complex elements that
+    /// inverts sign bits, as in PyTorch.
     ///
     /// @param dtype the type of the elements
     /// @param flags the flags of their tensor
@@ -52,7 +52,7 @@ final class LazyFlags {
         return dtype.bits() > 8 || dtype.equals(DType.FLOAT8_E4M3FN) || dtype.equals(DType.FLOAT8_E5M2);
     }
 
-    /// Returns the sign bits to turn round in one of two adjacent words of 8 bytes.
+    /// Returns the sign bits to invert in one of two adjacent words of 8 bytes.
     private static long signs(DType dtype, Set<Flag> flags, int word) {
         boolean complex = dtype.kind() == Kind.COMPLEX;
         int partBits = complex ? dtype.bits() / 2 : dtype.bits();

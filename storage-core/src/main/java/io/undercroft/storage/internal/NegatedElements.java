@@ -2,7 +2,7 @@ package io.undercroft.storage.internal;
 
 import java.lang.foreign.MemorySegment;
 
-/// The negatives of what is stored.
+/// The negatives of stored elements.
 ///
 /// @param stored the encoding of the stored value
 record NegatedElements(Elements stored) implements Elements {

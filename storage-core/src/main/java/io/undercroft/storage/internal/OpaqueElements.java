@@ -3,7 +3,7 @@ package io.undercroft.storage.internal;
 import io.undercroft.storage.DType;
 import java.lang.foreign.MemorySegment;
 
-/// Elements that are bits and no numbers.
+/// Elements of bits without a numeric value.
 ///
 /// @param dtype their type, for the message
 record OpaqueElements(DType dtype) implements Elements {

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 /// when it returns. The system property `java.util.concurrent.ForkJoinPool.common.parallelism` sets the number of
 /// helping threads; with 0 there are none.
 final class ParallelRanges {
-    /// The fewest bytes of a share. They take some 100 microseconds, ten times what it takes to wake a thread.
+    /// The minimum number of bytes of a share. They take some 100 µs, ten times as long as waking a thread.
     static final long LEAST_BYTES = 1 << 20;
     /// More shares than threads, so that a thread that starts late or is delayed takes fewer of them.
     private static final int FOR_EACH_THREAD = 4;
@@ -53,7 +53,7 @@ final class ParallelRanges {
         return helpers == 0 ? 1 : FOR_EACH_THREAD * (helpers + 1L);
     }
 
-    /// Keeps what is thrown, since the pool would throw a copy of it.
+    /// Keeps the exception, since the pool would throw a copy of it.
     private static void runShares(int shares, long units, Work work) {
         AtomicReference<@Nullable Throwable> thrown = new AtomicReference<>();
         IntStream.range(0, shares).parallel().forEach(share -> {
@@ -71,7 +71,7 @@ final class ParallelRanges {
         }
     }
 
-    /// Returns the first unit of a share: sizes differ by one at most, whatever the number of units.
+    /// Returns the first unit of a share: sizes differ by one at most, for any number of units.
     private static long start(int share, int shares, long units) {
         return units / shares * share + Math.min(share, units % shares);
     }

@@ -9,14 +9,14 @@ import java.util.Set;
 
 /// Copies the elements of a tensor to another one, or in row-major order to bytes without gaps.
 ///
-/// Elements that keep their bits are moved at once, by runs if they have any ([Tiles], [ElementMover]). Others go tile
-/// by tile through a small buffer, where they are contiguous while they are converted. Several threads share large
-/// copies ([ParallelRanges]).
+/// Elements that keep their bits are moved at once, by runs if they have any ([Tiles], [ElementMover]). Others are
+/// copied in tiles through a small buffer, where they are contiguous while they are converted. Several threads share
+/// large copies ([ParallelRanges]).
 public final class StridedCopy {
     /// The most elements of a tile that is converted, and the side of a square one.
     private static final int TILE = 4096;
     private static final int TILE_SIDE = 64;
-    /// The fewest adjacent elements that are converted where they are, and the most at once.
+    /// The minimum number of adjacent elements that are converted in place, and the maximum at once.
     private static final int LONG_RUN = 256;
     private static final int LONGEST_RUN = 1 << 16;
 
@@ -50,7 +50,7 @@ public final class StridedCopy {
             return new Side(tensor.dtype(), bytes, tensor.storageOffset(), tensor.stride(), tensor.flags());
         }
 
-        /// Elements without gaps.
+        /// Contiguous elements.
         static Side of(DType dtype, MemorySegment bytes, long[] sizes) {
             return new Side(dtype, bytes, 0, contiguousStride(sizes), Set.of());
         }
@@ -155,7 +155,7 @@ public final class StridedCopy {
         }
     }
 
-    /// Returns whether elements can be converted where they are.
+    /// Returns whether elements can be converted in place.
     private boolean areLongRuns() {
         boolean asStored = !LazyFlags.areSet(source.flags) && !LazyFlags.areSet(target.flags);
         boolean byteSized = source.dtype.isByteSized() && target.dtype.isByteSized();

@@ -14,10 +14,10 @@ import org.jspecify.annotations.Nullable;
 /// Prints tensors as PyTorch does with its default options: lines of 80 characters, 4 digits, and of more than 1000
 /// elements only the first and last 3 of each dimension.
 ///
-/// Differences from PyTorch, where it prints more than our tensors have, or nothing: quantized elements are printed as
-/// the integers that are stored, and elements without a numeric value as hexadecimal digits. A NaN among float8_e8m0fnu
-/// does not change how the numbers next to it are printed; PyTorch treats it as a finite number there. A tensor whose
-/// storage was freed or has become too small is printed without elements.
+/// Differences from PyTorch, where it prints properties that these tensors do not have, or nothing: quantized elements
+/// are printed as the integers that are stored, and elements without a numeric value as hexadecimal digits. A NaN among
+/// float8_e8m0fnu does not change how the numbers next to it are printed; PyTorch treats it as a finite number there. A
+/// tensor whose storage was freed or has become too small is printed without elements.
 public final class TensorPrinter {
     private static final String PREFIX = "tensor(";
     private static final int LINE_WIDTH = 80;

@@ -4,13 +4,13 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.stream.IntStream;
 
-/// The elements of two layouts of one shape, side by side, to be cut into tiles of two dimensions that are close
-/// together in both.
+/// The dimensions of two layouts of one shape, for dividing their elements into tiles of two dimensions that have short
+/// steps in both.
 ///
 /// Dimensions that are one inside the other without a gap in both layouts are joined first, so that there are as few
 /// and as long runs as the strides allow. Dimension 0 is then the one with the shortest steps in the target, and
 /// dimension 1 that with the shortest ones in the source; where these are two, as in a transpose, square tiles use each
-/// fetched cache line whole. The heap holds a few numbers for each dimension, whatever the size.
+/// fetched cache line whole. This needs a few numbers for each dimension, for any size.
 final class Tiles {
     private final long[] sizes;
     private final long[] sourceStrides;

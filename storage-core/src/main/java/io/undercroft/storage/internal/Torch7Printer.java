@@ -95,7 +95,7 @@ public final class Torch7Printer {
         return value -> format.text(value / scale);
     }
 
-    /// As C's `%g` writes it.
+    /// Formats a number as C's `%g` does.
     private static String powerOfTen(int exponent) {
         return exponent >= MIN_PLAIN_EXPONENT && exponent <= MAX_PLAIN_EXPONENT
                 ? BigDecimal.valueOf(1, -exponent).toPlainString()

@@ -2,15 +2,15 @@ package io.undercroft.storage.internal;
 
 import java.lang.foreign.MemorySegment;
 
-/// Turns tiles of a matrix: what was in rows is then in columns.
+/// Transposes tiles of a matrix.
 ///
-/// Rows are copied to an array that stays close to the processor, turned there, and copied on. So memory is touched by
-/// runs only, also where the strides are powers of two, whose elements compete for a few places in the cache. Rows that
-/// begin in the same cache line or the next are copied at once, with the bytes between them.
+/// Rows are copied to an array that stays in the cache, transposed there, and copied to the target. So memory is
+/// accessed by runs only, also where the strides are powers of two, whose elements compete for a few places in the
+/// cache. Rows that begin in the same cache line or the next are copied at once, with the bytes between them.
 final class Transposer {
     /// Bytes of each of the two arrays.
     private static final int CAPACITY = 16 * 1024;
-    /// Columns of a tile, if there are as many and no reason for more.
+    /// The usual number of columns of a tile.
     private static final int SIDE = 64;
     /// Bytes of a cache line.
     private static final int LINE = 64;
@@ -20,7 +20,7 @@ final class Transposer {
     private final byte[] rows = new byte[CAPACITY];
     private final byte[] columns = new byte[CAPACITY];
 
-    /// A transposer for elements.
+    /// Creates a transposer.
     ///
     /// @param itemsize bytes of an element
     Transposer(int itemsize) {
@@ -38,7 +38,7 @@ final class Transposer {
         return tiles.cut(CAPACITY / Math.max(height * itemsize, step <= LINE ? step : 0), height);
     }
 
-    /// Turns one tile of [#cut]. Offsets and steps are in bytes.
+    /// Transposes one tile of [#cut]. Offsets and steps are in bytes.
     ///
     /// @param source the storage that contains it
     /// @param from offset of its first row there

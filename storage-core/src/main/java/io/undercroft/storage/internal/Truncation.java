@@ -5,24 +5,24 @@ import java.lang.foreign.MemorySegment;
 
 /// Conversions of floating-point numbers to integers. In C the result is undefined where the number does not fit; these
 /// are the results of the instructions that C compilers choose on x86-64, and so those of PyTorch and Torch7. The
-/// integer is then cut to the width of its dtype: 300.7 is 44 as uint8, where a Java cast would give 255.
+/// integer is then truncated to the width of its dtype: 300.7 is 44 as uint8, where a Java cast would give 255.
 enum Truncation {
-    /// By way of a 32-bit integer: what does not fit, and NaN, is -2^31.
+    /// Through a 32-bit integer: a number that does not fit, and NaN, is -2^31.
     TO_INT(0x1p31) {
         @Override
         long of(double value) {
             return value > -0x1p31 - 1 && value < 0x1p31 ? (long) value : Integer.MIN_VALUE;
         }
     },
-    /// By way of a 64-bit integer: what does not fit, and NaN, is -2^63.
+    /// Through a 64-bit integer: a number that does not fit, and NaN, is -2^63.
     TO_LONG(0x1p63) {
         @Override
         long of(double value) {
             return value < 0x1p63 ? (long) value : Long.MIN_VALUE;
         }
     },
-    /// By way of a 64-bit integer without a sign, which is made of a signed one: what does not fit the upper half
-    /// either is 0.
+    /// Through an unsigned 64-bit integer, which is computed from a signed one: a number that does not fit the upper
+    /// half either is 0.
     TO_UNSIGNED_LONG(0x1p63) {
         @Override
         long of(double value) {

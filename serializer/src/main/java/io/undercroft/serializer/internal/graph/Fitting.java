@@ -6,12 +6,12 @@ import java.math.BigInteger;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/// Values as a variable of some class can take them.
+/// Conversion of values to the class of a variable.
 final class Fitting {
     private Fitting() {}
 
-    /// {@return a value as a variable can take it} A number becomes one of the variable's class if nothing of it is
-    /// lost, so that an `int` may become a `long`, and what a program in another language wrote fits too.
+    /// {@return a value that a variable can hold} A number is converted to the class of the variable if that loses
+    /// nothing, so that an `int` may become a `long`, and values that programs in other languages wrote fit too.
     ///
     /// @param type the class of the variable, perhaps a primitive one
     /// @param value the value

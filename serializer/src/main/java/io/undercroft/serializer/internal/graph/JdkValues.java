@@ -52,7 +52,7 @@ final class JdkValues {
     private static final List<Class<?>> PUBLIC_TYPES = List.of(Path.class, ZoneId.class, Charset.class);
     private static final Set<Class<?>> ENUMS = Set.of(RoundingMode.class, TimeUnit.class, DayOfWeek.class, Month.class,
             ChronoUnit.class, ChronoField.class);
-    /// Parsing takes the square of the number of digits.
+    /// Parsing takes time proportional to the square of the number of digits.
     private static final int MAX_DECIMAL = 1000;
 
     private static final Map<Class<?>, Value<?, ?>> VALUES = new HashMap<>();

@@ -46,7 +46,6 @@ final class NodeFactories {
         this.bytes = new ObjectBytes(classes);
     }
 
-    /// Kryo takes a while to load, and most objects do not need it.
     /// {@return the factory of the object of a node}
     ///
     /// @param node a container of a tree

@@ -14,19 +14,19 @@ import org.jspecify.annotations.Nullable;
 
 /// Objects of classes that are saved field by field: their plain fields as bytes that Kryo makes and reads.
 ///
-/// Plain are numbers, texts and constants of registered enums. What other fields hold are nodes of the tree, which the
-/// caller keeps. Equal values give equal bytes.
+/// Plain fields hold numbers, strings and constants of registered enums. The values of other fields are nodes of the
+/// tree, which the caller keeps. Equal values give equal bytes.
 ///
-/// The bytes that are read are not trusted: they name registered classes only, take no more memory than some times
-/// their own length, and every error in them is a [FormatException] of the code `CROFT-OBJECT`.
+/// The bytes that are read are not trusted: they name registered classes only, take memory in proportion to their
+/// length, and every error in them is a [FormatException] of the code `CROFT-OBJECT`.
 ///
 /// Not thread-safe: make one for each save and each open.
 final class ObjectBytes {
     private static final int FIRST_SIZE = 64;
 
     private final StateClasses classes;
-    /// Made when it is first needed: most states need none, and its classes take longer to load than a small state to
-    /// save.
+    /// Created when it is first needed: most states need none, and loading its classes takes longer than saving a small
+    /// state.
     private final Lazy<NodeKryo> kryo;
 
     /// Bytes of objects of registered classes.

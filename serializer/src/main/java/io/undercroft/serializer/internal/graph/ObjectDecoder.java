@@ -16,20 +16,21 @@ import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/// Makes the objects again that [ObjectEncoder] made a tree of.
+/// Restores objects from the tree that [ObjectEncoder] made of them.
 ///
-/// Each node becomes one object, by its [Recipe]. Some objects can be there before what they hold, as a list can;
-/// others cannot, such as a record, whose constructor needs its components. Without cycles the order is plain: what a
-/// node holds is finished before the node. Nodes of a cycle, more exactly of a strongly connected part of the tree, are
+/// Each node becomes one object, by its [Recipe]. Some objects can exist before their parts, such as a list; others
+/// cannot, such as a record, whose constructor needs its components. Without cycles, the parts of a node are finished
+/// before the node. Nodes of a cycle, more exactly of a strongly connected part of the tree, are
 /// found as Tarjan finds them, and finished together, as soon as the first visited of them has been walked:
 ///
-/// 1. Early objects are there from the start.
-/// 2. What has all its parts is finished: early objects are filled, late ones made; these may be the last part of
-///    others.
-/// 3. Sets and maps of objects are filled when all else is, since the hash of a key may depend on what it holds.
+/// 1. Early objects exist from the start.
+/// 2. An object that has all its parts is finished: early objects are filled, late ones created, which may be the last
+///    part of others.
+/// 3. Sets and maps of objects are filled last, since the hash of a key may depend on its contents.
 ///
-/// So a constructor sees a list that is not full yet only if the list holds, in the end, the object that is being made.
-/// What cannot be finished in this way, a record that holds nothing but itself, no program can have saved.
+/// So a constructor sees a list that is not full yet only if the list will contain the object that is being made. An
+/// object that cannot be finished in this way, such as a record that contains only itself, cannot have been saved by a
+/// program.
 ///
 /// Recursion is as deep as the tree, whose depth is limited.
 public final class ObjectDecoder {
@@ -40,7 +41,7 @@ public final class ObjectDecoder {
     private final List<Node> walked = new ArrayList<>();
     private int depth;
 
-    /// A node on its way to an object.
+    /// A node whose object is not finished.
     private static final class Node {
         private final Object value;
         private final int number;

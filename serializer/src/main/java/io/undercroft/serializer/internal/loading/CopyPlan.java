@@ -20,7 +20,7 @@ final class CopyPlan {
 
     private CopyPlan() {}
 
-    /// Plans.
+    /// Makes a plan.
     ///
     /// @param wanted the copies
     /// @return those of them that are needed

@@ -160,7 +160,7 @@ final class DeviceLoad {
     }
 
     /// Loads storages, each device at the same time as the others, with one upload for each. Afterwards each source has
-    /// the bytes, or what is wrong with them. Those that have to be decoded are left out.
+    /// the bytes, or their damage. Those that have to be decoded are left out.
     ///
     /// @param sources the storages
     /// @param progress receives the number of further bytes read
@@ -194,7 +194,7 @@ final class DeviceLoad {
         for (Block block : blocks) {
             MemorySegment target = block.allocate();
             if (block.isZero()) {
-                // As fresh memory is.
+                // New memory is zeroed.
                 progress.accept(block.members.stream().mapToLong(Member::nbytes).sum());
             } else {
                 uploads.add(new Upload(target, block));

@@ -8,7 +8,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// A pattern for names of tensors: segments between slashes, in which `*` stands for any characters, `?` for one and
-/// `\` keeps the next from meaning anything; the segment `**` stands for any number of segments. It matches a name as
+/// `\` makes the next character literal; the segment `**` stands for any number of segments. It matches a name as
 /// it is, and as a raw name ([StateIndex#rawName]), in which a slash in a key is one between segments.
 ///
 /// The time to match is at most proportional to the product of both lengths, for any pattern.
@@ -53,7 +53,7 @@ public final class Glob implements Predicate<String> {
         }
     }
 
-    /// Reads a pattern. Every text is one.
+    /// Parses a pattern. Every text is a pattern.
     ///
     /// @param pattern the pattern
     /// @return the predicate of names

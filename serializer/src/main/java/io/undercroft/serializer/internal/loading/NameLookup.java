@@ -93,7 +93,7 @@ public final class NameLookup {
                 name -> whole(shortest(name))).orElse("");
     }
 
-    /// A name that lacks the path before it, or has too much of one, is as near as can be.
+    /// A name without its leading path, or with a longer one, has the distance 0.
     private static int distance(String typed, String name) {
         boolean isTail = name.endsWith("/" + typed) || typed.endsWith("/" + name);
         return isTail ? 0 : NearNames.edits(typed, name);

@@ -16,8 +16,8 @@ import java.util.List;
 
 /// Reads pieces of files into memory.
 ///
-/// The memory is not touched before: the system gives a huge page, zeroes it and fills it while it is in the cache. So
-/// zeros that are in no file take no memory at all.
+/// The memory is not touched before: the system allocates a huge page, zeroes it and fills it while it is in the cache.
+/// So zeros that are in no file take no memory.
 public final class PieceReader {
     /// The number of bytes that one thread reads at once: one huge page or a few.
     private static final long SHARE = 4L << 20;
@@ -92,7 +92,7 @@ public final class PieceReader {
             switch (piece) {
                 case FilePiece run -> share(run, into.asSlice(at, run.length()), shares);
                 case ZeroPiece _ -> {
-                    // As fresh memory is.
+                    // New memory is zeroed.
                 }
             }
             at += piece.length();

@@ -9,7 +9,7 @@ import java.util.zip.Checksum;
 
 /// The checksum of a run of bytes of a storage that arrives in parts, in any order and from several threads.
 ///
-/// The checksums of the parts are put together as zlib's `crc32_combine` does: the checksum of two runs is that of the
+/// The checksums of the parts are combined like by zlib's `crc32_combine`: the checksum of two runs is that of the
 /// second, combined with that of the first times x to the power of eight times the length of the second, modulo the
 /// polynomial.
 public final class RunChecksum {
@@ -110,7 +110,7 @@ public final class RunChecksum {
         return start + length;
     }
 
-    /// Takes those of some bytes that are in this run.
+    /// Adds the checksum of some bytes of this run.
     ///
     /// @param offset the first of the bytes, counted from the start of the storage
     /// @param bytes the bytes; no byte of the run arrives twice

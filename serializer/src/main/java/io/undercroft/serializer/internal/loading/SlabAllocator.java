@@ -20,7 +20,7 @@ public final class SlabAllocator implements Allocator {
     private final long slabSize;
     private @Nullable Slab current;
 
-    /// Memory for about so much.
+    /// An allocator for about this number of bytes.
     ///
     /// @param expected the approximate number of bytes to be allocated; blocks are no larger than that
     public SlabAllocator(long expected) {

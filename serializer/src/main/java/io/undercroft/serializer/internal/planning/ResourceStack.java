@@ -19,7 +19,7 @@ public final class ResourceStack implements Closeable {
         return resource;
     }
 
-    /// Closes everything, since something has failed.
+    /// Closes everything after a failure.
     ///
     /// @param why the exception to throw; other failures are added to it as suppressed
     public void closeAfter(Throwable why) {

@@ -11,7 +11,7 @@ public final class SaveControl {
     private final LongAdder done = new LongAdder();
     private final LongAdder total = new LongAdder();
 
-    /// Either it is cancelled or it reaches its last step, whichever is first.
+    /// A save is cancelled or reaches its last step, whichever is first.
     private enum Phase {
         WRITING, CANCELLED, ENDING
     }

@@ -14,13 +14,13 @@ final class SnapshotBytes implements PlannedStorage.Bytes {
     private final String name;
     private final SaveControl control;
     private PlannedStorage.@Nullable Bytes source;
-    /// By their first byte.
+    /// The runs by the offset of the first byte.
     private final NavigableMap<Long, Run> runs = new TreeMap<>();
 
-    /// Bytes in a row.
+    /// A run of bytes.
     private record Run(MemorySegment bytes, AtomicLong read) {}
 
-    /// No bytes yet.
+    /// Creates an object without bytes.
     ///
     /// @param name the name of the storage in messages
     /// @param control receives the number of bytes read

@@ -8,13 +8,13 @@ import java.lang.foreign.MemorySegment;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
-/// Memory that snapshots are copied to, kept from one to the next: to fill memory that is new to the process takes
-/// several times as long. One run of it is kept, the largest that was needed. Safe for any thread.
+/// Memory that snapshots are copied to, kept from one snapshot to the next: filling memory that is new to the process
+/// takes several times as long. One run of it is kept, the largest that was needed. Safe for any thread.
 public final class Staging implements AutoCloseable {
     private @Nullable Allocation idle;
     private boolean closed;
 
-    /// Keeps nothing yet.
+    /// Creates an object that keeps no memory yet.
     public Staging() {}
 
     /// Memory of one snapshot.
@@ -32,7 +32,7 @@ public final class Staging implements AutoCloseable {
         }
     }
 
-    /// Lends memory, with anything in it.
+    /// Lends memory with undefined contents.
     ///
     /// @param nbytes the minimum number of bytes
     /// @return the memory, to be closed once
@@ -57,7 +57,7 @@ public final class Staging implements AutoCloseable {
     private static Allocation allocate(long nbytes) throws SnapshotMemoryException {
         OptionalLong available = AnonymousMemory.available();
         if (available.isPresent() && nbytes > available.getAsLong()) {
-            // The system would try, and end processes to have enough.
+            // The system would overcommit, and end processes when memory is short.
             throw new SnapshotMemoryException(nbytes, available.getAsLong() + " are free", null);
         }
         try {

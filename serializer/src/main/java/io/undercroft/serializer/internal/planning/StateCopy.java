@@ -16,11 +16,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
-/// Takes the bytes of a planned state as they are at one moment: they are frozen where their memory can be frozen, and
-/// copied elsewhere, those on devices to the host. The storages must not be written meanwhile; afterwards they may be
-/// changed and freed.
+/// Takes a snapshot of the bytes of a planned state: memory that can be frozen is frozen, other bytes are copied, those
+/// on devices to the host. The storages must not be written to meanwhile; afterwards they may be changed and freed.
 ///
-/// What no tensor reaches is not copied. Copies are made by several threads, into one run of memory.
+/// Bytes that no tensor uses are not copied. Copies are made by several threads, into one run of memory.
 public final class StateCopy {
     private final long chunkSize;
     private final SaveControl control;
@@ -28,7 +27,7 @@ public final class StateCopy {
     private final IdentityHashMap<Freezable, Image> images = new IdentityHashMap<>();
     private final List<Run> copied = new ArrayList<>();
 
-    /// Bytes of a storage in a row, to be copied.
+    /// A run of bytes of a storage to copy.
     ///
     /// @param from the storage
     /// @param span the bytes
@@ -96,7 +95,7 @@ public final class StateCopy {
         memory.forEach(each -> each.freeze().ifPresent(image -> images.put(each, image)));
     }
 
-    /// Bytes that are still to be made are those of a file.
+    /// Bytes that are not loaded yet are those of a file.
     private static Optional<Freezable> freezable(PlannedStorage storage) {
         return storage.bytes() instanceof StorageBytes(Storage there, long _) && there.isMaterialized()
                 ? there.origin().filter(Freezable.class::isInstance).map(Freezable.class::cast)
@@ -175,7 +174,7 @@ public final class StateCopy {
         }
     }
 
-    /// Copies what has to be decoded, one storage after the other.
+    /// Copies storages that have to be decoded, one after the other.
     private void copyDecoded(List<Piece> pieces) {
         PlannedStorage.Bytes last = null;
         try {

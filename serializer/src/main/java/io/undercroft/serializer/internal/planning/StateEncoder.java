@@ -37,7 +37,7 @@ import org.jspecify.annotations.Nullable;
 ///
 /// It recurses on containers; their depth was checked before, by [io.undercroft.serializer.state.StateIndex].
 final class StateEncoder {
-    /// The numbers that the tables of the file give to what the tree refers to.
+    /// The numbers in the tables of the file of the values that the tree refers to.
     interface Numbers {
         int of(Tensor tensor);
 
@@ -46,7 +46,7 @@ final class StateEncoder {
         int of(DType dtype);
     }
 
-    /// The identity of a map that no later reference can mean.
+    /// The identity of a map that no later reference can refer to.
     private static final class Nameless {}
 
     /// The largest tree, in bytes.

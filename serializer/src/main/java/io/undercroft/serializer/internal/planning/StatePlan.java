@@ -23,11 +23,11 @@ import java.util.SequencedMap;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/// All that a snapshot records of a state except the offsets of its bytes in the file: its tree, its tensors and their
-/// names, its storages.
+/// Everything that a snapshot records of a state except the offsets of its bytes in the file: its tree, its tensors and
+/// their names, its storages.
 ///
-/// It is made at once, before any bulk byte is read or written, so that a state which cannot be saved is refused at
-/// once; what is done to the state's maps, lists and tensors afterwards does not change it. Immutable.
+/// It is made before any bulk byte is read or written, so that a state which cannot be saved is refused at once; later
+/// changes of the maps, lists and tensors of the state do not change it. Immutable.
 public final class StatePlan {
     private final byte[] tree;
     private final List<DTypeRecord> dtypes;
@@ -81,7 +81,7 @@ public final class StatePlan {
         }
     }
 
-    /// They take no bytes of the file, and readers bound how many bytes its storages have beyond it.
+    /// They take no bytes of the file, and readers limit the size of storages compared with that of the file.
     private static void checkMeta(StateIndex names) {
         long left = Limits.DEFAULT.maxExpansion();
         for (Storage storage : names.storages()) {
