@@ -309,7 +309,7 @@ class PublishedTest {
                     .extracting(FormatException::code).isEqualTo("CROFT-PUBLISHED");
             assertThatExceptionOfType(FormatException.class)
                     .isThrownBy(() -> Published.publish(name, state(1), OPTIONS))
-                    .withMessageContaining(name).withMessageContaining("take another name");
+                    .withMessageContaining(name).withMessageContaining("Choose another name");
             assertThat(memory.segment().get(ValueLayout.JAVA_BYTE, 0)).isEqualTo((byte) 1);
         }
         SharedMemory.unlink(name);
