@@ -7,7 +7,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -167,5 +170,37 @@ class InspectTest {
             }
         }
         throw new AssertionError("no tensor " + name);
+    }
+
+    @Test
+    void arraysOfNumPyThatAreNoTensorsAreShown() throws IOException {
+        Path file = folder.resolve("a.npz");
+        Typed labels = new Typed("numpy.str_", List.of("cat", "dog", "bird", "fish", "ant", "bee"));
+        labels.attributes().put("shape", Shape.of(3, 2));
+        Typed dates = new Typed("numpy.datetime64", Tensor.of(1L, 2L));
+        dates.attributes().put("unit", "ns");
+        TypedMap records = new TypedMap("numpy.record");
+        records.put("x", Tensor.of(1f, 2f));
+        records.put("name", new Typed("numpy.str_", List.of("a", "b")));
+        records.attributes().put("dtype", "[('x', '<f4'), ('name', '<U1')]");
+        records.attributes().put("shape", Shape.of(2));
+        Map<String, Object> state = new LinkedHashMap<>();
+        state.put("labels", labels);
+        state.put("name", new Typed("numpy.bytes_", "csr"));
+        state.put("dates", dates);
+        state.put("records", records);
+        Checkpoint.save(file, state);
+
+        String text = Invocation.of("inspect", file).out();
+
+        assertThat(text).contains("labels: str_ [3, 2] of \"cat\", \"dog\", \"bird\", \"fish\", …",
+                "name: bytes_ of \"csr\"", "dates: datetime64[ns] of tensor int64 [2]",
+                "records: record [2] of 2: x, name");
+        JsonNode json = Invocation.of("inspect", "--json", file).json();
+        assertThat(json.at("/state/labels/$value/4").asText()).isEqualTo("ant");
+        assertThat(json.at("/state/labels/$attributes/shape/$shape/1").asInt()).isEqualTo(2);
+        assertThat(json.at("/state/dates/$attributes/unit").asText()).isEqualTo("ns");
+        assertThat(json.at("/state/records/x/$tensor").asText()).isEqualTo("records/x");
+        assertThat(json.get("tensors")).hasSize(2);
     }
 }

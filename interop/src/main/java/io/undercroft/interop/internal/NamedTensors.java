@@ -16,6 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.SequencedMap;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /// The tensors of a state by name, for formats that store only tensors by name.
@@ -31,14 +32,16 @@ public final class NamedTensors {
     private static final Set<String> MAPS = Set.of("collections.OrderedDict", "collections.defaultdict", "gguf");
 
     private final String format;
-    private final SequencedMap<String, Tensor> tensors = new LinkedHashMap<>();
+    private final Predicate<Object> isOther;
+    private final SequencedMap<String, Object> values = new LinkedHashMap<>();
     /// The path of each.
     private final Map<String, String> paths = new HashMap<>();
     private final Set<Map<?, ?>> seen = Collections.newSetFromMap(new IdentityHashMap<>());
     private int again;
 
-    private NamedTensors(String format) {
+    private NamedTensors(String format, Predicate<Object> isOther) {
         this.format = format;
+        this.isOther = isOther;
     }
 
     /// Returns the tensors of a state.
@@ -49,13 +52,26 @@ public final class NamedTensors {
     /// @throws IllegalArgumentException if there is anything but tensors with bytes and distinct names that are text;
     ///     the message has its path
     public static SequencedMap<String, Tensor> of(@Nullable Object state, String format) {
-        NamedTensors names = new NamedTensors(format);
+        SequencedMap<String, Tensor> tensors = new LinkedHashMap<>();
+        of(state, format, _ -> false).forEach((name, value) -> tensors.put(name, (Tensor) value));
+        return tensors;
+    }
+
+    /// Returns the tensors of a state, and other values that a format holds by name.
+    ///
+    /// @param state the root of the tree
+    /// @param format the name of the format, for messages
+    /// @param isOther whether a value is one of the others
+    /// @return the tensors and other values in their order
+    /// @throws IllegalArgumentException as [#of(Object, String)]
+    public static SequencedMap<String, Object> of(@Nullable Object state, String format, Predicate<Object> isOther) {
+        NamedTensors names = new NamedTensors(format, isOther);
         Map<?, ?> root = asMap(state);
         if (root == null) {
             throw names.refused("", state);
         }
         names.walk("", "", root, 1);
-        return names.tensors;
+        return names.values;
     }
 
     /// {@return the tensor that a value is or, as a parameter of PyTorch, holds; null if it is none}
@@ -169,12 +185,17 @@ public final class NamedTensors {
 
     private void add(String name, String path, @Nullable Object value) {
         Tensor found = tensorIn(value);
-        if (found == null) {
+        Object held;
+        if (found != null) {
+            // These files do not record which tensors require gradients.
+            Tensor tensor = withGrad(found, false);
+            checkBytes(path, tensor);
+            held = tensor;
+        } else if (value != null && isOther.test(value)) {
+            held = value;
+        } else {
             throw refused(path, value);
         }
-        // These files do not record which tensors require gradients.
-        Tensor tensor = withGrad(found, false);
-        checkBytes(path, tensor);
         Utf8.bytes(path, name);
         checkLength(path, name);
         String other = paths.putIfAbsent(name, path);
@@ -183,7 +204,7 @@ public final class NamedTensors {
                     + FormatException.quote(name) + ", which is that of " + FormatException.quote(other)
                     + "; use other keys");
         }
-        tensors.put(name, tensor);
+        values.put(name, held);
     }
 
     /// When the file is opened the name is one key, in which slashes are escaped.

@@ -37,12 +37,32 @@ public final class ZipStream {
     /// @throws IOException if reading fails
     /// @throws FormatException if the record is damaged
     public void read(int skipped, MemorySegment target) throws IOException {
+        forEachPart(skipped, (position, part) -> MemorySegment.copy(part, 0, target, position, part.byteSize()));
+    }
+
+    /// A part of a record.
+    @FunctionalInterface
+    public interface Part {
+        /// Reads the part.
+        ///
+        /// @param position where it starts, from the first byte that is not left out
+        /// @param bytes the part, which is overwritten afterwards
+        void accept(long position, MemorySegment bytes);
+    }
+
+    /// Reads a record part after part, inflating it if it is compressed, and compares the checksum of all of it.
+    ///
+    /// @param skipped how many of its first bytes are left out
+    /// @param part called with each part of the rest, in their order
+    /// @throws IOException if reading fails
+    /// @throws FormatException if the record is damaged
+    public void forEachPart(int skipped, Part part) throws IOException {
         CRC32 crc = new CRC32();
         long[] seen = {0};
         pass(bytes -> {
             MemorySegment piece = MemorySegment.ofBuffer(bytes);
             long from = Math.clamp(skipped - seen[0], 0, piece.byteSize());
-            MemorySegment.copy(piece, from, target, Math.max(0, seen[0] - skipped), piece.byteSize() - from);
+            part.accept(Math.max(0, seen[0] - skipped), piece.asSlice(from));
             seen[0] += piece.byteSize();
             crc.update(bytes);
         });

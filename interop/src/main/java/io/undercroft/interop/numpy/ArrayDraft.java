@@ -2,8 +2,11 @@ package io.undercroft.interop.numpy;
 
 import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.interop.internal.TensorBytes;
+import io.undercroft.interop.numpy.NumpyType.Kind;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -18,18 +21,31 @@ final class ArrayDraft implements Draft {
         this.elements = elements;
     }
 
+    /// {@return whether a value of a state is the node of an array of NumPy}
+    ///
+    /// @param value the value
+    static boolean isArray(Object value) {
+        return value instanceof TypedMap map
+                ? Kind.of(map.type()) == Kind.RECORD
+                : value instanceof Typed typed && Kind.of(typed.type()) != null;
+    }
+
     /// Plans an array.
     ///
-    /// @param path the path of the tensor in the state, for messages
-    /// @param tensor the tensor
+    /// @param path the path of the array in the state, for messages
+    /// @param array a tensor, or a node
     /// @throws IllegalArgumentException if NumPy has no such elements
-    static ArrayDraft of(String path, Tensor tensor) {
+    static Draft of(String path, Object array) {
         String where = path.isEmpty() ? "the state" : path;
-        String descr = NumpyType.descr(tensor.dtype()).orElseThrow(() -> new IllegalArgumentException(
-                where + ": NumPy has no elements of type " + tensor.dtype() + "; convert the tensor with Tensor.to"));
+        if (array instanceof TypedMap records) {
+            return RecordDraft.of(where, records);
+        }
+        Elements written = Elements.of(where, array);
+        Tensor tensor = written.tensor();
         NamedTensors.checkBytes(where, tensor);
-        return new ArrayDraft(NpyHeader.bytes(descr, tensor),
-                NpyHeader.isFortran(tensor) ? NpyHeader.reversed(tensor) : tensor);
+        boolean isFortran = NpyHeader.isFortran(tensor, written.inner());
+        return new ArrayDraft(NpyHeader.bytes(where, written.type(), written.shape(), isFortran),
+                isFortran ? NpyHeader.reversed(tensor, written.inner()) : tensor);
     }
 
     @Override

@@ -1,15 +1,25 @@
 package io.undercroft.interop.numpy;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.interop.numpy.NumpyType.Field;
+import io.undercroft.interop.numpy.NumpyType.Kind;
 import io.undercroft.storage.Shape;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /// The text of a header: a Python dictionary of three entries, for instance `{'descr': '<f4', 'fortran_order': False,
-/// 'shape': (2, 3), }`. It is read entry by entry, without recursion; nothing else that Python could evaluate is
-/// understood.
+/// 'shape': (2, 3), }`. It is read entry by entry; nothing else that Python could evaluate is understood.
 final class DictReader {
     private static final int DECIMAL = 10;
+    /// How deep records may be in records. Reading them recurses so far.
+    private static final int DEEPEST = 16;
+    private static final Pattern GAP = Pattern.compile("[<>|=]?V([0-9]{1,18})");
 
     private final String text;
     private final long base;
@@ -25,7 +35,33 @@ final class DictReader {
     DictReader(String text, long base) {
         this.text = text;
         this.base = base;
-        read();
+        try {
+            read();
+        } catch (ArithmeticException | IllegalArgumentException e) {
+            throw NpyHeader.impossible(e, position());
+        }
+    }
+
+    private DictReader(String text) {
+        this.text = text;
+        this.base = FormatException.NO_OFFSET;
+    }
+
+    /// {@return the type that a text describes, as it is in a header}
+    ///
+    /// @param descr the text
+    static NumpyType type(String descr) {
+        DictReader reader = new DictReader(descr);
+        try {
+            NumpyType type = reader.descr(0);
+            reader.skipSpace();
+            if (reader.at < descr.length()) {
+                throw reader.malformed("there is more behind the end of the type");
+            }
+            return type;
+        } catch (ArithmeticException | IllegalArgumentException e) {
+            throw NpyHeader.impossible(e, FormatException.NO_OFFSET);
+        }
     }
 
     NumpyType type() {
@@ -67,7 +103,7 @@ final class DictReader {
         switch (key) {
             case "descr" -> {
                 checkFirst(type, key);
-                type = descr();
+                type = descr(0);
             }
             case "fortran_order" -> {
                 checkFirst(fortran, key);
@@ -87,15 +123,75 @@ final class DictReader {
         }
     }
 
-    private NumpyType descr() {
+    /// @param depth in how many records the type is
+    private NumpyType descr(int depth) {
         skipSpace();
         long position = position();
-        if (at < text.length() && (text.charAt(at) == '[' || text.charAt(at) == '(')) {
-            throw new FormatException("NPY-DTYPE", "the array is structured: its elements are records of fields",
-                    position,
-                    "In Python, save its fields as arrays of their own");
+        if (!take('[')) {
+            return NumpyType.parse(string(), position);
         }
-        return NumpyType.parse(string(), position);
+        if (depth == DEEPEST) {
+            throw malformed("records are in records more than " + DEEPEST + " deep");
+        }
+        List<Field> fields = new ArrayList<>();
+        Set<String> names = new HashSet<>();
+        long end = 0;
+        while (!take(']')) {
+            Field field = field(end, depth + 1);
+            end = field.end();
+            if (!isGap(field)) {
+                if (!names.add(field.name())) {
+                    throw malformed("a record has two fields " + FormatException.quote(field.name()));
+                }
+                fields.add(field);
+            }
+            if (!take(',')) {
+                expect(']');
+                break;
+            }
+        }
+        return NumpyType.record(List.copyOf(fields), end);
+    }
+
+    private Field field(long offset, int depth) {
+        expect('(');
+        String title = null;
+        String name;
+        if (take('(')) {
+            title = string();
+            expect(',');
+            name = string();
+            expect(')');
+        } else {
+            name = string();
+        }
+        expect(',');
+        NumpyType elements = name.isEmpty() ? unnamed(depth) : descr(depth);
+        Shape sizes = Shape.SCALAR;
+        if (take(',') && !isNext(')')) {
+            sizes = Shape.of(sizes());
+            take(',');
+        }
+        expect(')');
+        return new Field(name, title, offset, elements, sizes);
+    }
+
+    /// Gaps between fields have an empty name, and are bytes of any number.
+    private NumpyType unnamed(int depth) {
+        skipSpace();
+        int start = at;
+        if (!isNext('[')) {
+            Matcher gap = GAP.matcher(string());
+            if (gap.matches()) {
+                return NumpyType.record(List.of(), Long.parseLong(gap.group(1)));
+            }
+            at = start;
+        }
+        return descr(depth);
+    }
+
+    private static boolean isGap(Field field) {
+        return field.name().isEmpty() && field.type().kind() == Kind.RECORD && field.type().fields().isEmpty();
     }
 
     private boolean truth() {
@@ -152,13 +248,24 @@ final class DictReader {
     private String string() {
         skipSpace();
         char quote = at < text.length() ? text.charAt(at) : ' ';
-        int end = quote == '\'' || quote == '"' ? text.indexOf(quote, at + 1) : -1;
-        if (end < 0 || text.substring(at, end).indexOf('\\') >= 0) {
-            throw malformed("a string without escapes is due");
+        int end = quote == '\'' || quote == '"' ? closing(quote) : -1;
+        String string = end < 0 ? null : PythonText.unescape(text.substring(at + 1, end)).orElse(null);
+        if (string == null || text.substring(at, end).indexOf('\n') >= 0) {
+            throw malformed("a string is due");
         }
-        String string = text.substring(at + 1, end);
         at = end + 1;
         return string;
+    }
+
+    /// {@return where the quotation mark is that ends a literal, or -1}
+    private int closing(char quote) {
+        for (int end = at + 1; end < text.length(); end++) {
+            if (text.charAt(end) == quote) {
+                return end;
+            }
+            end += text.charAt(end) == '\\' ? 1 : 0;
+        }
+        return -1;
     }
 
     private void expect(char wanted) {
@@ -168,10 +275,14 @@ final class DictReader {
     }
 
     private boolean take(char wanted) {
-        skipSpace();
-        boolean there = at < text.length() && text.charAt(at) == wanted;
+        boolean there = isNext(wanted);
         at += there ? 1 : 0;
         return there;
+    }
+
+    private boolean isNext(char wanted) {
+        skipSpace();
+        return at < text.length() && text.charAt(at) == wanted;
     }
 
     private void skipSpace() {

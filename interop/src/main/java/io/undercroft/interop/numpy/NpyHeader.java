@@ -5,13 +5,11 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.storage.Shape;
-import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
-import java.util.stream.Collectors;
 
 /// The header of an array, checked against the size of the file or archive record that it is in.
 ///
@@ -31,6 +29,7 @@ record NpyHeader(NumpyType type, boolean isFortran, Shape shape, int length, lon
     private static final int ALIGNMENT = 64;
     /// NumPy leaves as much space for the first size as any size takes, so that arrays can grow in place.
     private static final int LONGEST_SIZE = 21;
+    private static final int SHOWN = 60;
 
     /// The source of a header.
     @FunctionalInterface
@@ -74,31 +73,30 @@ record NpyHeader(NumpyType type, boolean isFortran, Shape shape, int length, lon
     private static NpyHeader checked(DictReader text, int length, long size, long base) {
         try {
             Shape shape = Shape.of(text.shape());
-            long nbytes = text.type().dtype().nbytes(shape.numel());
+            String type = shortened(text.type().descr());
+            long nbytes = Math.multiplyExact(text.type().itemsize(), shape.numel());
             if (nbytes < size - length) {
-                throw new FormatException("NPY-SIZE", "an array of shape " + shape + " and type " + text.type().dtype()
+                throw new FormatException("NPY-SIZE", "an array of shape " + shape + " and type " + type
                         + " takes " + nbytes + " bytes, and " + (size - length - nbytes) + " more follow", base,
                         "If numpy.save wrote several arrays to one file, save them with numpy.savez; "
                                 + "else get the file again from its source");
             }
             if (nbytes != size - length) {
-                throw damaged("NPY-SIZE", "an array of shape " + shape + " and type " + text.type().dtype() + " takes "
-                        + nbytes + " bytes, and there are " + (size - length), base);
+                throw damaged("NPY-SIZE", "an array of shape " + shape + " and type " + type + " takes " + nbytes
+                        + " bytes, and there are " + (size - length), base);
             }
             NpyHeader header = new NpyHeader(text.type(), text.isFortran(), shape, length, nbytes);
             header.stride();
             return header;
         } catch (ArithmeticException | IllegalArgumentException e) {
-            throw damaged("NPY-HEADER", "an array cannot be: " + e.getMessage(), base);
+            throw impossible(e, base);
         }
     }
 
-    /// {@return the tensor on its elements}
-    Tensor on(Storage storage) {
-        return Tensor.of(storage, type.dtype(), 0, shape, stride());
-    }
-
-    private long[] stride() {
+    /// {@return the strides of the array, in its elements}
+    ///
+    /// @throws ArithmeticException if one is more than 2^63-1
+    long[] stride() {
         if (!isFortran) {
             return shape.contiguousStride();
         }
@@ -113,37 +111,63 @@ record NpyHeader(NumpyType type, boolean isFortran, Shape shape, int length, lon
 
     /// {@return whether a tensor is written in column-major order: if its elements lie so, and not in row-major order
     /// too}
-    static boolean isFortran(Tensor tensor) {
-        return !tensor.isContiguous() && tensor.flags().isEmpty() && reversed(tensor).isContiguous();
+    ///
+    /// @param tensor the tensor
+    /// @param inner how many of its last dimensions are within an element of the array
+    static boolean isFortran(Tensor tensor, int inner) {
+        return !tensor.isContiguous() && tensor.flags().isEmpty() && reversed(tensor, inner).isContiguous();
     }
 
     /// {@return the tensor with its dimensions in the opposite order}
-    static Tensor reversed(Tensor tensor) {
-        int rank = tensor.dim();
-        int[] order = new int[rank];
-        Arrays.setAll(order, dim -> rank - 1 - dim);
+    ///
+    /// @param tensor the tensor
+    /// @param inner how many of its last dimensions stay where they are
+    static Tensor reversed(Tensor tensor, int inner) {
+        int rank = tensor.dim() - inner;
+        int[] order = new int[tensor.dim()];
+        Arrays.setAll(order, dim -> dim < rank ? rank - 1 - dim : dim);
         return tensor.permute(order);
     }
 
     /// {@return a header as NumPy writes it, of a multiple of 64 bytes}
     ///
-    /// @param descr the type of the elements
-    /// @param tensor the tensor
-    static byte[] bytes(String descr, Tensor tensor) {
-        boolean fortran = isFortran(tensor);
-        long[] sizes = tensor.shape().toArray();
-        String tuple = Arrays.stream(sizes).mapToObj(Long::toString).collect(Collectors.joining(", "))
-                + (sizes.length == 1 ? "," : "");
-        StringBuilder text = new StringBuilder("{'descr': '" + descr + "', 'fortran_order': "
-                + (fortran ? "True" : "False") + ", 'shape': (" + tuple + "), }");
-        if (sizes.length > 0) {
-            long growing = sizes[fortran ? sizes.length - 1 : 0];
-            text.repeat(' ', LONGEST_SIZE - Long.toString(growing).length());
+    /// @param path where the array is in the state, for messages
+    /// @param type the type of the elements
+    /// @param shape the shape of the array
+    /// @param isFortran whether the elements are in column-major order
+    /// @throws IllegalArgumentException if it is too long
+    static byte[] bytes(String path, NumpyType type, Shape shape, boolean isFortran) {
+        StringBuilder text = new StringBuilder("{'descr': " + type.descr() + ", 'fortran_order': "
+                + (isFortran ? "True" : "False") + ", 'shape': " + NumpyType.tuple(shape) + ", }");
+        if (shape.rank() > 0) {
+            text.repeat(' ', LONGEST_SIZE - Long.toString(shape.size(isFortran ? -1 : 0)).length());
         }
-        int padding = ALIGNMENT - (SHORT_PREFIX + text.length() + 1) % ALIGNMENT;
-        byte[] rest = text.repeat(' ', padding).append('\n').toString().getBytes(ISO_8859_1);
-        return ByteBuffer.allocate(SHORT_PREFIX + rest.length).order(ByteOrder.LITTLE_ENDIAN).put(MAGIC)
-                .put(new byte[]{1, 0}).putShort((short) rest.length).put(rest).array();
+        // Version 1 has Latin-1 and a length of two bytes, version 3 has UTF-8 and one of four.
+        boolean isLatin = text.chars().allMatch(c -> c <= 0xFF);
+        int prefix = isLatin ? SHORT_PREFIX : PREFIX;
+        int size = text.toString().getBytes(isLatin ? ISO_8859_1 : UTF_8).length;
+        byte[] rest = text.repeat(' ', ALIGNMENT - (prefix + size + 1) % ALIGNMENT).append('\n').toString()
+                .getBytes(isLatin ? ISO_8859_1 : UTF_8);
+        if (rest.length > LONGEST) {
+            throw new IllegalArgumentException(path + ": the names of the fields take more than " + LONGEST
+                    + " bytes, which is the most in the header of an array");
+        }
+        ByteBuffer bytes = ByteBuffer.allocate(prefix + rest.length).order(ByteOrder.LITTLE_ENDIAN).put(MAGIC)
+                .put(new byte[]{(byte) (isLatin ? 1 : NEWEST_VERSION), 0});
+        (isLatin ? bytes.putShort((short) rest.length) : bytes.putInt(rest.length)).put(rest);
+        return bytes.array();
+    }
+
+    private static String shortened(String text) {
+        return text.length() <= SHOWN ? text : text.substring(0, SHOWN) + "…";
+    }
+
+    /// {@return the refusal of an array that there cannot be}
+    ///
+    /// @param e why
+    /// @param offset where it is in the file
+    static FormatException impossible(RuntimeException e, long offset) {
+        return damaged("NPY-HEADER", "an array cannot be: " + e.getMessage(), offset);
     }
 
     static FormatException damaged(String code, String what, long offset) {

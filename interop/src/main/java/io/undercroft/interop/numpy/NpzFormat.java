@@ -5,6 +5,7 @@ import io.undercroft.interop.internal.FormatSettings;
 import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.interop.internal.ZipDirectory;
 import io.undercroft.interop.internal.ZipRecord;
+import io.undercroft.interop.numpy.ArrayNodes.Allowance;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
@@ -27,8 +28,8 @@ import java.util.SequencedMap;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/// What `numpy.savez` and `savez_compressed` write: a zip archive of arrays. The state is a map of the tensors by the
-/// names of the records without `.npy`.
+/// What `numpy.savez` and `savez_compressed` write: a zip archive of arrays. The state is a map of the arrays by the
+/// names of the records without `.npy`: tensors, and nodes for texts, dates and records.
 ///
 /// Arrays that are stored are mapped in place if they are aligned; those that NumPy wrote need not be, and are copied
 /// then. Deflated ones are decoded when they are first touched. Checksums are compared for bytes that are copied and
@@ -63,69 +64,103 @@ public final class NpzFormat implements CheckpointFormat {
         }
     }
 
+    /// Each record is read by itself, as NumPy does: one that cannot be read becomes an [Unreadable].
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
         ZipDirectory zip = ZipDirectory.read(file);
+        if (!zip.records().isEmpty() && zip.records().stream().noneMatch(NpzFormat::isArray)) {
+            ZipRecord first = zip.records().getFirst();
+            throw new FormatException("NPZ-RECORD",
+                    "the record " + FormatException.quote(first.name()) + " is no array, nor is any other",
+                    first.header(), "Name another format, or none");
+        }
         FileStorages storages = new FileStorages(file, options);
         ReadBudget budget = ReadBudget.of(file.size());
-        SequencedMap<String, Tensor> tensors = LinkedHashMap.newLinkedHashMap(zip.records().size());
+        Allowance allowance = new Allowance(budget);
+        SequencedMap<String, Object> arrays = LinkedHashMap.newLinkedHashMap(zip.records().size());
         for (ZipRecord record : zip.records()) {
-            if (!record.name().endsWith(SUFFIX)) {
-                throw new FormatException("NPZ-RECORD",
-                        "the record " + FormatException.quote(record.name()) + " is no array", record.header(),
-                        "Take it out of the archive");
+            if (isArray(record)) {
+                String name = record.name().substring(0, record.name().length() - SUFFIX.length());
+                budget.takeMemory(ReadBudget.ENTRY);
+                arrays.put(name, array(name, new RecordBytes(zip, record, storages), options, allowance, budget));
             }
-            String name = record.name().substring(0, record.name().length() - SUFFIX.length());
-            budget.takeMemory(ReadBudget.TENSOR);
-            NpyHeader header;
-            try {
-                header = header(zip, record);
-            } catch (FormatException e) {
-                if (!e.code().startsWith("NPY")) {
-                    throw e;
-                }
-                // NumPy reads each record by itself, too.
-                budget.takeMemory(ReadBudget.UNREADABLE);
-                tensors.put(name, Unreadable.tensor(e.withFile(file.path().toString())));
-                continue;
-            }
-            // A compressed header takes a hundredth of that in the file.
-            budget.takeMemory(record.isStored() ? 0 : 3L * header.length());
-            budget.takeSteps(header.length());
-            tensors.put(name, header.on(options.request().isChosen(StateIndex.escape(name))
-                    ? storage(zip, record, storages, header)
-                    : storages.blank(header.nbytes())));
         }
         List<ZipRecord> unverified = zip.unverified();
-        return TreeContents.of(tensors, Map.of(), zip::damages, budget).withPlaces(storages::placeOf)
+        return TreeContents.of(arrays, Map.of(), zip::damages, budget).withPlaces(storages::placeOf)
                 .withUnverified(unverified.size(), unverified.stream().mapToLong(ZipRecord::size).sum())
-                .withUnread(zip.besides(_ -> true)).only(options);
+                .withUnread(zip.besides(NpzFormat::isArray)).only(options);
     }
 
-    private static NpyHeader header(ZipDirectory zip, ZipRecord record) throws IOException {
+    private static boolean isArray(ZipRecord record) {
+        return record.name().endsWith(SUFFIX);
+    }
+
+    private static Object array(String name, RecordBytes bytes, OpenOptions options, Allowance allowance,
+            ReadBudget budget) throws IOException {
+        NpyHeader header;
         try {
+            header = bytes.header();
+        } catch (FormatException e) {
+            return unreadable(e, bytes, budget);
+        }
+        // A compressed header takes a hundredth of that in the file.
+        budget.takeMemory(bytes.record.isStored() ? 0 : 3L * header.length());
+        budget.takeSteps(header.length());
+        try {
+            return new ArrayNodes(header, bytes.behind(header), options.request(), allowance)
+                    .node(StateIndex.escape(name));
+        } catch (ArithmeticException | IllegalArgumentException e) {
+            return unreadable(NpyHeader.impossible(e, bytes.record.header()), bytes, budget);
+        } catch (FormatException e) {
+            if (e.code().startsWith("NPY") || e.code().startsWith("ZIP")) {
+                return unreadable(e, bytes, budget);
+            }
+            // What opening the file may cost, or a device that is missing, concerns all records.
+            throw e;
+        }
+    }
+
+    private static Tensor unreadable(FormatException e, RecordBytes bytes, ReadBudget budget) {
+        budget.takeMemory(ReadBudget.UNREADABLE);
+        String record = "record " + FormatException.quote(bytes.record.name());
+        String what = e.what().contains(FormatException.quote(bytes.record.name()))
+                ? e.what()
+                : record + ": " + e.what();
+        return Unreadable.tensor(
+                new FormatException(e.code(), what, e.offset(), e.remedy()).withFile(bytes.zip.file()));
+    }
+
+    /// The elements of an array that is a record of an archive.
+    ///
+    /// @param skipped the bytes of the header
+    private record RecordBytes(ZipDirectory zip, ZipRecord record, FileStorages storages,
+            int skipped) implements ArrayBytes {
+        RecordBytes(ZipDirectory zip, ZipRecord record, FileStorages storages) {
+            this(zip, record, storages, 0);
+        }
+
+        RecordBytes behind(NpyHeader header) {
+            return new RecordBytes(zip, record, storages, header.length());
+        }
+
+        NpyHeader header() throws IOException {
             long base = record.isStored() ? zip.dataOffset(record) : FormatException.NO_OFFSET;
             return NpyHeader.read(count -> zip.stream(record).first(count), record.size(), base);
-        } catch (FormatException e) {
-            throw e.code().startsWith("NPY")
-                    ? new FormatException(e.code(), "record " + FormatException.quote(record.name()) + ": " + e.what(),
-                            e.offset(), e.remedy())
-                    : e;
         }
-    }
 
-    private static Storage storage(ZipDirectory zip, ZipRecord record, FileStorages storages, NpyHeader header)
-            throws IOException {
-        if (record.isStored() && header.type().isNative()) {
-            return storages.stored(zip.dataOffset(record) + header.length(), header.nbytes(),
-                    FileStorages.alignment(header.type().dtype()), zip.checksum(record, header.length()));
+        @Override
+        public Storage stored(int alignment) throws IOException {
+            long nbytes = record.size() - skipped;
+            return record.isStored()
+                    ? storages.stored(zip.dataOffset(record) + skipped, nbytes, alignment,
+                            zip.checksum(record, skipped))
+                    : storages.decoded(nbytes, into -> zip.stream(record).read(skipped, into));
         }
-        return storages.decoded(header.nbytes(), into -> {
-            zip.stream(record).read(header.length(), into);
-            if (!header.type().isNative()) {
-                Storage.wrap(into).byteswap(header.type().dtype());
-            }
-        });
+
+        @Override
+        public void forEachPart(Part part) throws IOException {
+            zip.stream(record).forEachPart(skipped, part::accept);
+        }
     }
 
     @Override
@@ -146,8 +181,8 @@ public final class NpzFormat implements CheckpointFormat {
     @Override
     public Draft draft(@Nullable Object state, SaveOptions options) {
         SequencedMap<String, Draft> arrays = new LinkedHashMap<>();
-        NamedTensors.of(state, name())
-                .forEach((name, tensor) -> arrays.put(record(name), ArrayDraft.of(name, tensor)));
+        NamedTensors.of(state, name(), ArrayDraft::isArray)
+                .forEach((name, array) -> arrays.put(record(name), ArrayDraft.of(name, array)));
         FormatSettings settings = options.request()::setting;
         return new ArchiveDraft(arrays, settings.isOther(COMPRESSION, "stored", "deflate"));
     }

@@ -2,16 +2,31 @@ package io.undercroft.interop.numpy;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
 import java.nio.ByteOrder;
+import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
-/// The type of an array's elements.
+/// The type of an array's elements, a `dtype` of NumPy.
 ///
-/// @param dtype their type here
-/// @param order their byte order in the file
-record NumpyType(DType dtype, ByteOrder order) {
+/// @param kind what an element is
+/// @param dtype the type of the numbers that an element consists of; of a record, that of bytes
+/// @param length how many of these numbers an element has
+/// @param order the byte order of the numbers in the file
+/// @param unit the unit of dates and of spans of time, for instance `ns` or `25s`; else empty
+/// @param fields the fields of a record in the order of their offsets; else empty
+record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, String unit, List<Field> fields) {
+    /// The unit of dates that have none.
+    static final String GENERIC = "generic";
+
+    private static final String OPAQUE = "numpy:";
     private static final Map<String, DType> BY_CODE = Map.ofEntries(Map.entry("b1", DType.BOOL),
             Map.entry("i1", DType.INT8), Map.entry("i2", DType.INT16), Map.entry("i4", DType.INT32),
             Map.entry("i8", DType.INT64), Map.entry("u1", DType.UINT8), Map.entry("u2", DType.UINT16),
@@ -19,6 +34,68 @@ record NumpyType(DType dtype, ByteOrder order) {
             Map.entry("f4", DType.FLOAT32), Map.entry("f8", DType.FLOAT64), Map.entry("c8", DType.COMPLEX64),
             Map.entry("c16", DType.COMPLEX128));
     private static final Map<DType, String> BY_DTYPE = byDType();
+    /// Byte order, code, size and unit.
+    private static final Pattern DESCR = Pattern.compile("([<>|=]?)([A-Za-z?])([0-9]*)(?:\\[([^\\[\\]]*)])?");
+    private static final Pattern UNIT = Pattern.compile("[0-9]{0,9}(?:Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)");
+    /// A size of more digits is none of an element in a file.
+    private static final int MOST_DIGITS = 18;
+    private static final int DATE_SIZE = 8;
+    private static final int WIDEST = 1 << 17;
+
+    /// What an element is, with the name of NumPy's class for it.
+    enum Kind {
+        /// A number, or bits without meaning here.
+        NUMBER(""),
+        /// Characters, 4 bytes each.
+        TEXT("numpy.str_"),
+        /// Bytes that are characters, as a rule.
+        BYTES("numpy.bytes_"),
+        /// A point in time.
+        DATE("numpy.datetime64"),
+        /// A span of time.
+        SPAN("numpy.timedelta64"),
+        /// Several fields.
+        RECORD("numpy.record");
+
+        private final String type;
+
+        Kind(String type) {
+            this.type = type;
+        }
+
+        /// {@return the type of such an array in a state; empty if it is a tensor}
+        String type() {
+            return type;
+        }
+
+        /// {@return the kind whose arrays have a type in a state, or null}
+        static @Nullable Kind of(String type) {
+            return Arrays.stream(values()).filter(kind -> !type.isEmpty() && kind.type.equals(type)).findFirst()
+                    .orElse(null);
+        }
+
+        boolean isText() {
+            return this == TEXT || this == BYTES;
+        }
+
+        boolean isTime() {
+            return this == DATE || this == SPAN;
+        }
+    }
+
+    /// A field of a record.
+    ///
+    /// @param name its name
+    /// @param title its second name, or null
+    /// @param offset where it starts in the record, in bytes
+    /// @param type the type of its elements
+    /// @param shape the sizes of the array that it is, if it is one
+    record Field(String name, @Nullable String title, long offset, NumpyType type, Shape shape) {
+        /// {@return where it ends in the record}
+        long end() {
+            return Math.addExact(offset, Math.multiplyExact(shape.numel(), type.itemsize()));
+        }
+    }
 
     private static Map<DType, String> byDType() {
         Map<DType, String> codes = new HashMap<>();
@@ -31,18 +108,115 @@ record NumpyType(DType dtype, ByteOrder order) {
     /// @param descr as NumPy writes it, for instance `<f4`
     /// @param position where it is in the file, for messages
     static NumpyType parse(String descr, long position) {
-        boolean marked = !descr.isEmpty() && "<>|=".indexOf(descr.charAt(0)) >= 0;
-        DType dtype = BY_CODE.get(marked ? descr.substring(1) : descr);
-        if (dtype == null) {
-            throw refused(descr, position);
+        Matcher parts = DESCR.matcher(descr);
+        if (!parts.matches() || parts.group(3).length() > MOST_DIGITS) {
+            throw unknown(descr, position);
         }
-        boolean big = descr.charAt(0) == '>' && dtype.itemsize() > 1;
-        return new NumpyType(dtype, big ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN);
+        ByteOrder order = parts.group(1).equals(">") ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN;
+        String code = parts.group(2);
+        String digits = parts.group(3);
+        String unit = parts.group(4);
+        DType dtype = unit == null ? BY_CODE.get(code + digits) : null;
+        if (dtype != null) {
+            return new NumpyType(Kind.NUMBER, dtype, 1, order, "", List.of());
+        }
+        if (code.equalsIgnoreCase("m") && digits.equals("8") && (unit == null || UNIT.matcher(unit).matches())) {
+            return time(code.equals("M") ? Kind.DATE : Kind.SPAN, unit == null ? GENERIC : unit, order);
+        }
+        if (code.equals("O")) {
+            throw refused(descr, "Python objects, which the file has as a pickle",
+                    "In Python, load it with allow_pickle=True, and save the objects as arrays of numbers or texts",
+                    position);
+        }
+        if (unit != null || digits.isEmpty()) {
+            throw unknown(descr, position);
+        }
+        long size = Long.parseLong(digits);
+        return switch (code) {
+            case "U" -> new NumpyType(Kind.TEXT, DType.UINT32, size, order, "", List.of());
+            case "S", "a" -> new NumpyType(Kind.BYTES, DType.UINT8, size, order, "", List.of());
+            case "V" -> opaque(descr, size, position);
+            case "f" -> longDouble(descr, size, size, position);
+            case "c" -> longDouble(descr, size, size / 2, position);
+            default -> throw unknown(descr, position);
+        };
     }
 
-    /// {@return NumPy's description of elements of a dtype, in the byte order that we write, if there is one}
-    static Optional<String> descr(DType dtype) {
-        return Optional.ofNullable(BY_DTYPE.get(dtype)).map(code -> (dtype.itemsize() == 1 ? "|" : "<") + code);
+    private static NumpyType time(Kind kind, String unit, ByteOrder order) {
+        return new NumpyType(kind, DType.INT64, 1, order, unit, List.of());
+    }
+
+    /// The `long double` of C, whose layout depends on the machine.
+    private static NumpyType longDouble(String descr, long size, long width, long position) {
+        if (width != 12 && width != 16) {
+            throw unknown(descr, position);
+        }
+        return opaque(descr, size, position);
+    }
+
+    private static NumpyType opaque(String descr, long size, long position) {
+        if (size < 1 || size > WIDEST) {
+            throw refused(descr, "raw bytes, and an element here has 1 to " + WIDEST + " of them",
+                    "In Python, view the array as uint8, and save it again", position);
+        }
+        return new NumpyType(Kind.NUMBER, DType.opaque(OPAQUE + descr, (int) size * Byte.SIZE), 1,
+                ByteOrder.nativeOrder(), "", List.of());
+    }
+
+    /// Returns the type of records.
+    ///
+    /// @param fields their fields, in the order of their offsets
+    /// @param itemsize the bytes of a record
+    static NumpyType record(List<Field> fields, long itemsize) {
+        return new NumpyType(Kind.RECORD, DType.UINT8, itemsize, ByteOrder.nativeOrder(), "", fields);
+    }
+
+    /// {@return NumPy's type for elements of a dtype, if it has one}
+    static Optional<NumpyType> of(DType dtype) {
+        String code = BY_DTYPE.get(dtype);
+        if (code != null) {
+            return Optional.of(new NumpyType(Kind.NUMBER, dtype, 1, ByteOrder.LITTLE_ENDIAN, "", List.of()));
+        }
+        if (!dtype.name().startsWith(OPAQUE)) {
+            return Optional.empty();
+        }
+        try {
+            NumpyType type = parse(dtype.name().substring(OPAQUE.length()), FormatException.NO_OFFSET);
+            return Optional.of(type).filter(same -> same.dtype.equals(dtype));
+        } catch (FormatException _) {
+            return Optional.empty();
+        }
+    }
+
+    /// {@return the type of texts}
+    ///
+    /// @param kind of which kind
+    /// @param length how many characters or bytes each has
+    static NumpyType ofTexts(Kind kind, long length) {
+        DType dtype = kind == Kind.TEXT ? DType.UINT32 : DType.UINT8;
+        return new NumpyType(kind, dtype, length, ByteOrder.LITTLE_ENDIAN, "", List.of());
+    }
+
+    /// {@return the type of dates or of spans of time, if the unit is one of NumPy}
+    ///
+    /// @param kind of which kind
+    /// @param unit their unit
+    static Optional<NumpyType> ofTimes(Kind kind, String unit) {
+        return unit.equals(GENERIC) || UNIT.matcher(unit).matches()
+                ? Optional.of(time(kind, unit, ByteOrder.LITTLE_ENDIAN))
+                : Optional.empty();
+    }
+
+    /// {@return the bytes of an element}
+    ///
+    /// @throws ArithmeticException if that is more than 2^63-1
+    long itemsize() {
+        return dtype.nbytes(length);
+    }
+
+    /// {@return the sizes that an element adds to those of its array}
+    Shape inner() {
+        return kind.isText() ? Shape.of(length) : Shape.SCALAR;
     }
 
     /// {@return whether the elements are in the file as they are in memory}
@@ -50,19 +224,64 @@ record NumpyType(DType dtype, ByteOrder order) {
         return order == ByteOrder.nativeOrder() || dtype.itemsize() == 1;
     }
 
-    private static FormatException refused(String descr, long position) {
-        String code = descr.isEmpty() || "<>|=".indexOf(descr.charAt(0)) < 0 ? descr : descr.substring(1);
-        String what = switch (code.isEmpty() ? ' ' : code.charAt(0)) {
-            case 'O' -> "Python objects, which only running a pickle would bring back";
-            case 'V' -> "raw bytes, which is also what NumPy makes of bfloat16";
-            case 'S', 'a', 'U', 'T' -> "text";
-            case 'M', 'm' -> "dates or times";
-            default -> code.matches("[fc]\\d+")
-                    ? "numbers of a width that only some machines have"
-                    : "nothing that is known here";
+    /// {@return the description of the type as NumPy writes it, in the byte order that we write}
+    String descr() {
+        return switch (kind) {
+            case NUMBER -> {
+                String code = BY_DTYPE.get(dtype);
+                String mark = dtype.itemsize() == 1 ? "|" : "<";
+                yield quoted(code == null ? dtype.name().substring(OPAQUE.length()) : mark + code);
+            }
+            case TEXT -> quoted("<U" + length);
+            case BYTES -> quoted("|S" + length);
+            case DATE, SPAN -> quoted("<" + (kind == Kind.DATE ? "M" : "m") + DATE_SIZE
+                    + (unit.equals(GENERIC) ? "" : "[" + unit + "]"));
+            case RECORD -> describedFields();
         };
+    }
+
+    private static String quoted(String code) {
+        return "'" + code + "'";
+    }
+
+    private String describedFields() {
+        StringBuilder text = new StringBuilder("[");
+        long end = 0;
+        for (Field field : fields) {
+            pad(text, field.offset - end);
+            String name = PythonText.quote(field.name);
+            text.append(text.length() > 1 ? ", " : "").append('(')
+                    .append(field.title == null ? name : "(" + PythonText.quote(field.title) + ", " + name + ")")
+                    .append(", ").append(field.type.descr());
+            if (field.shape.rank() > 0) {
+                text.append(", ").append(tuple(field.shape));
+            }
+            text.append(')');
+            end = field.end();
+        }
+        pad(text, length - end);
+        return text.append(']').toString();
+    }
+
+    private static void pad(StringBuilder text, long gap) {
+        if (gap > 0) {
+            text.append(text.length() > 1 ? ", " : "").append("('', '|V").append(gap).append("')");
+        }
+    }
+
+    /// {@return sizes as Python writes a tuple}
+    static String tuple(Shape shape) {
+        return Arrays.stream(shape.toArray()).mapToObj(Long::toString)
+                .collect(Collectors.joining(", ", "(", shape.rank() == 1 ? ",)" : ")"));
+    }
+
+    private static FormatException unknown(String descr, long position) {
+        return refused(descr, "nothing that is known here",
+                "In Python, convert the array with astype to numbers, texts or dates, and save it again", position);
+    }
+
+    private static FormatException refused(String descr, String what, String remedy, long position) {
         return new FormatException("NPY-DTYPE", "the elements are " + FormatException.quote(descr) + ": " + what,
-                position,
-                "In Python, convert the array with astype or view to numbers of 1 to 16 bytes, and save it again");
+                position, remedy);
     }
 }

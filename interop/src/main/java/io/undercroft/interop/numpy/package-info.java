@@ -4,9 +4,13 @@
 /// and never evaluated. Elements are mapped where they are; arrays in column-major order are read by their strides.
 /// Arrays that are compressed, big-endian or unaligned are decoded when they are first touched.
 ///
-/// Supported elements are truth values, integers, floats and complex numbers of up to 16 bytes. Structured arrays,
-/// text, dates, raw bytes and Python objects are refused; the message names the type. NumPy has neither bfloat16 and
-/// other types of PyTorch, nor sharing: a tensor with two names is written twice, and opened as two.
+/// Numbers of up to 16 bytes are tensors, and so are long doubles and raw bytes, as opaque elements. Texts, dates and
+/// records of fields are nodes of the state, whose types are NumPy's classes (`numpy.str_`, `numpy.datetime64`,
+/// `numpy.record`); [io.undercroft.interop.numpy.TextArray] reads texts. Arrays of Python objects are not read. In an
+/// archive an array that cannot be read does not hide the others.
+///
+/// NumPy has neither bfloat16 and other types of PyTorch, nor sharing: a tensor with two names is written twice, and
+/// opened as two.
 @NullMarked
 package io.undercroft.interop.numpy;
 

@@ -170,7 +170,8 @@ class NumpyFormatsTest {
 
         @Override
         public void writeTo(Output output) throws IOException {
-            output.write(MemorySegment.ofArray(NpyHeader.bytes("|u1", Tensor.meta(DType.UINT8, count + 1))));
+            output.write(MemorySegment.ofArray(NpyHeader.bytes("a",
+                    NumpyType.of(DType.UINT8).orElseThrow(), Shape.of(count + 1), false)));
             for (long left = count; left > 0; left -= SOME.byteSize()) {
                 output.write(SOME.asSlice(0, Math.min(left, SOME.byteSize())));
             }
@@ -286,14 +287,29 @@ class NumpyFormatsTest {
     @ParameterizedTest
     @CsvSource(delimiter = '#', quoteCharacter = '`', value = {
             "NPY-DTYPE # {'descr': '|O', 'fortran_order': False, 'shape': (1,), }",
-            "NPY-DTYPE # {'descr': '|V2', 'fortran_order': False, 'shape': (4,), }",
-            "NPY-DTYPE # {'descr': '<U2', 'fortran_order': False, 'shape': (1,), }",
-            "NPY-DTYPE # {'descr': '|S8', 'fortran_order': False, 'shape': (1,), }",
-            "NPY-DTYPE # {'descr': '<M8[ns]', 'fortran_order': False, 'shape': (1,), }",
-            "NPY-DTYPE # {'descr': '<m8[s]', 'fortran_order': False, 'shape': (1,), }",
-            "NPY-DTYPE # {'descr': '<f16', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': '|V0', 'fortran_order': False, 'shape': (4,), }",
+            "NPY-DTYPE # {'descr': '|V1000000', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': '<M8[y]', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': '<M4', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': '<m8[]', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': '<f8[ns]', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': '<f10', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': '<c12', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': 'U', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': '<U9999999999999999999', 'fortran_order': False, 'shape': (1,), }",
             "NPY-DTYPE # {'descr': '', 'fortran_order': False, 'shape': (1,), }",
-            "NPY-DTYPE # {'descr': [('a', '<f4'), ('b', '<f4')], 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': [('a', '<f4'), ('b', '|O')], 'fortran_order': False, 'shape': (1,), }",
+            "NPY-SIZE # {'descr': '<U999999999999999999', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-SIZE # {'descr': [('a', '<f4'), ('b', '<f8')], 'fortran_order': False, 'shape': (1,), }",
+            "NPY-SIZE # {'descr': [('a', '|S8'), ('', '|V99')], 'fortran_order': False, 'shape': (1,), }",
+            "NPY-HEADER # {'descr': [('a', '<f4'), ('a', '<f4')], 'fortran_order': False, 'shape': (1,), }",
+            "NPY-HEADER # {'descr': [('a', '<f4', (-1,))], 'fortran_order': False, 'shape': (1,), }",
+            "NPY-HEADER # {'descr': [('a', '<f4', 2)], 'fortran_order': False, 'shape': (1,), }",
+            "NPY-HEADER # {'descr': [('a', '<U999999999999999999', (9,))], 'fortran_order': False, 'shape': (1,), }",
+            "NPY-HEADER # {'descr': [('a', '<i8'), 8], 'fortran_order': False, 'shape': (1,), }",
+            "NPY-HEADER # {'descr': [('a', '<i8', 0, 'b')], 'fortran_order': False, 'shape': (1,), }",
+            "NPY-HEADER # {'descr': [('a', '<i8')}, 'fortran_order': False, 'shape': (1,), }",
+            "NPY-HEADER # {'descr': ('<i8', (1,)), 'fortran_order': False, 'shape': (1,), }",
             "NPY-HEADER # {'descr': '<f8', 'fortran_order': False, 'shape': (1,), 'x': 1}",
             "NPY-HEADER # {'descr': '<f8', 'fortran_order': False}",
             "NPY-HEADER # {'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': (1,)}",
@@ -308,7 +324,7 @@ class NumpyFormatsTest {
             "NPY-HEADER # {'descr': '<f8', 'fortran_order': False, 'shape': (2305843009213693952,)}",
             "NPY-HEADER # {'descr': '<f8', 'fortran_order': True, 'shape': (4611686018427387904, 4, 0)}",
             "NPY-HEADER # {'descr': '<f8', 'fortran_order': False, 'shape': (1,)} + 1",
-            "NPY-HEADER # {'descr': '\\x3cf8', 'fortran_order': False, 'shape': (1,)}",
+            "NPY-HEADER # {'descr': '\\074f8', 'fortran_order': False, 'shape': (1,)}",
             "NPY-HEADER # {'descr': open('x'), 'fortran_order': False, 'shape': (1,)}",
             "NPY-HEADER # {'descr': '<f8', 'fortran_order': False, 'shape': (1,)",
             "NPY-HEADER # dict(descr='<f8')",
@@ -326,7 +342,8 @@ class NumpyFormatsTest {
     @ParameterizedTest
     @ValueSource(strings = {
             "{'descr': '<i8', 'fortran_order': False, 'shape': (1,), }",
-            "{\"shape\":(1L,),\"fortran_order\":True,\"descr\":\"i8\"}\n"
+            "{\"shape\":(1L,),\"fortran_order\":True,\"descr\":\"i8\"}\n",
+            "{'descr': '\\x3ci8', 'fortran_order': False, 'shape': (1,), }"
     })
     void aHeaderIsTaken(String header) throws IOException {
         Path path = Files.write(folder.resolve("x.npy"), array(1, header, 8));
@@ -341,6 +358,7 @@ class NumpyFormatsTest {
         assertThat(refusal(array(4, header, 8)).code()).isEqualTo("NPY-VERSION");
         assertThat(refusal(array(2, header + " ".repeat(1 << 16), 8)).code()).isEqualTo("NPY-HEADER");
         assertThat(refusal(array(2, "[".repeat(60_000), 8)).code()).isEqualTo("NPY-HEADER");
+        assertThat(refusal(array(2, "{'descr': " + "[('a', ".repeat(9_000), 8)).what()).contains("16 deep");
         assertThat(refusal("\u0093NUMPX\1\0\0\0\0\0\0\0".getBytes(ISO_8859_1)).code()).isEqualTo("NPY-HEADER");
         assertThat(refusal(new byte[11]).code()).isEqualTo("NPY-HEADER");
     }
@@ -362,5 +380,14 @@ class NumpyFormatsTest {
         assertThatExceptionOfType(FormatException.class)
                 .isThrownBy(() -> Checkpoint.open(path, OpenOptions.defaults().format("npz")))
                 .withMessageContaining("a.txt");
+        try (var zip = new ZipOutputStream(Files.newOutputStream(path))) {
+            zip.putNextEntry(new ZipEntry("a.txt"));
+            zip.putNextEntry(new ZipEntry("a.npy"));
+        }
+        try (Checkpoint opened = Checkpoint.open(path, OpenOptions.defaults().format("npz"))) {
+            assertThat(opened.names()).containsExactly("a");
+            assertThat(opened.unread()).singleElement()
+                    .satisfies(part -> assertThat(part.what()).contains("a.txt"));
+        }
     }
 }

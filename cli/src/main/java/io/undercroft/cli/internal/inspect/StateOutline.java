@@ -4,10 +4,12 @@ import io.undercroft.cli.internal.Text;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
 import java.util.Collection;
+import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -30,10 +32,11 @@ public final class StateOutline {
             case Tensor tensor -> "tensor " + tensor.dtype().name() + " " + tensor.shape();
             case Storage storage -> "storage of " + Text.bytes(storage.nbytes());
             case TypedStorage typed -> "storage of " + Text.count(typed.size(), typed.dtype().name());
-            case TypedMap map -> shortType(map.type()) + " of " + map.size();
+            case TypedMap map -> shortType(map.type()) + shape(map.attributes()) + " of " + map.size() + fields(map);
             case Map<?, ?> map -> "map of " + map.size() + entries(map);
             case Collection<?> elements -> "list of " + elements.size();
-            case Typed typed -> shortType(typed.type()) + " of " + of(typed.value());
+            case Typed typed -> shortType(typed.type()) + unit(typed) + shape(typed.attributes()) + " of "
+                    + (typed.value() instanceof List<?> values ? values(values) : of(typed.value()));
             default -> Text.shortened(FormatException.printable(value.toString()), LONGEST_TEXT);
         };
     }
@@ -43,6 +46,40 @@ public final class StateOutline {
         boolean told = map.size() <= MOST_ENTRIES && !map.isEmpty()
                 && map.values().stream().allMatch(StateOutline::isScalar);
         return told ? map.entrySet().stream().map(StateOutline::entry).collect(Collectors.joining(", ", ": ", "")) : "";
+    }
+
+    /// The sizes of an array of NumPy whose value does not show them.
+    private static String shape(Map<String, ?> attributes) {
+        return attributes.get("shape") instanceof Shape shape
+                ? " " + Text.shortened(shape.toString(), LONGEST_TEXT)
+                : "";
+    }
+
+    /// The unit of dates of NumPy.
+    private static String unit(Typed typed) {
+        return typed.attributes().get("unit") instanceof String unit
+                ? "[" + Text.shortened(FormatException.printable(unit), LONGEST_TEXT) + "]"
+                : "";
+    }
+
+    /// The names of a few fields, of records of NumPy for instance.
+    private static String fields(TypedMap map) {
+        boolean told = !map.isEmpty() && map.attributes().containsKey("dtype")
+                && map.keySet().stream().allMatch(String.class::isInstance);
+        return told
+                ? map.keySet().stream().limit(MOST_ENTRIES)
+                        .map(name -> Text.shortened(FormatException.printable(String.valueOf(name)), LONGEST_TEXT))
+                        .collect(Collectors.joining(", ", ": ", map.size() > MOST_ENTRIES ? ", …" : ""))
+                : "";
+    }
+
+    /// The first few values of a list, if they are scalars.
+    private static String values(List<?> values) {
+        boolean told = !values.isEmpty() && values.stream().limit(MOST_ENTRIES).allMatch(StateOutline::isScalar);
+        return told
+                ? values.stream().limit(MOST_ENTRIES).map(StateOutline::of)
+                        .collect(Collectors.joining(", ", "", values.size() > MOST_ENTRIES ? ", …" : ""))
+                : of(values);
     }
 
     private static String entry(Map.Entry<?, ?> entry) {

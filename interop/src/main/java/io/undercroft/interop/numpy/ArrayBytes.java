@@ -1,0 +1,36 @@
+package io.undercroft.interop.numpy;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.serializer.spi.FileStorages;
+import io.undercroft.storage.Storage;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+
+/// The bytes of the elements of one array in a file.
+interface ArrayBytes {
+    /// A part of the bytes.
+    @FunctionalInterface
+    interface Part {
+        /// Reads the part.
+        ///
+        /// @param position where it starts, from the first byte of the elements
+        /// @param bytes the part, which is not there any more afterwards
+        void accept(long position, MemorySegment bytes);
+    }
+
+    /// {@return a storage of all bytes as they are in the file}
+    ///
+    /// @param alignment what the offset in the file has to be a multiple of to map them
+    /// @throws IOException if reading fails
+    Storage stored(int alignment) throws IOException;
+
+    /// Reads all bytes, part after part in their order, and compares their checksum if there is one.
+    ///
+    /// @param part called with each part
+    /// @throws IOException if reading fails
+    /// @throws FormatException if the bytes are damaged
+    void forEachPart(Part part) throws IOException;
+
+    /// {@return what makes the storages}
+    FileStorages storages();
+}

@@ -1,0 +1,269 @@
+package io.undercroft.interop.numpy;
+
+import io.undercroft.interop.numpy.NumpyType.Field;
+import io.undercroft.interop.numpy.NumpyType.Kind;
+import io.undercroft.serializer.spi.FileStorages;
+import io.undercroft.serializer.spi.OpenRequest;
+import io.undercroft.serializer.spi.ReadBudget;
+import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/// Makes the value of one array in a state: a tensor, or a node whose type is NumPy's class of the elements.
+///
+/// Fields of records are tensors on the bytes of all records, with strides from one record to the next, if they are
+/// aligned there and not swapped; else they are gathered when they are first touched. Only texts of small arrays are
+/// read when the file is opened, so opening takes as long for one array as for another.
+final class ArrayNodes {
+    static final String UNIT = "unit";
+    static final String DTYPE = "dtype";
+    static final String FORTRAN = "fortran_order";
+    /// The most bytes, and the most texts, of an array whose texts become strings when it is opened.
+    private static final int MOST_BYTES = 1 << 16;
+    private static final int MOST_TEXTS = 1 << 12;
+
+    private final NpyHeader header;
+    private final ArrayBytes bytes;
+    private final OpenRequest request;
+    private final Allowance allowance;
+    private final ReadBudget budget;
+    /// The bytes of a small array with texts, once they were needed.
+    private byte @Nullable [] small;
+    private @Nullable Storage stored;
+    private @Nullable Storage blank;
+
+    /// @param header describes the array
+    /// @param bytes its elements
+    /// @param request which tensors are loaded
+    /// @param allowance what opening the file may cost
+    ArrayNodes(NpyHeader header, ArrayBytes bytes, OpenRequest request, Allowance allowance) {
+        this.header = header;
+        this.bytes = bytes;
+        this.request = request;
+        this.allowance = allowance;
+        this.budget = allowance.budget;
+    }
+
+    /// What opening a file may cost, and how many texts of it become strings at most; further ones stay tensors.
+    static final class Allowance {
+        private final ReadBudget budget;
+        private long texts = 1 << 17;
+        private long nbytes = 4 << 20;
+
+        Allowance(ReadBudget budget) {
+            this.budget = budget;
+        }
+
+        private boolean take(long count, long size) {
+            boolean isLeft = count <= Math.min(texts, MOST_TEXTS) && size <= Math.min(nbytes, MOST_BYTES);
+            texts -= isLeft ? count : 0;
+            nbytes -= isLeft ? size : 0;
+            return isLeft;
+        }
+    }
+
+    /// {@return the value}
+    ///
+    /// @param path its path in the state
+    /// @throws IOException if reading fails
+    /// @throws IllegalArgumentException if there can be no such array, for it has too many dimensions for instance
+    /// @throws ArithmeticException if there can be no such array, for it has too many elements
+    Object node(String path) throws IOException {
+        return node(path, header.type(), FieldPlace.WHOLE);
+    }
+
+    /// Recursion is safe: the header nests records to a small depth only.
+    private Object node(String path, NumpyType type, FieldPlace place) throws IOException {
+        return switch (type.kind()) {
+            case NUMBER -> tensor(path, type, place);
+            case TEXT, BYTES -> texts(path, type, place);
+            case DATE, SPAN -> {
+                Typed times = typed(type, tensor(path, type, place));
+                times.attributes().put(UNIT, type.unit());
+                yield times;
+            }
+            case RECORD -> {
+                budget.takeMemory(ReadBudget.CONTAINER + ReadBudget.TENSOR);
+                TypedMap map = new TypedMap(type.kind().type());
+                for (Field field : type.fields()) {
+                    budget.takeMemory(ReadBudget.ENTRY + ReadBudget.NUMBER);
+                    budget.takeText(field.name().length());
+                    String segment = StateIndex.escape(field.name());
+                    map.put(field.name(), node(path.isEmpty() ? segment : path + "/" + segment, field.type(),
+                            place.in(field)));
+                }
+                map.attributes().put(DTYPE, type.descr());
+                map.attributes().put(TextArray.SHAPE, place.shape(header.shape()));
+                putOrder(map.attributes());
+                yield map;
+            }
+        };
+    }
+
+    private void putOrder(Map<String, @Nullable Object> attributes) {
+        if (header.isFortran()) {
+            attributes.put(FORTRAN, true);
+        }
+    }
+
+    private Typed typed(NumpyType type, Object value) {
+        budget.takeMemory(ReadBudget.CONTAINER + ReadBudget.ENTRY);
+        return new Typed(type.kind().type(), value);
+    }
+
+    // ---- texts ----
+
+    private Typed texts(String path, NumpyType type, FieldPlace place) throws IOException {
+        Shape shape = place.shape(header.shape());
+        List<String> texts = allowance.take(shape.numel(), header.nbytes())
+                ? read(type, place, shape).orElse(null)
+                : null;
+        if (texts == null) {
+            return typed(type, tensor(path, type, place));
+        }
+        Typed node = typed(type, shape.rank() == 0 ? texts.getFirst() : texts);
+        node.attributes().put(TextArray.LENGTH, type.length());
+        if (shape.rank() > 0) {
+            node.attributes().put(TextArray.SHAPE, shape);
+            putOrder(node.attributes());
+        }
+        return node;
+    }
+
+    /// {@return the texts in row-major order, or nothing if one of them is no text}
+    private Optional<List<String>> read(NumpyType type, FieldPlace place, Shape shape) throws IOException {
+        MemorySegment gathered = MemorySegment.ofArray(new byte[(int) runs(type, place).nbytes()]);
+        runs(type, place).gathering(gathered).accept(0, MemorySegment.ofArray(small()));
+        int width = type.dtype().itemsize();
+        ByteOrder order = type.order();
+        long count = shape.numel();
+        int[] codes = new int[Math.toIntExact(type.length())];
+        List<String> texts = new ArrayList<>((int) count);
+        long[] places = strides(place);
+        for (long i = 0; i < count; i++) {
+            long start = position(i, shape, places) * codes.length;
+            for (int k = 0; k < codes.length; k++) {
+                codes[k] = width == 1
+                        ? Byte.toUnsignedInt(gathered.get(ValueLayout.JAVA_BYTE, start + k))
+                        : gathered.get(ValueLayout.JAVA_INT_UNALIGNED.withOrder(order), (start + k) * width);
+            }
+            Optional<String> text = TextArray.decode(type.kind(), codes);
+            if (text.isEmpty()) {
+                return Optional.empty();
+            }
+            budget.takeText(text.get().length());
+            texts.add(text.get());
+        }
+        return Optional.of(texts);
+    }
+
+    private static long position(long index, Shape shape, long[] strides) {
+        long position = 0;
+        long rest = index;
+        for (int dim = strides.length - 1; dim >= 0; dim--) {
+            position += rest % shape.size(dim) * strides[dim];
+            rest /= shape.size(dim);
+        }
+        return position;
+    }
+
+    private byte[] small() throws IOException {
+        byte[] read = small;
+        if (read == null) {
+            byte[] made = new byte[(int) header.nbytes()];
+            bytes.forEachPart((position, part) -> MemorySegment.copy(part, 0, MemorySegment.ofArray(made), position,
+                    part.byteSize()));
+            read = made;
+            small = made;
+        }
+        return read;
+    }
+
+    // ---- tensors ----
+
+    private Tensor tensor(String path, NumpyType type, FieldPlace place) throws IOException {
+        budget.takeMemory(ReadBudget.TENSOR);
+        Shape shape = Shape.of(FieldPlace.concat(place.shape(header.shape()).toArray(), type.inner().toArray()));
+        long size = type.dtype().itemsize();
+        FieldPlace whole = place.with(type.inner(), size);
+        boolean isChosen = request.isChosen(path);
+        long[] steps = isWhole(type, whole, size) ? whole.steps(size).orElse(null) : null;
+        if (steps != null) {
+            long[] stride = FieldPlace.concat(scaled(header.stride(), header.type().itemsize() / size), steps);
+            // Without elements an offset may be at the end of no bytes.
+            return Tensor.of(isChosen ? stored() : blank(), type.dtype(),
+                    shape.numel() == 0 ? 0 : whole.offset() / size,
+                    shape, stride);
+        }
+        FieldRuns runs = runs(type, place);
+        Storage storage = isChosen
+                ? bytes.storages().decoded(runs.nbytes(), into -> {
+                    bytes.forEachPart(runs.gathering(into));
+                    if (!type.isNative()) {
+                        Storage.wrap(into).byteswap(type.dtype());
+                    }
+                })
+                : bytes.storages().blank(runs.nbytes());
+        long[] inner = type.inner().contiguousStride();
+        return Tensor.of(storage, type.dtype(), 0, shape,
+                FieldPlace.concat(scaled(strides(place), Math.max(type.length(), 1)), inner));
+    }
+
+    /// {@return the strides of a field whose elements were gathered, in elements}
+    private long[] strides(FieldPlace place) {
+        Shape field = place.sizes();
+        return FieldPlace.concat(scaled(header.stride(), Math.max(field.numel(), 1)), field.contiguousStride());
+    }
+
+    private static long[] scaled(long[] strides, long factor) {
+        return Arrays.stream(strides).map(stride -> Math.multiplyExact(stride, factor)).toArray();
+    }
+
+    /// {@return whether a field is in memory as in the file, a whole number of elements from the start of each record}
+    private boolean isWhole(NumpyType type, FieldPlace place, long size) {
+        return type.isNative() && place.offset() % size == 0
+                && (header.shape().numel() <= 1 || header.type().itemsize() % size == 0);
+    }
+
+    private FieldRuns runs(NumpyType type, FieldPlace place) {
+        return place.runs(header.shape().numel(), header.type().itemsize(), type.itemsize());
+    }
+
+    private Storage stored() throws IOException {
+        Storage made = stored;
+        if (made == null) {
+            made = bytes.stored(alignment(header.type()));
+            stored = made;
+        }
+        return made;
+    }
+
+    private Storage blank() {
+        Storage made = blank;
+        if (made == null) {
+            made = bytes.storages().blank(header.nbytes());
+            blank = made;
+        }
+        return made;
+    }
+
+    /// {@return what the elements need to be mapped, also those of fields}
+    private static int alignment(NumpyType type) {
+        return type.kind() == Kind.RECORD
+                ? type.fields().stream().mapToInt(field -> alignment(field.type())).max().orElse(1)
+                : FileStorages.alignment(type.dtype());
+    }
+}
