@@ -7,6 +7,7 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import org.jspecify.annotations.Nullable;
 
 /// A tensor as the header describes it: row-major, and `end - start` bytes of the file.
 ///
@@ -15,7 +16,9 @@ import io.undercroft.storage.Tensor;
 /// @param shape its sizes in the file
 /// @param start where its first byte is in the file
 /// @param end where its last byte has been
-record Entry(String name, SafetensorsType type, Shape shape, long start, long end) {
+/// @param fault why the tensor cannot be read, or null; then the type and shape are those of its bytes
+record Entry(String name, SafetensorsType type, Shape shape, long start, long end,
+        @Nullable FormatException fault) {
     long nbytes() {
         return end - start;
     }

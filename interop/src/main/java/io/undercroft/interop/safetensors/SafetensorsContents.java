@@ -1,5 +1,6 @@
 package io.undercroft.interop.safetensors;
 
+import io.undercroft.format.FormatException;
 import io.undercroft.format.Remedy;
 import io.undercroft.interop.internal.FormatSettings;
 import io.undercroft.interop.internal.TensorSlices;
@@ -11,6 +12,7 @@ import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.FileStorages;
 import io.undercroft.serializer.spi.TreeContents;
+import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -119,7 +121,14 @@ final class SafetensorsContents implements Contents {
         String key = StateIndex.rawName(name);
         boolean there = (entries.containsKey(key) || sharing.aliases().containsKey(key))
                 && StateIndex.escape(key).equals(name);
-        return there ? Optional.of(find(key)) : Optional.empty();
+        if (!there) {
+            return Optional.empty();
+        }
+        Tensor found = find(key);
+        Unreadable.why(found).ifPresent(why -> {
+            throw why;
+        });
+        return Optional.of(found);
     }
 
     @Override
@@ -133,8 +142,22 @@ final class SafetensorsContents implements Contents {
     }
 
     @Override
+    public List<Damage> damages() {
+        List<Damage> damages = new ArrayList<>();
+        entries.forEach((key, entry) -> {
+            String name = StateIndex.escape(key);
+            if (entry.fault() != null && options.request().isChosen(name)) {
+                damages.add(Damage.of("tensor " + FormatException.quote(name), 0, entry.fault()));
+            }
+        });
+        return damages;
+    }
+
+    @Override
     public Verification verify() throws IOException {
-        return new Verification(check(), entries.size(),
+        List<Damage> damages = new ArrayList<>(damages());
+        damages.addAll(check());
+        return new Verification(damages, entries.size(),
                 entries.values().stream().mapToLong(Entry::nbytes).sum());
     }
 
@@ -164,6 +187,10 @@ final class SafetensorsContents implements Contents {
 
     private Tensor make(String name) {
         Entry entry = entry(name);
+        FormatException fault = entry.fault();
+        if (fault != null) {
+            return Unreadable.tensor(fault.withFile(file.path().toString()));
+        }
         Storage storage = bases.computeIfAbsent(sharing.baseOf(name), this::storage);
         View view = sharing.views().get(name);
         return view == null ? entry.on(storage) : entry.on(storage, view);
@@ -197,6 +224,9 @@ final class SafetensorsContents implements Contents {
         List<Damage> damages = new ArrayList<>();
         sharing.views().forEach((name, view) -> {
             Entry entry = entry(name);
+            if (entry.fault() != null) {
+                return;
+            }
             Tensor own = entry.on(onDisk(entry));
             Tensor shown = entry.on(onDisk(entry(view.base())), view);
             if (!file.guard(() -> haveSameBytes(own, shown))) {

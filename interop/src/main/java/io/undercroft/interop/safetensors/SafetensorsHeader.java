@@ -27,6 +27,8 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
     /// How long a header may be: the limit of the reference implementation.
     static final long LONGEST = 100_000_000;
     /// The member that is no tensor.
+    /// The most tensors that are described wrongly before the file is refused whole, as each costs more than others.
+    private static final int MOST_UNREADABLE = 1 << 12;
     static final String METADATA = "__metadata__";
     static final String DAMAGED = "The file is incomplete or damaged; get it again from its source";
 
@@ -93,6 +95,7 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
         private final SequencedMap<String, Entry> entries = new LinkedHashMap<>();
         private final SequencedMap<String, String> metadata = new LinkedHashMap<>();
         private boolean hasMetadata;
+        private int unreadable;
 
         Reader(byte[] text) {
             this.text = text;
@@ -136,10 +139,10 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
             long position = json.position();
             Fields fields = new Fields();
             json.object(fields::read);
-            SafetensorsType type = fields.type;
+            String dtype = fields.dtype;
             long[] shape = fields.shape;
             long[] offsets = fields.offsets;
-            if (type == null || shape == null || offsets == null || offsets.length != 2) {
+            if (dtype == null || shape == null || offsets == null || offsets.length != 2) {
                 throw damaged("SAFETENSORS-TENSOR", "tensor " + FormatException.quote(name)
                         + " lacks a dtype, a shape, or two data_offsets", position);
             }
@@ -147,12 +150,32 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
                 throw damaged("SAFETENSORS-TENSOR",
                         "the bytes of tensor " + FormatException.quote(name) + " end before they start", position);
             }
+            long start = data + offsets[0];
             long nbytes = offsets[1] - offsets[0];
-            if (nbytes != nbytes(type, shape, name, position)) {
-                throw damaged("SAFETENSORS-TENSOR", "tensor " + FormatException.quote(name) + " has " + nbytes
-                        + " bytes, which its dtype and shape do not make", position);
+            try {
+                SafetensorsType type = type(dtype, name, position);
+                if (nbytes != nbytes(type, shape, name, position)) {
+                    throw damaged("SAFETENSORS-TENSOR", "tensor " + FormatException.quote(name) + " has " + nbytes
+                            + " bytes, which its dtype and shape do not make", position);
+                }
+                return new Entry(name, type, shape(shape, name, position), start, start + nbytes, null);
+            } catch (FormatException fault) {
+                // The bytes of the tensor are known, so the others can be read.
+                if (++unreadable > MOST_UNREADABLE) {
+                    throw fault;
+                }
+                return new Entry(name, SafetensorsType.BYTES, Shape.of(nbytes), start, start + nbytes, fault);
             }
-            return new Entry(name, type, shape(shape, name, position), data + offsets[0], data + offsets[1]);
+        }
+
+        private static SafetensorsType type(String dtype, String name, long position) {
+            SafetensorsType known = SafetensorsType.find(dtype);
+            if (known == null) {
+                throw new FormatException("SAFETENSORS-DTYPE", "the dtype " + FormatException.quote(dtype)
+                        + " of tensor " + FormatException.quote(name) + " is none of safetensors 0.8", position,
+                        "Convert the tensor to a dtype that it has");
+            }
+            return known;
         }
 
         /// Only of an empty tensor the strides can be too large, since its other sizes are not bounded by its bytes.
@@ -204,15 +227,15 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
 
         /// What describes one tensor.
         private final class Fields {
-            private @Nullable SafetensorsType type;
+            private @Nullable String dtype;
             private long @Nullable [] shape;
             private long @Nullable [] offsets;
 
             void read(String field) {
                 switch (field) {
                     case "dtype" -> {
-                        checkFirst(type, field);
-                        type = type(json.string());
+                        checkFirst(dtype, field);
+                        dtype = json.string();
                     }
                     case "shape" -> {
                         checkFirst(shape, field);
@@ -231,16 +254,6 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
                 if (before != null) {
                     throw twice(field);
                 }
-            }
-
-            private SafetensorsType type(String name) {
-                SafetensorsType known = SafetensorsType.find(name);
-                if (known == null) {
-                    throw new FormatException("SAFETENSORS-DTYPE", "the dtype " + FormatException.quote(name)
-                            + " is none of safetensors 0.8", json.position(),
-                            "Convert the file to a dtype that it has");
-                }
-                return known;
             }
         }
     }

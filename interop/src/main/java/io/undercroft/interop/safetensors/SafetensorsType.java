@@ -5,6 +5,7 @@ import io.undercroft.storage.Shape;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -43,6 +44,9 @@ record SafetensorsType(String name, int order, DType dtype) {
         BY_NAME.put(type.name, placed);
         BY_DTYPE.put(type.dtype, placed);
     }
+
+    /// The type of bytes.
+    static final SafetensorsType BYTES = Objects.requireNonNull(BY_NAME.get("U8"));
 
     /// {@return the type of a name in a header, or null}
     static @Nullable SafetensorsType find(String name) {
