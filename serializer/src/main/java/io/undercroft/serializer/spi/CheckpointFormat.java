@@ -85,6 +85,10 @@ public interface CheckpointFormat {
     /// Plans a file, for formats that can [SAVE][Capability#SAVE]. All reasons why the state cannot be saved are found
     /// here, before a file is created.
     ///
+    /// The tensors may have any strides and overlap, be negated or conjugated by flags, and be on a device or on the
+    /// meta device, where they have no bytes. [Tensor#contiguous()][io.undercroft.storage.Tensor#contiguous()] resolves
+    /// strides and flags, and [Output#write(io.undercroft.storage.Storage, long, long)] reads from devices.
+    ///
     /// @param state a tree as [io.undercroft.serializer.state] describes it, without objects of the program
     /// @param options what else to save, and how
     /// @return the file to be, never null
