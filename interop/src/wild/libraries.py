@@ -1,10 +1,12 @@
 """What the real libraries read from files. Each line of standard input is the name of a file as JSON; the answer is
 
-    {"kind": KIND, "elements": {NAME: "DTYPE SHAPE SHA256"}, "optional": [...], "others": N, "stubs": N, "more": BOOL}
+    {"kind": KIND, "elements": {NAME: "DTYPE SHAPE SHA256"}, "optional": [...], "others": [...], "stubs": N,
+     "more": BOOL}
 
-or, if the library refuses the file, {"kind": KIND, "refused": MESSAGE}. Optional are the scalars of NumPy; others are
-the arrays of text, records and dates; stubs is the number of classes and functions that pickles name and that are not
-imported. Each file is read in a process of its own, with limits and, for root, as user nobody.
+or, if the library refuses the file, {"kind": KIND, "refused": MESSAGE}. Optional are the scalars of NumPy, and texts as
+arrays of characters; others are the arrays of text, records and dates as they are in NumPy; stubs is the number of
+classes and functions that pickles name and that are not imported. Each file is read in a process of its own, with
+limits and, for root, as user nobody.
 """
 import collections
 import hashlib
@@ -35,6 +37,7 @@ IMPORTED = {"torch", "numpy", "scipy", "joblib", "collections", "copyreg", "copy
             "fractions", "argparse", "pathlib", "enum", "uuid", "array"}
 BUILTINS = {"set", "frozenset", "dict", "list", "tuple", "bytearray", "complex", "slice", "range", "object", "int",
             "float", "bool", "str", "bytes", "type", "xrange", "long", "unicode", "Ellipsis", "NotImplemented"}
+LONG = ("float128", "complex256", "longdouble", "clongdouble")
 LEGACY = b"\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 
 
@@ -118,7 +121,7 @@ stub_pickle.Unpickler, stub_pickle.load = Unpickler, load
 
 class Found:
     def __init__(self):
-        self.elements, self.optional, self.others = {}, [], 0
+        self.elements, self.optional, self.others = {}, [], []
         self.seen, self.kept = set(), []
 
     def walk(self, root):
@@ -157,10 +160,23 @@ class Found:
     def array(self, path, value, stack):
         if value.dtype.hasobject:
             stack.extend(reversed([((*path, i), part) for i, part in enumerate(value.reshape(-1).tolist())]))
-        elif value.dtype.kind in "USVMm" or value.dtype.name in ("float128", "complex256", "longdouble"):
-            self.others += 1
-        else:
+            return
+        kind, name = value.dtype.kind, value.dtype.name
+        if kind not in "USVMm" and name not in LONG:
             self.put(path, array_element(value))
+            return
+        native = np.ascontiguousarray(value.astype(value.dtype.newbyteorder("=")))
+        self.others.append(element(native.dtype.str, value.shape, native.tobytes()))
+        if value.dtype.names:
+            stack.extend(reversed([((*path, field), value[field]) for field in value.dtype.names]))
+        elif kind in "Mm":
+            self.put(path, array_element(native.view(np.int64)))
+        elif kind in "US":
+            characters = np.dtype(np.uint32 if kind == "U" else np.uint8)
+            length = native.dtype.itemsize // characters.itemsize
+            self.optional.append(element(characters.name, (*value.shape, length), native.tobytes()))
+        else:
+            self.put(path, element("numpy:" + native.dtype.str, value.shape, native.tobytes()))
 
     def put(self, path, element):
         name = "/".join(str(key).replace("~", "~0").replace("/", "~1") for key in path)
@@ -250,12 +266,7 @@ def read_numpy(path):
         encoding = {"utf-8": "ASCII"}.get(encoding, encoding)
         loaded = np.load(path, allow_pickle=True, encoding=encoding)
         return loaded if isinstance(loaded, np.ndarray) else {name: loaded[name] for name in loaded.files}
-    loaded = attempts(read)
-    found = Found()
-    if isinstance(loaded, np.ndarray) and not loaded.dtype.hasobject:
-        found.array((), loaded, [])
-        return found
-    return found.walk(loaded)
+    return Found().walk(attempts(read))
 
 
 def read_safetensors(path):

@@ -122,21 +122,22 @@ def compare(croft, libraries, folder, file, known):
     """The line of the report about a file."""
     theirs = known or libraries.read(file)
     line = {"kind": theirs["kind"], "library": theirs.get("refused") or "reads", "stubs": theirs.get("stubs", 0),
-            "compared": len(theirs.get("elements", ())), "others": theirs.get("others", 0),
+            "compared": len(theirs.get("elements", ())), "others": len(theirs.get("others", ())),
             "elements": json.dumps(theirs)}
     line["opens"], line["problem"], report = croft.inspect(file)
     if line["opens"] == 0:
         line["opens"], line["problem"], report = croft.inspect(file, "--hash")
     if line["opens"] != 0:
         line["problem"] = line["problem"].split(" croft: ")[0]
+        line["note"] = "in part" if "the others can" in line["problem"] else ""
         found = re.findall(r"\[([A-Z0-9-]+)\]", line["problem"])
-        return line | {"code": found[-1] if found else "exit " + str(line["opens"])}
+        return line | {"code": found[0] if found else "exit " + str(line["opens"])}
     ours = elements(report)
     if theirs["kind"] == "Torch7" and "refused" not in theirs:
         # torchfile has arrays for storages by themselves.
         single = {storage["sha256"] for storage in report["storages"]} - {t["sha256"] for t in report["tensors"]}
         theirs["optional"] += [each for each in theirs["elements"].values() if each.split()[-1] in single]
-    line["note"] = " ".join(sorted({part["kind"] for part in report.get("unread", [])}))
+    line["note"] = " ".join(sorted({"unread " + part["kind"] for part in report.get("unread", [])}))
     if "refused" not in theirs:
         line["equal"] = difference(ours, theirs) or "yes"
         line["names"] = "yes" if ours == theirs["elements"] else ""
@@ -163,6 +164,8 @@ def round_trip(croft, libraries, folder, file, report, ours, theirs):
             return f"library on {back.name}: {read['refused']}"
         if not set(theirs["elements"].values()) <= set(read["elements"].values()) | set(read["optional"]):
             return f"library reads other tensors from {back.name}"
+        if not set(theirs["others"]) <= set(read["others"]):
+            return f"library reads other texts or records from {back.name}"
     return ""
 
 
@@ -181,14 +184,15 @@ def summary(name, lines):
     both = [line for line in reads if line["opens"] == 0]
     return [name, len(lines), len({line["project"] for line in lines}), len(reads),
             sum(line["stubs"] > 0 for line in reads), sum(line["compared"] for line in reads),
-            sum(line["opens"] == 0 for line in lines), len(both), sum(line["equal"] == "yes" for line in both),
+            sum(line["note"] == "in part" for line in lines), sum(line["opens"] == 0 for line in lines), len(both),
+            sum(line["equal"] == "yes" for line in both),
             sum(line["equal"] == "yes" and not line["steps"] for line in both)]
 
 
 def show(lines):
     kinds = sorted({line["kind"] for line in lines}, key=str.lower)
-    table(["kind", "files", "projects", "library reads", "with stubs", "tensors", "croft opens", "both", "equal",
-           "and back"],
+    table(["kind", "files", "projects", "library reads", "with stubs", "tensors", "in part", "croft opens", "both",
+           "equal", "and back"],
           [summary(kind, [line for line in lines if line["kind"] == kind]) for kind in kinds]
           + [summary("all", lines)])
     print("\nRefused:")
