@@ -25,8 +25,8 @@ import org.jspecify.annotations.Nullable;
 /// Options for opening a checkpoint. Immutable: each method returns a changed copy. Implementers of formats read them
 /// with [#request()].
 ///
-/// A method that is called a second time replaces what it set before; only [#base(Path)], [#setting] and [#settings]
-/// add to it. [#devices], [#device] and [#onMeta] set the same option.
+/// A method that is called a second time replaces what it set before; only the methods named `base`, [#setting] and
+/// [#settings] add to it. [#devices], [#device] and [#onMeta] set the same option.
 public final class OpenOptions {
     private static final OpenOptions DEFAULTS = new OpenOptions(new Values());
 

@@ -23,8 +23,8 @@ import org.jspecify.annotations.Nullable;
 /// Options for saving a state, in a `.croft` file or in a file of another format. Immutable: each method
 /// returns a changed copy. Implementers of formats read them with [#request()].
 ///
-/// A method that is called a second time replaces what it set before; only [#base(Path)], [#setting] and [#settings]
-/// add to it.
+/// A method that is called a second time replaces what it set before; only the methods named `base`, [#setting] and
+/// [#settings] add to it.
 ///
 /// Options that only a `.croft` file supports (a message, a time, an id, bases, shared bytes, chunks, objects of the
 /// program) are refused for other formats.
