@@ -202,6 +202,6 @@ class UnreadPartsTest {
         assertThat(unread(index)).containsExactly(new UnreadPart(Kind.RECORD,
                 "1 value that the state does not refer to: 'hidden', in the shard 'model-1.safetensors'", 0, 20));
         Files.writeString(index, "{}", UTF_8, StandardOpenOption.APPEND);
-        assertThat(refusal(index)).hasMessageContaining("behind the end");
+        assertThat(refusal(index)).hasMessageContaining("after the end");
     }
 }

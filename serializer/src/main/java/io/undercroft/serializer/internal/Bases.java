@@ -27,12 +27,12 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
-/// The other files in which bytes of a file are. Each is opened when the first of its bytes is read, once, and
-/// stays open until all are closed.
+/// The other files that a file references. Each is opened once, when its first byte is read, and stays open until all
+/// are closed.
 ///
-/// The file that names them is not trusted: a path is taken below the root, links resolved, and has to be a regular
-/// file there; a `.croft` file has to have the id, an adopted file the size. Bytes that pass
-/// all this and are others nevertheless fail the checksums of the file that names them. Safe for any thread.
+/// The file that names them is not trusted: the path, with links resolved, has to be that of a regular file below the
+/// root; a `.croft` file has to have the id, an adopted file the size. If the bytes of such a file differ nevertheless,
+/// the checksums of the file that names it do not match. Safe for any thread.
 public final class Bases implements BaseFiles, AutoCloseable {
     private static final String SAY_WHERE = "Bring it there, or say where it is when opening: {} or {}";
     private static final String ROOT = "OpenOptions.root";
@@ -44,7 +44,7 @@ public final class Bases implements BaseFiles, AutoCloseable {
     private final Map<BaseRecord, MappedFile> open = new HashMap<>();
     private boolean closed;
 
-    /// No file is open yet.
+    /// Creates the bases of a file, none of them open.
     ///
     /// @param file the file that names the others
     /// @param options the options, which name the directory of the bases
@@ -135,7 +135,7 @@ public final class Bases implements BaseFiles, AutoCloseable {
                     return opened.retain();
                 }
             } catch (FormatException | IOException _) {
-                // Another base, or none.
+                // Another base, or no base.
             }
         }
         return null;

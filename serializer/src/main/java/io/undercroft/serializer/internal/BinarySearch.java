@@ -2,7 +2,7 @@ package io.undercroft.serializer.internal;
 
 import java.util.function.IntPredicate;
 
-/// Finds where a sorted list changes.
+/// Finds the first element of a sorted list that passes a test.
 public final class BinarySearch {
     private BinarySearch() {}
 

@@ -44,7 +44,7 @@ public final class ByteSpan {
     /// @param bits the size of an element in bits
     /// @throws ArithmeticException if no element starts there, or one with a number of 2^63 or more
     public static long elementAt(long byteOffset, int bitOffset, int bits) {
-        // Not 8 times the bytes: that may be more than a `long` counts.
+        // Not 8 times the bytes, which may exceed the range of `long`.
         long rest = byteOffset % bits * Byte.SIZE + bitOffset;
         if (rest % bits != 0) {
             throw new ArithmeticException("no element of " + bits + " bits starts at byte " + byteOffset
@@ -53,8 +53,8 @@ public final class ByteSpan {
         return Math.addExact(Math.multiplyExact(byteOffset / bits, Byte.SIZE), rest / bits);
     }
 
-    /// Eight elements are a whole number of bytes. So nothing overflows, though there may be more bits than a `long`
-    /// counts.
+    /// Eight elements are a whole number of bytes. So nothing overflows, though the number of bits may
+    /// exceed the range of `long`.
     private static long bytes(long elements, int bits, int rounding) {
         return elements / Byte.SIZE * bits + (elements % Byte.SIZE * bits + rounding) / Byte.SIZE;
     }

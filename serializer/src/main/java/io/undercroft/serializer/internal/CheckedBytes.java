@@ -19,14 +19,13 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /// The checksums of one mapped storage of a `.croft` file. Its chunks are compared when they are read as a whole, each
-/// at most once: first as they are in memory and then, if that is something else, as they are in the file, since a
-/// program may write to a copy-on-write mapping. A chunk that is damaged in the file, and of which memory holds
-/// anything but the undamaged bytes, is refused. Safe for any thread.
+/// at most once: first in memory and then, if these differ, in the file, since a program may write to a copy-on-write
+/// mapping. A chunk that is damaged in the file is refused unless memory has the undamaged bytes. Safe for any thread.
 final class CheckedBytes implements Backing {
     private final int storage;
     private final StorageCheck check;
     private final MappedFile file;
-    /// The files in which chunks are, by the numbers that chunks have for them.
+    /// The files that contain chunks, by their numbers.
     private final Map<Integer, MappedFile> files;
     private final Allocation bytes;
     private final Function<StorageChunk, FormatException> refusal;
@@ -61,7 +60,7 @@ final class CheckedBytes implements Backing {
         bytes.backing().ifPresent(Backing::checkNotCut);
     }
 
-    /// Notes that all chunks were compared already.
+    /// Records that all chunks were compared.
     void setCompared() {
         int count = chunks().size();
         synchronized (compared) {

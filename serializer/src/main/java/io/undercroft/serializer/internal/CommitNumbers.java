@@ -18,9 +18,9 @@ import org.jspecify.annotations.Nullable;
 /// The numbers of commits. A snapshot has the number of the one before plus 1, and keeps it when others are dropped,
 /// while its sequence number, which is its place in the file, changes.
 ///
-/// Every snapshot that is appended has its number in its metadata. The first one of a new file has none, and number 1.
-/// A snapshot of another writer that has none counts as its place in the file. Numbers increase from one snapshot to
-/// the next, and none is less than the place: so where the newest snapshot is numbered as its place, all are.
+/// Every snapshot that is appended has its number in its metadata. The first one of a new file has the number 1 without
+/// an entry. The number of a snapshot without an entry is its place in the file. Numbers increase from one snapshot to
+/// the next, and none is less than the place: so if the number of the newest snapshot is its place, this is so for all.
 public final class CommitNumbers {
     /// The key in the metadata.
     private static final String KEY = "undercroft.commit";
@@ -74,7 +74,7 @@ public final class CommitNumbers {
         return Collections.unmodifiableMap(given);
     }
 
-    /// Lists the snapshots of a file. Reads a page for each, and where some have been dropped their metadata too.
+    /// Lists the snapshots of a file. Reads a page for each, and if some were dropped their metadata too.
     ///
     /// @param newest the newest one
     /// @return all, the newest first
@@ -108,7 +108,7 @@ public final class CommitNumbers {
             return newest;
         }
         List<CommitRecord> chain = newest.chain();
-        // None has a number less than its place.
+        // No number is less than the place.
         for (int i = 1; i < chain.size(); i++) {
             if (chain.get(i).sequence() <= number && numberOf(newest, chain, i) == number) {
                 return newest.openParent(chain.get(i - 1), chain.get(i));

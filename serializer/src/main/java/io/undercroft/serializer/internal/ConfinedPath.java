@@ -6,8 +6,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.StreamSupport;
 
-/// Paths that a file names, taken below a directory. A path that was checked for its form leads nowhere but down, but
-/// for symbolic links on the way.
+/// Paths that a file names, below a directory. A path whose form was checked stays below it, except for symbolic links.
 public final class ConfinedPath {
     private ConfinedPath() {}
 

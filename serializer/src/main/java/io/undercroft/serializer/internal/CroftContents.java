@@ -42,11 +42,10 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// The contents of a `.croft` file. Tensors and storages are made on request, the state tree likewise; a
-/// tensor is found by name without the tree, and without looking at any other. Records are checked when they are used,
-/// so any method may find that the file is damaged.
+/// tensor is found by name without reading the tree or other tensors. Records are checked when they are used, so any
+/// method may find that the file is damaged.
 public final class CroftContents implements Contents, StateDecoder.Tables {
-    /// The rules that the records of a tensor, its type and its storage may break without any other tensor being
-    /// concerned.
+    /// The rules that the records of a tensor, its type and its storage may break without affecting other tensors.
     private static final Set<String> OF_ONE_TENSOR = Stream
             .of(Rule.V1_ARITHMETIC, Rule.V2_RANGE, Rule.V4_EXTENT_SUM, Rule.V5_STRIDE_RANGE, Rule.V8_LIMIT,
                     Rule.V9_RESERVED, Rule.V10_INDEX, Rule.V13_UNSUPPORTED, Rule.V15_STRUCTURE)
@@ -63,7 +62,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     private final Map<Integer, DType> dtypes = new ConcurrentHashMap<>();
     /// Intact tensors on damaged storages.
     private final Map<Integer, Tensor> spared = new ConcurrentHashMap<>();
-    /// Stand-ins for tensors that cannot be read; they are in the tree only.
+    /// Placeholders for tensors that cannot be read; they are in the tree only.
     private final Map<Integer, Tensor> unreadable = new ConcurrentHashMap<>();
     private final Lazy<Tree> tree = new Lazy<>(() -> reading(this::readTree));
 
@@ -116,7 +115,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
         return options.request().isPartial() ? names.stream().filter(options.request()::isChosen).toList() : names;
     }
 
-    /// Read from the table, without the tree.
+    /// Names are read from the table, without the tree.
     @Override
     public boolean anyName(Predicate<String> test) {
         return reading(() -> IntStream.range(0, snapshot.nameCount()).anyMatch(number -> passes(number, test)));
@@ -388,7 +387,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
         return new Tree(state, names);
     }
 
-    /// Ends the walk of a tree that names more tensors than the index, or by longer names than the file could hold.
+    /// Refuses a tree that names more tensors than the index, or by longer names than the file could contain.
     private LongConsumer namesWithin(long count) {
         long[] left = {count, file.size()};
         return length -> {
@@ -406,7 +405,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
         };
     }
 
-    /// The names in the index must be those of the tree, so that both ways to a tensor lead to the same.
+    /// The names in the index must be those of the tree, so that both find the same tensor.
     private void checkNames(StateIndex names, TreeTables tables) {
         if (names.tensors().size() != snapshot.nameCount()) {
             throw Rule.V6_NAME.broken(

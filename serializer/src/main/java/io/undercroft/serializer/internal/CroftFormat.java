@@ -11,7 +11,7 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Set;
 
-/// Our own format.
+/// The format of `.croft` files.
 public final class CroftFormat implements CheckpointFormat {
     /// Enough of the signature to recognise the format; damage of the rest is then reported as such.
     private static final byte[] SIGNATURE_START = {(byte) 0x89, 'C', 'R', 'F'};
@@ -21,7 +21,7 @@ public final class CroftFormat implements CheckpointFormat {
         return "croft";
     }
 
-    /// It is written otherwise, by [io.undercroft.serializer.Checkpoint#save].
+    /// Not called: [io.undercroft.serializer.Checkpoint#save] writes `.croft` files in another way.
     @Override
     public Set<Capability> capabilities() {
         return Set.of(Capability.SAVE, Capability.SHARING, Capability.STATE, Capability.METADATA,
@@ -38,7 +38,7 @@ public final class CroftFormat implements CheckpointFormat {
         return file.startsWith(SIGNATURE_START);
     }
 
-    /// Opens a file of a set at the snapshot that the set means.
+    /// Opens a file of a set at the snapshot of the set.
     ///
     /// @param file the file
     /// @param shard its entry in the set

@@ -51,8 +51,8 @@ import org.jspecify.annotations.Nullable;
 /// The storages of a `.croft` file: each is made on request, and mapped, and checked if the policy requires it, when a
 /// byte of it is accessed. Safe for any thread.
 ///
-/// A storage found to be damaged throws on each access to its bytes. Unaffected tensors are from then on on a second
-/// storage with the same bytes, since a storage cannot see which tensor is read.
+/// A damaged storage throws on each access to its bytes. From then on, unaffected tensors use a second storage with the
+/// same bytes, since a storage does not know which tensor is read.
 final class CroftStorages implements AutoCloseable {
     private final MappedFile file;
     private final Snapshot snapshot;
@@ -63,10 +63,10 @@ final class CroftStorages implements AutoCloseable {
     private final PieceReader memory;
     private final Map<Integer, Storage> storages = new ConcurrentHashMap<>();
     private final Map<Integer, Suspect> damaged = new ConcurrentSkipListMap<>();
-    /// Damage of storages of which parts only were read.
+    /// Damage of storages that were only read in part.
     private final Set<Damage> metInParts = ConcurrentHashMap.newKeySet();
 
-    /// A damaged storage, and one to read what of it is intact.
+    /// A damaged storage, and one for the intact tensors on it.
     private record Suspect(DamagedStorage damage, Storage readable) {}
 
     CroftStorages(MappedFile file, Snapshot snapshot, OpenOptions options, Bases bases) {
@@ -128,7 +128,7 @@ final class CroftStorages implements AutoCloseable {
         return Stream.concat(whole, metInParts.stream()).distinct().toList();
     }
 
-    /// Reads the bytes of all storages where they are in files. Those in files that cannot be found are left out.
+    /// Reads the bytes of all storages from their files. Files that cannot be found are left out.
     ///
     /// @param found called with each damage
     /// @param pulse run before every read; what it throws ends the work
@@ -284,7 +284,7 @@ final class CroftStorages implements AutoCloseable {
         }
     }
 
-    /// Takes note of damage.
+    /// Records damage.
     private FormatException refused(int number, List<StorageChunk> chunks, Storage readable) {
         DamagedStorage damage = damaged(chunks);
         damaged.put(number, new Suspect(damage, readable));
@@ -296,7 +296,8 @@ final class CroftStorages implements AutoCloseable {
         return request.checksums() != ChecksumPolicy.NONE && (request.isInMemory() || isToBeChecked(record));
     }
 
-    /// Lets those that read all of a mapped storage check it. Bytes that are mapped shared change in the file.
+    /// Adds the checksums to a mapped storage, for operations that read all of it. With a shared mapping, bytes change
+    /// in the file and are not checked.
     private Allocation checkable(int number, StorageRecord record, Allocation mapped) {
         if (request.checksums() == ChecksumPolicy.NONE || file.mode() == MapMode.SHARED) {
             return mapped;
@@ -330,7 +331,7 @@ final class CroftStorages implements AutoCloseable {
         };
     }
 
-    /// Checks what was mapped or read of a storage, and frees it if that fails.
+    /// Checks the bytes of a storage that were mapped or read, and frees them if that fails.
     ///
     /// @param isMapped whether its bytes may be those of a mapped file, as they may be in memory of the caller's choice
     private List<StorageChunk> check(int number, Span part, Allocation bytes, boolean isMapped) {

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.SortedMap;
 import java.util.stream.Stream;
 
-/// A storage with chunks that fail their checksums, and whom that hits: the tensors whose spans touch one of them.
+/// A storage with chunks that fail their checksums, and the tensors that have bytes in one of them.
 public final class DamagedStorage {
     private final Snapshot snapshot;
     private final List<StorageChunk> chunks;

@@ -11,7 +11,7 @@ import java.util.Optional;
 /// @param file the file
 /// @param pulse run before every read; what it throws ends the reading
 public record FileSource(MappedFile file, Runnable pulse) implements ByteSource {
-    /// A file that is read without further ado.
+    /// A file whose bytes are read directly.
     ///
     /// @param file the file
     public FileSource(MappedFile file) {

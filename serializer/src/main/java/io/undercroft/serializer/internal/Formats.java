@@ -147,7 +147,7 @@ public final class Formats {
         try {
             return made(format.draft(state, options, fileName), format, "draft");
         } catch (IllegalArgumentException e) {
-            // The path in it may be of keys that came from a file.
+            // The path in it may consist of keys from a file.
             String message = FormatException.printable(String.valueOf(e.getMessage()));
             throw message.equals(e.getMessage()) ? e : new IllegalArgumentException(message, e);
         }
@@ -250,7 +250,7 @@ public final class Formats {
                 .orElseGet(() -> formats.size() == 1 ? "; " + ADD_OTHERS : "");
     }
 
-    /// That of which the longest suffix fits: an index of several files ends as any JSON does.
+    /// Returns the format with the longest suffix that fits, since the index of several files ends as any JSON file.
     static Optional<CheckpointFormat> bySuffix(Path path, List<CheckpointFormat> formats) {
         String name = fileName(path);
         return formats.stream().filter(format -> suffixLength(format, name) > 0)

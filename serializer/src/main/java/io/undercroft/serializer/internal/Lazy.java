@@ -11,7 +11,7 @@ public final class Lazy<T> {
     private final Supplier<T> maker;
     private volatile @Nullable T value;
 
-    /// Creates one whose value is not made yet.
+    /// Creates an object whose value is not made yet.
     ///
     /// @param maker makes it
     public Lazy(Supplier<T> maker) {

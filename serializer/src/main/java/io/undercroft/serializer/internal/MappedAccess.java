@@ -5,11 +5,11 @@ import io.undercroft.mmap.MappedFile;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/// Reading what is mapped from a file that may be damaged, or may have become shorter.
+/// Reading mapped bytes of a file that may be damaged or truncated.
 public final class MappedAccess {
     private MappedAccess() {}
 
-    /// Runs something that reads the index or the storages of a file. Exceptions name the file.
+    /// Runs a task that reads the index or the storages of a file. Exceptions name the file.
     ///
     /// @param <T> the type of the result
     /// @param file the file

@@ -8,7 +8,7 @@ public final class Progress {
     private final long total;
     private long done;
 
-    /// Nothing has been dealt with.
+    /// Creates a counter of 0 bytes.
     ///
     /// @param listener called at once with 0
     /// @param total the number of bytes

@@ -16,7 +16,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
-/// The formats that `ServiceLoader` finds, which may be of third parties. A fault of one of them is logged once as a
+/// The formats that `ServiceLoader` finds, which may be those of third parties. If one fails, that is logged once as a
 /// warning, and does not affect the others.
 final class Providers {
     private static final Logger LOG = System.getLogger(Providers.class.getName());
@@ -44,7 +44,7 @@ final class Providers {
         return distinct(found, new HashSet<>(List.of(taken)));
     }
 
-    /// Each fault is that of one provider, and the iterator continues after it.
+    /// Each failure concerns one provider, and the iterator continues after it.
     private static void find(@Nullable ClassLoader loader, List<CheckpointFormat> found) {
         Iterator<CheckpointFormat> formats = ServiceLoader.load(CheckpointFormat.class, loader).iterator();
         int faults = 0;

@@ -29,12 +29,11 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
-/// The files known to this process that have bytes in other files: those that are open, and the last ones that were
-/// opened or saved before and are still there. By them it is known which files must not be replaced. No directory is
-/// searched.
+/// The files known to this process that reference other files: those that are open, and the last ones that were opened
+/// or saved before and still exist. The files that they reference must not be replaced. No directory is searched.
 ///
-/// A referenced file is recognised by what it is, not by its path: by the file that its path leads to, or, where that
-/// is not to be found, by its id or size. All snapshots of a file count, and those of its bases. Safe for any thread.
+/// A referenced file is recognised by its identity and not by its path: by the file that its path leads to or, if that
+/// cannot be found, by its id or size. All snapshots of a file count, and those of its bases. Safe for any thread.
 public final class References {
     /// The number of files that are not open and are remembered, the last ones.
     private static final int MOST_KNOWN = 1 << 12;
@@ -53,7 +52,7 @@ public final class References {
         }
     }
 
-    /// A file with bytes in others, registered until it is closed.
+    /// A file that references others, registered until it is closed.
     public static final class Referrer implements AutoCloseable {
         private final Path path;
         private final Places places;
@@ -72,7 +71,7 @@ public final class References {
             this.isRemembered = isRemembered;
         }
 
-        /// Ends the registration; a file that is known to have bytes in others is remembered.
+        /// Ends the registration; a file that references others is remembered.
         @Override
         public void close() {
             if (OPEN.remove(this) && isRemembered) {
@@ -125,7 +124,7 @@ public final class References {
                     next = next.get().previous();
                 }
             } catch (FormatException _) {
-                // What cannot be read has no bytes to lose.
+                // A file that cannot be read references nothing.
             }
             return Set.copyOf(records);
         }
@@ -203,7 +202,7 @@ public final class References {
         };
     }
 
-    /// Refuses a file in which others have bytes.
+    /// Refuses a file that others reference.
     ///
     /// @param target the file; it need not be there
     /// @throws ReferencedFileException if a file that is known has bytes in it
@@ -249,7 +248,7 @@ public final class References {
         private final Map<Candidate, Boolean> matches = new HashMap<>();
         private final Map<Path, Set<BaseRecord>> bases = new HashMap<>();
 
-        /// A file that may be the one that a record means.
+        /// A file that may be that of a record.
         private record Candidate(BaseRecord base, Path path) {}
 
         Search(Path target) {
@@ -292,7 +291,7 @@ public final class References {
         }
     }
 
-    /// A walk through the bases of a file, and theirs.
+    /// A traversal of the bases of a file, and of their bases.
     private record Walk(Search search, Places places, Set<Path> seen) {
         boolean finds(Set<BaseRecord> bases, @Nullable Path directory, int depth) throws IOException {
             for (BaseRecord base : bases) {

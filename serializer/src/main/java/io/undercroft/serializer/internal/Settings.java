@@ -32,7 +32,7 @@ public final class Settings {
         }
     }
 
-    /// Refuses a setting that means nothing to the format of a file that is to be written.
+    /// Refuses a setting that the format of a file to write does not have.
     ///
     /// @param file the file
     /// @param format its format

@@ -48,7 +48,7 @@ final class StateDecoder {
     private final Tables tables;
     private final TreeCost cost;
     private final HashBudget budget = new HashBudget();
-    /// Texts that were read last, by their hashes: one that comes again is one string in memory.
+    /// The texts that were read last, by their hashes: a repeated text is one string in memory.
     private final @Nullable String[] texts = new @Nullable String[TEXTS];
     private final List<@Nullable Object> containers = new ArrayList<>();
 
@@ -234,7 +234,7 @@ final class StateDecoder {
     }
 
     /// Reads an object: first its value, then its attributes. If the value is a map, the object is a [TypedMap] and
-    /// both are one; else it is a [Typed]. It is there before its value, which may refer to it.
+    /// both are one; else it is a [Typed]. It is created before its value, which may refer to it.
     private Object object() {
         String type = in.text();
         int number = containers.size();
@@ -267,8 +267,8 @@ final class StateDecoder {
         next();
     }
 
-    /// Checks keys, or elements of a set, before they are put into it. Of plain keys of one class those that come twice
-    /// show when they are put.
+    /// Checks keys, or elements of a set, before they are put into it. Duplicates of plain keys of one class
+    /// are found when they are put.
     private void checkKeys(List<@Nullable Object> keys, String what) {
         if (keys.isEmpty()) {
             return;

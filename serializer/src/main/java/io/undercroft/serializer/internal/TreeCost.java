@@ -15,7 +15,7 @@ import java.util.BitSet;
 public final class TreeCost {
     private static final long FACTOR = 256;
 
-    // What was measured for each kind of value, in bytes, without what its container has paid for it.
+    // Measured for each kind of value, in bytes, without the charge of its container.
     private static final long LIST = 112;
     private static final long TUPLE = 232;
     private static final long SET = 376;
@@ -30,19 +30,19 @@ public final class TreeCost {
     private static final long SHAPE = 64;
     private static final long FIRST_SIZE = 200;
     private static final long STORAGE = 64;
-    /// For the place of a container that holds others or many values.
+    /// For the path of a container that holds others or many values.
     private static final long PLACE = 480;
-    /// For the place of any other container, if the tree refers to a container.
+    /// For the path of any other container, if the tree refers to a container.
     private static final long SMALL_PLACE = 224;
     private static final int FEW = 8;
 
     private final ReadBudget budget;
-    /// By depth, whether the place of the open container was charged.
+    /// By depth, whether the path of the open container was charged.
     private final BitSet placed = new BitSet();
     private long containers;
     private boolean isReferred;
 
-    /// The cost of a tree of which nothing was read.
+    /// Creates the cost of a tree of which nothing was read.
     ///
     /// @param nbytes the size of the tree in bytes
     public TreeCost(long nbytes) {
@@ -75,7 +75,7 @@ public final class TreeCost {
         }
     }
 
-    /// Charges the stand-in for a tensor that cannot be read.
+    /// Charges the placeholder for a tensor that cannot be read.
     ///
     /// @throws FormatException if that is more than is left of the budget
     void takeUnreadable() {

@@ -7,22 +7,22 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
-/// Work that the calling thread shares with others.
+/// Work that is shared between the calling thread and others.
 public final class Workers {
     private Workers() {}
 
-    /// Something to be done with each of several things.
+    /// An action for each of several elements.
     @FunctionalInterface
     public interface Work<T> {
-        /// Does it.
+        /// Runs the action.
         ///
         /// @param each one of them
         /// @throws IOException if that fails
         void on(T each) throws IOException;
     }
 
-    /// Does some work on each of several things, with the threads of the common pool. After the first failure nothing
-    /// more is begun, and it is thrown after running work has ended, so that no work continues after the call.
+    /// Runs an action for each of several elements, with the threads of the common pool. After the first failure no
+    /// more are started, and it is thrown after running ones have ended, so that no work continues after the call.
     ///
     /// @param <T> their type
     /// @param things the things
@@ -34,8 +34,8 @@ public final class Workers {
         attempts.end();
     }
 
-    /// Does some work on each of several things, all at once, however few processors there are: for work that waits for
-    /// devices most of the time. Ends as [#share]. If the calling thread is interrupted, the others are.
+    /// Runs an action for all of several elements at once, for any number of processors: for work that mostly waits for
+    /// devices. Ends as [#share]. If the calling thread is interrupted, the others are.
     ///
     /// @param <T> their type
     /// @param things the things
@@ -76,7 +76,7 @@ public final class Workers {
         }
     }
 
-    /// Does the work on one thing after the other, or several at once, until it has failed.
+    /// Runs the action for one element after the other, or several at once, until it has failed.
     private static final class Attempts<T> {
         private final Work<? super T> work;
         private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
@@ -90,7 +90,7 @@ public final class Workers {
                 try {
                     work.on(each);
                 } catch (Throwable e) {
-                    // Thrown at the end as it is: the pool would wrap it.
+                    // Thrown at the end unchanged: the pool would wrap it.
                     failure.compareAndSet(null, e);
                 }
             }
@@ -101,7 +101,7 @@ public final class Workers {
         }
     }
 
-    /// Throws what another thread has thrown, as it is.
+    /// Throws the exception of another thread, unchanged.
     ///
     /// @param failure the exception, or null if there was none
     /// @throws IOException if it is one
