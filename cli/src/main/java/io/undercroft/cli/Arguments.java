@@ -31,6 +31,7 @@ final class Arguments {
     static final String WHOLE = "--whole-storages";
     static final String SHARING = "--sharing";
     static final String CHUNK = "--chunk";
+    static final String ALLOW_DANGEROUS = "--allow-dangerous";
     static final String FORMAT = "--format";
     static final String SETTING = "--set";
     private static final String KNOWN_FILE = "A file of any format that croft formats lists.";
@@ -142,6 +143,11 @@ final class Arguments {
 
     static ArgSpec whole() {
         return flag(WHOLE, "Save also the bytes of storages that no tensor uses.");
+    }
+
+    static ArgSpec allowDangerous() {
+        return flag(ALLOW_DANGEROUS, "Save what a file holds that would run code if Python loaded it. Nothing of it is "
+                + "run here.");
     }
 
     static ArgSpec sharing() {

@@ -42,7 +42,7 @@ final class GrowingCommands {
                         Arguments.format(),
                         Arguments.setting(), Arguments.at(),
                         Arguments.root(), Arguments.location(), Arguments.base(), Arguments.whole(),
-                        Arguments.sharing()),
+                        Arguments.sharing(), Arguments.allowDangerous()),
                 this::append));
         commands.put("compact", new Subcommand(
                 "Rewrites a .croft file without the bytes that no snapshot uses. The new file has a new id: files that "

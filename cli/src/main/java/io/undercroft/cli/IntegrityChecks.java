@@ -5,6 +5,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.Damage;
+import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
@@ -52,6 +53,33 @@ final class IntegrityChecks {
                                     + "Choose what to save with --set %s=1, 2 …")
                                     .formatted(part.what(), Text.bytes(part.nbytes()), part.offset(), part.setting()));
                 });
+    }
+
+    /// Refuses to copy a file that was made to attack the programs that load it, unless the command line allows it.
+    ///
+    /// @throws IllegalArgumentException if the file names dangerous classes or functions
+    static void requireHarmless(Checkpoint checkpoint, Arguments arguments) {
+        List<String> dangerous = dangerousNames(checkpoint);
+        if (!dangerous.isEmpty() && !arguments.has(Arguments.ALLOW_DANGEROUS)) {
+            throw new IllegalArgumentException("it was perhaps made to attack: with %s, it could run code in the "
+                    .formatted(Text.names(dangerous))
+                    + "program that loads it. Nothing of it was run. Take it from a source that you trust, or save "
+                    + "what it holds with " + Arguments.ALLOW_DANGEROUS);
+        }
+    }
+
+    /// Warns of a file that was made to attack the programs that load it.
+    static void noteDangerous(Checkpoint checkpoint, CommandRunner run) {
+        List<String> dangerous = dangerousNames(checkpoint);
+        if (!dangerous.isEmpty()) {
+            run.note("%s: it was perhaps made to attack: with %s, it could run code in the program that loads it. "
+                    .formatted(checkpoint.path(), Text.names(dangerous))
+                    + "Nothing of it was run. Do not load it in Python with weights_only=False");
+        }
+    }
+
+    private static List<String> dangerousNames(Checkpoint checkpoint) {
+        return checkpoint.foreignClasses().stream().filter(ForeignClass::isDangerous).map(ForeignClass::name).toList();
     }
 
     /// Refuses a damaged file, unless its bytes are checked when they are read: all that is saved of a file with

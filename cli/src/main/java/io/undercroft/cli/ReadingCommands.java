@@ -83,6 +83,7 @@ final class ReadingCommands {
                     }
                     TextReport.print(inspection, out);
                 }
+                IntegrityChecks.noteDangerous(checkpoint, run);
                 return noteUnreadable(checkpoint, inspection);
             }
         });
@@ -159,6 +160,7 @@ final class ReadingCommands {
                 }
                 run.noteUnusedRoot(checkpoint, arguments);
                 run.noteUnread(checkpoint);
+                IntegrityChecks.noteDangerous(checkpoint, run);
                 long unknown = checkpoint.unread().stream().filter(part -> part.kind() == Kind.BYTES)
                         .mapToLong(UnreadPart::nbytes).sum();
                 if (unknown > 0) {

@@ -39,6 +39,7 @@ final class Saver {
             try (Checkpoint checkpoint = Checkpoint.open(source, arguments.opening(source))) {
                 IntegrityChecks.requireBeforeSaving(checkpoint);
                 IntegrityChecks.requireChosen(checkpoint, arguments);
+                IntegrityChecks.requireHarmless(checkpoint, arguments);
                 int code = run.writing(target, () -> {
                     try (ProgressBar bar = ProgressBar.onTerminal()) {
                         return body.run(checkpoint,

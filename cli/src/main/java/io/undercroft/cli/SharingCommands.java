@@ -39,7 +39,7 @@ final class SharingCommands {
                         + "replaced; processes that have it open keep their mapping.",
                 () -> List.of(knownFile("FILE"), Arguments.sharedName(), Arguments.format(), Arguments.setting(),
                         Arguments.at(), Arguments.root(), Arguments.otherFile(),
-                        Arguments.location(), Arguments.whole(), Arguments.sharing(),
+                        Arguments.location(), Arguments.whole(), Arguments.sharing(), Arguments.allowDangerous(),
                         flag(WRITABLE,
                                 "Do not let storages share equal bytes, so that processes can share what they write."),
                         flag(Saver.REPORT, "Report which bytes were written.")),

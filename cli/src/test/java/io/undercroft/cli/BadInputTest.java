@@ -107,7 +107,7 @@ class BadInputTest {
 
     static Stream<Path> hostileFiles() throws IOException {
         try (Stream<Path> files = Files.list(Invocation.FIXTURES.resolve("pytorch"))) {
-            return files.filter(file -> file.getFileName().toString().matches("(BAD|UNSAFE|UNSUPPORTED)_.*\\.pt"))
+            return files.filter(file -> file.getFileName().toString().matches("(BAD|UNSUPPORTED)_.*\\.pt"))
                     // Good where there is such a device, and shown anywhere; or only one tensor is bad.
                     .filter(file -> !file.getFileName().toString()
                             .matches("BAD_(location|negative_stride\\.|offset_beyond\\.|stride_rank\\.).*"))
@@ -135,9 +135,32 @@ class BadInputTest {
         assertThat(output).hasContent(KEPT);
     }
 
-    @Test
-    void aPickleThatCallsOsSystemIsNamed() throws IOException {
-        assertRefused(torch("UNSAFE_os_system.pt"), "posix.system");
+    @ParameterizedTest
+    @ValueSource(strings = {"UNSAFE_os_system.pt", "UNSAFE_os_system.legacy.pt", "UNSAFE_print.pt",
+            "UNSAFE_print.legacy.pt"})
+    void aPickleThatWouldRunCodeIsShownWithAWarningAndNotConverted(String name) throws IOException {
+        Path file = torch(name);
+        String function = name.contains("print") ? "builtins.print" : "posix.system";
+        Invocation inspected = Invocation.of("inspect", file);
+        assertThat(inspected.code()).isZero();
+        assertThat(inspected.out()).contains("class     " + function + ", 1 object, dangerous");
+        assertThat(inspected.err()).contains("made to attack", function, "Nothing of it was run");
+        assertThat(Invocation.of("inspect", "--json", file).out())
+                .contains("{\"class\":\"" + function + "\",\"objects\":1,\"dangerous\":true}");
+        assertThat(Invocation.of("verify", file).err()).contains(function);
+
+        assertOneLine(Invocation.of("convert", file, output), function, "--allow-dangerous");
+        assertThat(Invocation.of("convert", file, output).code()).isEqualTo(2);
+        assertThat(output).hasContent(KEPT);
+        assertThat(Invocation.of("inspect", "--set", "torch.strict=on", file).code()).isEqualTo(4);
+
+        Path copy = folder.resolve("copy.croft");
+        assertThat(Invocation.of("convert", file, copy, "--allow-dangerous").code()).isZero();
+        assertThat(Invocation.of("inspect", "--json", copy).out()).contains("python:" + function);
+        Path again = folder.resolve("again.pt");
+        assertOneLine(
+                Invocation.of("convert", copy, again, "--to-set", "torch.objects=write"), function, "never written");
+        assertThat(again).doesNotExist();
     }
 
     @Test

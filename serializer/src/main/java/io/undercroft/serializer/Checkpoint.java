@@ -100,7 +100,7 @@ public final class Checkpoint implements AutoCloseable {
         this.file = file;
         this.contents = contents;
         this.options = options;
-        this.lookup = new NameLookup(contents::contains, contents::anyName);
+        this.lookup = new NameLookup(contents);
         List<Path> companions = contents.companions();
         this.set = companions.isEmpty() ? null : References.openSet(file, companions);
     }
@@ -522,7 +522,7 @@ public final class Checkpoint implements AutoCloseable {
     /// A tensor is found by its name, one of [#names], or else by the keys that lead to it as they are, joined by `/`,
     /// if these lead to no other tensor: `params~1Dense_0~1kernel` and `params/Dense_0/kernel` are the same tensor of a
     /// flat map with the key `params/Dense_0/kernel`. So a name finds the tensor in any file with the same keys,
-    /// however its maps nest.
+    /// however its maps nest. Of a module of PyTorch its [alias][#aliases] does, too.
     ///
     /// @param name its name
     /// @throws NoSuchElementException if there is none, or if several match; the message lists them, or similar names
@@ -581,6 +581,22 @@ public final class Checkpoint implements AutoCloseable {
     public List<UnreadPart> unread() {
         checkOpen();
         return contents.unread();
+    }
+
+    /// {@return the classes and functions of another language that the file names and that its format does not know, in
+    /// the order in which it names them; usually none} Nothing is looked up, loaded or called for them: their objects
+    /// are maps in [the state][#tree]. Programs that load the file by other means, for instance by `torch.load` with
+    /// `weights_only=False`, call them; a [dangerous][ForeignClass#isDangerous] one may be an attack.
+    public List<ForeignClass> foreignClasses() {
+        checkOpen();
+        return contents.foreignClasses();
+    }
+
+    /// {@return short names by which programs know tensors, and for each the [name][#names] here} For instance, those
+    /// that `state_dict()` of PyTorch would give: `fc1.weight` for `_modules/fc1/_parameters/weight`. [#tensor] takes
+    /// them too. Most files have none.
+    public Map<String, String> aliases() {
+        return named(contents::aliases);
     }
 
     /// {@return the damaged parts of storages found so far} [OpenOptions#checksums(ChecksumPolicy)] determines which

@@ -1,6 +1,7 @@
 package io.undercroft.interop.internal;
 
 import io.undercroft.serializer.Damage;
+import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.Verification;
@@ -100,6 +101,15 @@ final class ShardedContents implements Contents {
     @Override
     public List<UnreadPart> unread() {
         return unread;
+    }
+
+    @Override
+    public List<ForeignClass> foreignClasses() {
+        Map<String, ForeignClass> classes = new LinkedHashMap<>();
+        shards.stream().flatMap(shard -> shard.contents().foreignClasses().stream())
+                .forEach(each -> classes.merge(each.name(), each, (one, other) -> new ForeignClass(one.name(),
+                        one.objects() + other.objects(), one.isDangerous())));
+        return List.copyOf(classes.values());
     }
 
     @Override

@@ -3,6 +3,7 @@ package io.undercroft.interop.torch;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
@@ -130,8 +131,8 @@ final class Arguments {
     /// @param index which argument
     /// @param wanted the expected type
     PickleFault wrong(int index, String wanted) {
-        if (get(index) instanceof ForeignClass foreign) {
-            return PickleFault.global(foreign.name());
+        if (get(index) instanceof Symbol symbol && !Globals.isKnown(symbol)) {
+            return PickleFault.global(symbol.name());
         }
         return PickleFault.malformed("argument " + (index + 1) + " of " + function + " is to be " + wanted + ", not "
                 + (index < size() ? describe(get(index)) : "missing"));
@@ -157,6 +158,7 @@ final class Arguments {
             case byte[] _ -> "bytes";
             case Tuple _ -> "a tuple";
             case List<?> _ -> "a list";
+            case TypedMap object when InertObject.is(object) -> "an object of " + InertObject.className(object);
             case Map<?, ?> _ -> "a dict";
             case Set<?> _ -> "a set";
             case Tensor _ -> "a tensor";
@@ -164,9 +166,8 @@ final class Arguments {
             case TypedStorage _ -> "a storage";
             case DType _ -> "a dtype";
             case Typed typed -> "a value of type " + typed.type();
-            case PickleFunction function -> "the function " + function.name();
-            case ForeignClass foreign -> "the class " + foreign.name();
-            case StorageClass type -> "the class " + type.name();
+            case Symbol symbol when Globals.function(symbol) != null -> "the function " + symbol.name();
+            case Symbol symbol when !Globals.isConstant(symbol) -> "the class " + symbol.name();
             default -> "a value of type " + value.getClass().getSimpleName();
         };
     }

@@ -4,6 +4,7 @@ import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.state.StateKeys;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
+import io.undercroft.serializer.state.Typed;
 import io.undercroft.storage.Complex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
@@ -11,6 +12,7 @@ import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
@@ -41,15 +43,23 @@ final class Containers {
     private final IdentityHashMap<Object, Map<Integer, Integer>> hashes = new IdentityHashMap<>();
     private final ReadBudget budget;
     private final String file;
+    private final boolean keepsObjects;
     private long copiesLeft;
 
     /// @param pickleSize bytes in the pickle
     /// @param budget what running the pickle may cost
     /// @param file the name of the file, for messages that come when it was opened long ago
-    Containers(long pickleSize, ReadBudget budget, String file) {
+    /// @param keepsObjects whether objects of any class may be keys of dicts
+    Containers(long pickleSize, ReadBudget budget, String file, boolean keepsObjects) {
         this.copiesLeft = pickleSize;
         this.budget = budget;
         this.file = file;
+        this.keepsObjects = keepsObjects;
+    }
+
+    /// {@return whether objects of any class may be keys of dicts}
+    boolean keepsObjects() {
+        return keepsObjects;
     }
 
     /// {@return the name of the file that the pickle is in}
@@ -74,12 +84,44 @@ final class Containers {
 
     /// Puts a value under a key that Python can hash.
     void put(Map<@Nullable Object, @Nullable Object> map, @Nullable Object key, @Nullable Object value) {
+        if (keepsObjects && isObject(key)) {
+            putUnderObject(map, key, value);
+            return;
+        }
         checkKey(map, map.keySet(), key);
         // Python distinguishes NaNs as keys, Java does not: the first entry would be lost.
         if (key instanceof Double real && real.isNaN() && map.containsKey(key)) {
             throw PickleFault.because("TORCH-KEY", "a dict has NaN as a key twice", "Use other keys");
         }
         map.put(key, value);
+    }
+
+    /// A state has no objects as keys. Such items are a list of pairs under one key.
+    private void putUnderObject(Map<@Nullable Object, @Nullable Object> map, @Nullable Object key,
+            @Nullable Object value) {
+        if (!(map.get(InertObject.OBJECT_KEYS) instanceof ArrayList<?>)) {
+            budget.takeMemory(ReadBudget.CONTAINER);
+            checkKey(map, map.keySet(), InertObject.OBJECT_KEYS);
+            map.put(InertObject.OBJECT_KEYS, new ArrayList<>());
+        }
+        budget.takeMemory(ReadBudget.CONTAINER);
+        @SuppressWarnings("unchecked")
+        ArrayList<@Nullable Object> pairs = (ArrayList<@Nullable Object>) map.get(InertObject.OBJECT_KEYS);
+        if (pairs != null) {
+            pairs.add(Tuple.of(key, value));
+        }
+    }
+
+    /// {@return whether a key is an object, or a tuple with one in it}
+    private static boolean isObject(@Nullable Object key) {
+        if (key instanceof Tuple tuple && tuple.size() <= StateKeys.MAX_PARTS) {
+            for (int i = 0; i < tuple.size(); i++) {
+                if (tuple.get(i) instanceof Typed || InertObject.is(tuple.get(i))) {
+                    return true;
+                }
+            }
+        }
+        return key instanceof Typed || InertObject.is(key);
     }
 
     /// Adds an element that Python can hash.

@@ -19,13 +19,15 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// Everything that a pickle may name: the whole of it, by name. It follows the list that
 /// `torch.load(weights_only=True)` allows, plus what is harmless and common in checkpoints (`frozenset`, `defaultdict`,
 /// layouts and memory formats).
 ///
-/// A value of this table is a constant, a [StorageClass], or a [PickleFunction] written here in Java.
+/// A value of this table is a constant. A [Symbol] may be the name of a [StorageClass], or of a [PickleFunction]
+/// written here in Java.
 final class Globals {
     static final String BYTEARRAY = "builtins.bytearray";
     static final String FROZENSET = "builtins.frozenset";
@@ -43,9 +45,8 @@ final class Globals {
     /// How Python 3 calls what Python 2 called otherwise; protocol 2 writes the old names.
     private static final Map<String, String> RENAMED = Map.of("long", "int", "unicode", "str");
 
-    /// The one function before whose second argument an unknown name is let through, as a label.
-    static final PickleFunction REBUILD_FROM_TYPE = new PickleFunction(Rebuild.FROM_TYPE,
-            Rebuild::fromType);
+    /// The one function before whose second argument an unknown name is let through in any pickle, as a label.
+    static final Symbol REBUILD_FROM_TYPE = new Symbol(Rebuild.FROM_TYPE);
 
     private static final List<String> STORAGE_CLASSES = List.of("Double", "Float", "Half", "Long", "Int", "Short",
             "Char", "Byte", "Bool", "BFloat16", "ComplexDouble",
@@ -69,6 +70,8 @@ final class Globals {
     private static final Map<DType, StorageClass> STORAGES_BY_DTYPE = STORAGE_CLASSES.stream()
             .map(name -> new StorageClass("torch." + name + "Storage", DType.of(name)))
             .collect(Collectors.toUnmodifiableMap(type -> Objects.requireNonNull(type.dtype()), Function.identity()));
+    private static final Map<String, StorageClass> STORAGES = storages();
+    private static final Map<String, PickleFunction> FUNCTIONS = functions();
     private static final Map<String, Object> TABLE = table();
 
     private Globals() {}
@@ -78,6 +81,16 @@ final class Globals {
         return module.equals("__builtin__")
                 ? TABLE.get("builtins." + RENAMED.getOrDefault(name, name))
                 : TABLE.get(module + "." + name);
+    }
+
+    /// {@return the function that a value is the name of, or null}
+    static @Nullable PickleFunction function(@Nullable Object value) {
+        return value instanceof Symbol symbol ? FUNCTIONS.get(symbol.name()) : null;
+    }
+
+    /// {@return the storage class that a value is the name of, or null}
+    static @Nullable StorageClass storageClass(@Nullable Object value) {
+        return value instanceof Symbol symbol ? STORAGES.get(symbol.name()) : null;
     }
 
     /// {@return the storage class of an element type, or null if it has none}
@@ -111,21 +124,44 @@ final class Globals {
                 && !FORMATS.contains(name);
     }
 
-    /// {@return whether a constant is known by its own name}
+    /// {@return whether a constant is known by its own name, and is no class and no function but those of Python's own
+    /// that a `defaultdict` makes its values with}
     static boolean isConstant(Symbol symbol) {
-        return symbol.equals(TABLE.get(symbol.name()));
+        return isKnown(symbol) && !STORAGES.containsKey(symbol.name())
+                && (symbol.name().equals(SET) || !FUNCTIONS.containsKey(symbol.name()));
+    }
+
+    /// {@return whether a constant is in the table, or the name of a layout}
+    static boolean isKnown(Symbol symbol) {
+        return TABLE.get(symbol.name()) instanceof Symbol || isLayout(symbol);
     }
 
     private static Map<String, Object> table() {
         Map<String, Object> table = new HashMap<>();
-        addPython(table);
-        addConstants(table);
-        addStorages(table);
-        addTensors(table);
+        DType.values().forEach(dtype -> table.put("torch." + dtype.name(), dtype));
+        Stream.concat(SYMBOLS.stream().map(name -> "torch." + name),
+                FACTORIES.stream().map(name -> "builtins." + name)).forEach(name -> table.put(name, new Symbol(name)));
+        STORAGES.keySet().forEach(name -> table.put(name, new Symbol(name)));
+        FUNCTIONS.keySet().forEach(name -> table.put(name, new Symbol(name)));
+        table.put(REBUILD_FROM_TYPE.name(), REBUILD_FROM_TYPE);
         return Collections.unmodifiableMap(table);
     }
 
-    private static void addPython(Map<String, Object> table) {
+    private static Map<String, StorageClass> storages() {
+        Map<String, StorageClass> storages = new HashMap<>();
+        STORAGES_BY_DTYPE.values().forEach(type -> storages.put(type.name(), type));
+        storages.put(UNTYPED.name(), UNTYPED);
+        return Collections.unmodifiableMap(storages);
+    }
+
+    private static Map<String, PickleFunction> functions() {
+        Map<String, PickleFunction> functions = new HashMap<>();
+        addPython(functions);
+        addTensors(functions);
+        return Collections.unmodifiableMap(functions);
+    }
+
+    private static void addPython(Map<String, PickleFunction> table) {
         function(table, ORDERED_DICT, Globals::orderedDict);
         function(table, COUNTER, Globals::counter);
         function(table, DEFAULT_DICT, Globals::defaultDict);
@@ -135,23 +171,12 @@ final class Globals {
         function(table, BYTEARRAY, arguments -> new Typed(BYTEARRAY, bytes(arguments)));
         function(table, COMPLEX, Globals::complex);
         function(table, ENCODE, Globals::bytes);
-        FACTORIES.forEach(name -> table.put("builtins." + name, new Symbol("builtins." + name)));
-    }
-
-    private static void addConstants(Map<String, Object> table) {
-        DType.values().forEach(dtype -> table.put("torch." + dtype.name(), dtype));
-        SYMBOLS.forEach(name -> table.put("torch." + name, new Symbol("torch." + name)));
         function(table, LAYOUT, Globals::layout);
         function(table, SIZE, arguments -> sized(arguments, 1).shape(0));
         function(table, DEVICE, Globals::device);
     }
 
-    private static void addStorages(Map<String, Object> table) {
-        STORAGES_BY_DTYPE.values().forEach(type -> table.put(type.name(), type));
-        table.put(UNTYPED.name(), UNTYPED);
-    }
-
-    private static void addTensors(Map<String, Object> table) {
+    private static void addTensors(Map<String, PickleFunction> table) {
         function(table, Rebuild.TENSOR, arguments -> blank(arguments, null));
         for (String name : TENSOR_CLASSES) {
             function(table, "torch." + name + "Tensor", arguments -> blank(arguments, DType.of(name)));
@@ -168,10 +193,10 @@ final class Globals {
         function(table, Rebuild.MAKE_PARAMETER, Rebuild::parameter);
         function(table, Rebuild.MAKE_PARAMETER_WITH_STATE, Rebuild::parameterWithState);
         function(table, Rebuild.PARAMETER, Rebuild::parameterClass);
-        table.put(REBUILD_FROM_TYPE.name(), REBUILD_FROM_TYPE);
+        function(table, Rebuild.FROM_TYPE, Rebuild::fromType);
     }
 
-    private static void function(Map<String, Object> table, String name, PickleFunction.Body body) {
+    private static void function(Map<String, PickleFunction> table, String name, PickleFunction.Body body) {
         table.put(name, new PickleFunction(name, body));
     }
 
@@ -212,8 +237,10 @@ final class Globals {
         TypedMap map = new TypedMap(DEFAULT_DICT);
         Object factory = switch (arguments.get(0)) {
             case null -> null;
-            case Symbol symbol -> symbol;
-            case PickleFunction function when function.name().equals(SET) -> new Symbol(function.name());
+            case Symbol symbol when isConstant(symbol) -> symbol;
+            case Object other when arguments.containers().keepsObjects()
+                    && (other instanceof Symbol || InertObject.is(other)) ->
+                other;
             default -> throw arguments.wrong(0, "a class of Python's own");
         };
         map.attributes().put(DEFAULT_FACTORY, factory);

@@ -41,12 +41,14 @@ final class LegacySave {
     private final long end;
     /// Where the bytes of storages are, by their keys.
     private final Map<String, Run> runs;
+    private final boolean isStrict;
 
-    private LegacySave(MappedFile file, long pickle, long end, Map<String, Run> runs) {
+    private LegacySave(MappedFile file, long pickle, long end, Map<String, Run> runs, boolean isStrict) {
         this.file = file;
         this.pickle = pickle;
         this.end = end;
         this.runs = runs;
+        this.isStrict = isStrict;
     }
 
     /// The bytes of a storage in the file.
@@ -59,11 +61,12 @@ final class LegacySave {
     ///
     /// @param file the file
     /// @param start where it starts
+    /// @param isStrict whether it may name classes of tensors only
     /// @param budget what reading all saves of the file may cost
     /// @return the save
     /// @throws IOException if reading fails
     /// @throws FormatException if it is malformed or uses anything that is not allowed
-    static LegacySave at(MappedFile file, long start, ReadBudget budget) throws IOException {
+    static LegacySave at(MappedFile file, long start, boolean isStrict, ReadBudget budget) throws IOException {
         PickleStream stream = new PickleStream(file, start, file.size(), budget);
         require(MAGIC.equals(stream.pickle()), "the magic number of torch.save is missing", start);
         long version = stream.position();
@@ -73,9 +76,9 @@ final class LegacySave {
         require(stream.pickle() instanceof Map, "the description of the machine is no dict", system);
         long pickle = stream.position();
         TorchStorages sizes = TorchStorages.ofSizes();
-        stream.pickle(new Ids(sizes));
+        stream.pickle(new Ids(sizes), ForeignNames.of(isStrict));
         Map<String, Run> runs = runs(stream, sizes);
-        return new LegacySave(file, pickle, stream.position(), runs);
+        return new LegacySave(file, pickle, stream.position(), runs, isStrict);
     }
 
     private static void require(boolean condition, String otherwise, long offset) {
@@ -165,9 +168,11 @@ final class LegacySave {
     /// There are no checksums.
     private TreeContents contents(TorchStorages storages) throws IOException {
         ReadBudget budget = ReadBudget.of(file.size());
-        Object state = new PickleStream(file, pickle, file.size(), budget).pickle(new Ids(storages));
-        StateCheck.check(state, _ -> {});
-        return TreeContents.of(state, Map.of(), List::of, budget).withUnverified(1, file.size());
+        ForeignNames names = ForeignNames.of(isStrict);
+        Object state = new PickleStream(file, pickle, file.size(), budget).pickle(new Ids(storages), names);
+        StateCheck.check(state, isStrict, _ -> {});
+        return TreeContents.of(state, Map.of(), List::of, budget).withUnverified(1, file.size())
+                .withForeignClasses(names.classes(), tensors -> ModuleNames.of(state, tensors));
     }
 
     private Storage open(Entry entry, Elements elements, Device device) {
@@ -199,7 +204,7 @@ final class LegacySave {
         @Override
         public @Nullable Object apply(@Nullable Object id) {
             if (id instanceof Tuple parts && parts.size() == 4 && "module".equals(parts.get(0))) {
-                // A class with its source. What is no class of the table was refused when it was named.
+                // A class with its source.
                 return parts.get(1);
             }
             if (!(id instanceof Tuple parts && parts.size() == 6)) {

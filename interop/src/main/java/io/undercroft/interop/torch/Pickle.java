@@ -25,28 +25,29 @@ record Pickle(MemorySegment bytes, List<Storage> storages, List<String> distrust
     /// Pickles a state.
     ///
     /// @param state the root of the tree
+    /// @param writesObjects whether objects of foreign classes are written
     /// @return the pickle
     /// @throws IllegalArgumentException if it holds something that PyTorch has no place for; the message has its path
-    static Pickle of(@Nullable Object state) {
+    static Pickle of(@Nullable Object state, boolean writesObjects) {
         StorageKeys keys = new StorageKeys(Set.of());
         Set<String> distrusted = new LinkedHashSet<>();
-        byte[] bytes = Pickler.pickle(state, keys, distrusted);
+        byte[] bytes = Pickler.pickle(state, keys, writesObjects, distrusted);
         if (!keys.mixed().isEmpty()) {
             keys = new StorageKeys(keys.mixed());
-            bytes = Pickler.pickle(state, keys, distrusted);
+            bytes = Pickler.pickle(state, keys, writesObjects, distrusted);
         }
         Pickle pickle = new Pickle(MemorySegment.ofArray(bytes), keys.inOrder(), List.copyOf(distrusted));
-        pickle.checkReadable();
+        pickle.checkReadable(ForeignNames.of(!writesObjects));
         return pickle;
     }
 
     /// What would be refused when it is read is not written.
-    private void checkReadable() {
+    private void checkReadable(ForeignNames names) {
         try {
             ReadBudget budget = ReadBudget.of(bytes.byteSize());
-            Object state = new Unpickler(bytes, TorchStorages.ofSizes()::find, budget, "the pickle")
+            Object state = new Unpickler(bytes, TorchStorages.ofSizes()::find, names, budget, "the pickle")
                     .run(FormatException.NO_OFFSET);
-            StateCheck.check(state, tensor -> Unreadable.why(tensor).ifPresent(why -> {
+            StateCheck.check(state, names.isStrict(), tensor -> Unreadable.why(tensor).ifPresent(why -> {
                 throw why;
             }));
             StateIndex.of(state, budget::takeName);

@@ -129,9 +129,9 @@ final class PickleOutput {
 
     /// Names a class, a function or a constant.
     ///
-    /// @param name its module, a dot and its name there, in Python 3; or as in [ForeignClass] for a class in a class
+    /// @param name its module, a dot and its name there, in Python 3; or as in [ForeignNames] for a class in a class
     void global(String name) {
-        int nested = name.indexOf(ForeignClass.NESTED);
+        int nested = name.indexOf(ForeignNames.NESTED);
         int end = nested < 0 ? name.lastIndexOf('.') : nested;
         String module = name.substring(0, end);
         // Protocol 2 takes the dots of a class in a class for a part of its name, and does not find it.

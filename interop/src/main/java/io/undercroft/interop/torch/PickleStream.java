@@ -41,17 +41,18 @@ final class PickleStream {
     /// Runs a pickle.
     ///
     /// @param persistent gives what a persistent id refers to; throws [PickleFault]
+    /// @param names receives the names that are not in the table
     /// @return what it builds
     /// @throws IOException if reading fails
-    /// @throws FormatException if it is malformed or uses anything that is not in the table
+    /// @throws FormatException if it is malformed, or uses a name that it may not use
     @Nullable
-    Object pickle(Function<@Nullable Object, @Nullable Object> persistent) throws IOException {
+    Object pickle(Function<@Nullable Object, @Nullable Object> persistent, ForeignNames names) throws IOException {
         long start = in.position();
         long length = findStop() - start;
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment pickle = arena.allocate(length, Long.BYTES);
             file.read(start, pickle);
-            return new Unpickler(pickle, persistent, budget, file.path().toString()).run(start);
+            return new Unpickler(pickle, persistent, names, budget, file.path().toString()).run(start);
         }
     }
 
@@ -64,7 +65,7 @@ final class PickleStream {
     Object pickle() throws IOException {
         return pickle(_ -> {
             throw PickleFault.malformed("a persistent id where there is nothing to refer to");
-        });
+        }, ForeignNames.ofTensors());
     }
 
     /// {@return whether some bytes further on 8 bytes are a number}
@@ -116,27 +117,35 @@ final class PickleStream {
     /// {@return the bytes of the argument of an opcode, without the field for their length}
     private long argument(Opcode opcode) throws IOException {
         return switch (opcode) {
-            case PROTO, BININT1, BINGET, BINPUT -> 1;
-            case BININT2 -> 2;
-            case BININT, LONG_BINGET, LONG_BINPUT -> 4;
+            case PROTO, BININT1, BINGET, BINPUT, EXT1 -> 1;
+            case BININT2, EXT2 -> 2;
+            case BININT, LONG_BINGET, LONG_BINPUT, EXT4 -> 4;
             case BINFLOAT, FRAME -> 8;
             case LONG1, SHORT_BINSTRING, SHORT_BINUNICODE, SHORT_BINBYTES -> in.u8();
             case LONG4, BINSTRING, BINUNICODE, BINBYTES -> in.u32();
             case BINUNICODE8, BINBYTES8, BYTEARRAY8 -> in.i64();
-            case GLOBAL -> {
-                skipLine();
-                skipLine();
+            case GLOBAL, INST -> {
+                skipLine(Unpickler.LONGEST_LINE);
+                skipLine(Unpickler.LONGEST_LINE);
+                yield 0;
+            }
+            case INT, LONG, FLOAT, GET, PUT, PERSID -> {
+                skipLine(PickleText.LONGEST_NUMBER);
+                yield 0;
+            }
+            case STRING, UNICODE -> {
+                skipLine(TorchZipFormat.LARGEST_PICKLE);
                 yield 0;
             }
             default -> 0;
         };
     }
 
-    private void skipLine() throws IOException {
+    private void skipLine(long longest) throws IOException {
         long start = in.position();
         while (in.u8() != '\n') {
-            if (in.position() - start > Unpickler.LONGEST_LINE) {
-                throw refused("a name does not end", start);
+            if (in.position() - start > longest) {
+                throw refused("a line does not end", start);
             }
         }
     }

@@ -2,6 +2,7 @@ package io.undercroft.interop.torch;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
+import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.serializer.spi.StatePath;
 import io.undercroft.serializer.state.StateIndex;
@@ -35,8 +36,6 @@ import org.jspecify.annotations.Nullable;
 final class Pickler {
     /// How many items Python adds to a container at once, so that its stack stays small.
     private static final int BATCH = 1000;
-    /// The only function that stands for a value, and only where a `defaultdict` makes its values with it.
-    private static final Symbol SET_FACTORY = new Symbol(Globals.SET);
 
     private final PickleOutput out = new PickleOutput(TorchZipFormat.LARGEST_PICKLE);
     private final TensorPickler tensors;
@@ -44,11 +43,13 @@ final class Pickler {
     private final Map<String, Integer> texts = new HashMap<>();
     private final Map<String, Integer> globals = new HashMap<>();
     private final StatePath path = new StatePath();
+    private final boolean writesObjects;
     private final Set<String> distrusted;
     private int slots;
     private int depth;
 
-    private Pickler(StorageKeys storages, Set<String> distrusted) {
+    private Pickler(StorageKeys storages, boolean writesObjects, Set<String> distrusted) {
+        this.writesObjects = writesObjects;
         this.distrusted = distrusted;
         this.tensors = new TensorPickler(this, out, storages);
     }
@@ -57,11 +58,13 @@ final class Pickler {
     ///
     /// @param state the root of the tree
     /// @param storages is shown every storage that the pickle names
+    /// @param writesObjects whether objects of foreign classes are written
     /// @param distrusted receives the names that `torch.load(weights_only=True)` refuses
     /// @return the pickle
     /// @throws IllegalArgumentException if it holds something that PyTorch has no place for; the message has its path
-    static byte[] pickle(@Nullable Object state, StorageKeys storages, Set<String> distrusted) {
-        Pickler pickler = new Pickler(storages, distrusted);
+    static byte[] pickle(@Nullable Object state, StorageKeys storages, boolean writesObjects,
+            Set<String> distrusted) {
+        Pickler pickler = new Pickler(storages, writesObjects, distrusted);
         try {
             pickler.write(state);
             return pickler.out.stop();
@@ -199,8 +202,109 @@ final class Pickler {
             });
         } else if (Globals.isConstant(symbol)) {
             global(symbol.name());
+        } else if (Globals.isKnown(symbol) && writesObjects) {
+            global(symbol.name());
+        } else if (symbol.equals(InertObject.OBJECT_KEYS)) {
+            requireObjects("a dict whose keys are objects");
+        } else if (ForeignNames.isName(symbol.name())) {
+            foreign(symbol.name());
         } else {
             throw new IllegalArgumentException("the constant " + symbol.name() + " is not one of PyTorch's");
+        }
+    }
+
+    // ---- objects ----
+
+    /// Names a class that is not in the table.
+    private void foreign(String name) {
+        String what = "the class or function " + FormatException.quote(name) + " of Python";
+        if (DangerousNames.contains(name)) {
+            throw new IllegalArgumentException("it is " + what + ", with which a file can run code when it is loaded;"
+                    + " such a file is never written. Save a part of the state without it");
+        }
+        if (!writesObjects) {
+            throw new IllegalArgumentException("it is " + what + ", and only programs that have it can load the file."
+                    + " Save a part of the state without it, or set torch.objects=write");
+        }
+        if (!ForeignNames.isName(name)) {
+            throw new IllegalArgumentException(what + " has no name that can be written");
+        }
+        global(name);
+    }
+
+    /// What the pickle of the object said: arguments, elements, items, state.
+    private void object(TypedMap object) {
+        Map<String, @Nullable Object> attributes = object.attributes();
+        if (object.type().equals(InertObject.REFERENCE)) {
+            throw new IllegalArgumentException("it refers to something outside the file that it was read from");
+        }
+        if (object.type().equals(InertObject.CALL)) {
+            requireObjects("made by " + InertObject.className(object) + " of objects of Python");
+            write(attributes.get(InertObject.CALLABLE));
+        } else if (Globals.isKnown(new Symbol(InertObject.className(object)))) {
+            requireObjects("made by " + InertObject.className(object) + " of objects of Python");
+            global(InertObject.className(object));
+        } else {
+            foreign(InertObject.className(object));
+        }
+        makeObject(attributes);
+        remember(object);
+        fill(object, attributes);
+    }
+
+    private void requireObjects(String name) {
+        if (!writesObjects) {
+            throw new IllegalArgumentException("it is " + name + ", which only programs that have their classes can"
+                    + " load. Save a part of the state without it, or set torch.objects=write");
+        }
+    }
+
+    private void makeObject(Map<String, @Nullable Object> attributes) {
+        boolean isState = attributes.containsKey(InertObject.CALLABLE)
+                && !attributes.containsKey(InertObject.ARGUMENTS)
+                && !attributes.containsKey(InertObject.NEW_ARGUMENTS);
+        if (isState) {
+            // The state of a class, which exists.
+            return;
+        }
+        if (attributes.containsKey(InertObject.ARGUMENTS)) {
+            write(attributes.get(InertObject.ARGUMENTS));
+            out.op(Opcode.REDUCE);
+            return;
+        }
+        write(attributes.containsKey(InertObject.NEW_ARGUMENTS)
+                ? attributes.get(InertObject.NEW_ARGUMENTS)
+                : Tuple.of());
+        if (attributes.containsKey(InertObject.KEYWORDS)) {
+            write(attributes.get(InertObject.KEYWORDS));
+            out.op(Opcode.NEWOBJ_EX);
+        } else {
+            out.op(Opcode.NEWOBJ);
+        }
+    }
+
+    private void fill(TypedMap object, Map<String, @Nullable Object> attributes) {
+        switch (attributes.get(InertObject.ELEMENTS)) {
+            case List<?> list -> elements(list);
+            case Set<?> set -> {
+                out.op(Opcode.MARK);
+                each(set, 0);
+                out.op(Opcode.ADDITEMS);
+            }
+            case null, default -> {
+            }
+        }
+        boolean isDict = attributes.containsKey(InertObject.ITEMS);
+        if (isDict) {
+            items(object);
+        } else if (!object.isEmpty()) {
+            out.op(Opcode.EMPTY_DICT);
+            items(object);
+            out.op(Opcode.BUILD);
+        }
+        if (attributes.containsKey(InertObject.STATE)) {
+            write(attributes.get(InertObject.STATE));
+            out.op(Opcode.BUILD);
         }
     }
 
@@ -264,8 +368,14 @@ final class Pickler {
 
     private void items(Map<?, ?> map) {
         PythonKeys.check(map.keySet());
+        if (writesObjects && map.get(InertObject.OBJECT_KEYS) instanceof List<?> pairs) {
+            itemsOfObjects(pairs);
+        }
         int open = 0;
         for (Map.Entry<?, ?> entry : map.entrySet()) {
+            if (writesObjects && InertObject.OBJECT_KEYS.equals(entry.getKey())) {
+                continue;
+            }
             if (open == 0) {
                 out.op(Opcode.MARK);
             }
@@ -281,6 +391,19 @@ final class Pickler {
         if (open > 0) {
             out.op(Opcode.SETITEMS);
         }
+    }
+
+    private void itemsOfObjects(List<?> pairs) {
+        path.push(InertObject.OBJECT_KEYS);
+        for (Object each : pairs) {
+            if (!(each instanceof Tuple pair && pair.size() == 2)) {
+                throw new IllegalArgumentException("the items of a dict whose keys are objects are pairs");
+            }
+            write(pair.get(0));
+            write(pair.get(1));
+            out.op(Opcode.SETITEM);
+        }
+        path.pop();
     }
 
     /// A dict that nothing else refers to.
@@ -308,7 +431,9 @@ final class Pickler {
             }
             case Globals.DEFAULT_DICT -> defaultDict(map);
             default -> {
-                if (NamedTensors.isPlain(map)) {
+                if (InertObject.is(map)) {
+                    object(map);
+                } else if (NamedTensors.isPlain(map)) {
                     dict(map);
                 } else {
                     call(tensors.call(map));
@@ -328,11 +453,7 @@ final class Pickler {
         SequencedMap<String, @Nullable Object> attributes = new LinkedHashMap<>(map.attributes());
         Object factory = attributes.remove(Globals.DEFAULT_FACTORY);
         call(Globals.DEFAULT_DICT, () -> {
-            if (SET_FACTORY.equals(factory)) {
-                global(Globals.SET);
-            } else {
-                write(factory);
-            }
+            write(factory);
             out.op(Opcode.TUPLE1);
         });
         remember(map);

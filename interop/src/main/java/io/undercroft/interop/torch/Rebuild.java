@@ -5,6 +5,7 @@ import static io.undercroft.interop.internal.NamedTensors.withGrad;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.spi.Unreadable;
+import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
@@ -180,14 +181,14 @@ final class Rebuild {
     static Object fromType(Arguments arguments) {
         arguments.requireSize(4, 4);
         // Itself it may not call: that could nest as deep as the file likes.
-        if (!(arguments.get(0) instanceof PickleFunction function) || !function.name().startsWith("torch._utils.")) {
+        PickleFunction function = Globals.function(arguments.get(0));
+        if (function == null || !function.name().startsWith("torch._utils.")) {
             throw arguments.wrong(0, "a function that makes a tensor");
         }
         Object made = Objects.requireNonNull(function.call(arguments.tuple(2), arguments.containers()));
         String type = switch (arguments.get(1)) {
-            case ForeignClass foreign -> foreign.name();
-            case PickleFunction known when known.name().equals(TENSOR) || known.name().equals(PARAMETER) ->
-                known.name();
+            case Symbol known when known.name().equals(TENSOR) || known.name().equals(PARAMETER) -> known.name();
+            case Symbol foreign when !Globals.isKnown(foreign) && ForeignNames.isName(foreign.name()) -> foreign.name();
             case null, default -> throw arguments.wrong(1, "a class of tensors");
         };
         return withAttributes(made, type, arguments.get(3), arguments.containers());

@@ -2,7 +2,9 @@ package io.undercroft.interop.torch;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Tensor;
 import java.util.ArrayDeque;
 import java.util.Collection;
@@ -12,7 +14,6 @@ import java.util.IdentityHashMap;
 import java.util.Iterator;
 import java.util.Map;
 import java.util.function.Consumer;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// Looks over what a pickle has built before anyone else sees it, without recursion.
@@ -20,16 +21,19 @@ import org.jspecify.annotations.Nullable;
 /// - Containers nest no deeper than a `.croft` file could hold.
 /// - Written out without sharing, the state is not absurdly larger than it is with it: sixty tuples, each holding the
 ///   one before twice, would be 2^60 values for code that walks them. A cycle counts once.
-/// - Nothing is left in it that stands for no value: a function, a class, a tensor that was never filled.
+/// - Nothing is left in it that stands for no value: a tensor that was never filled, and in a strict pickle a function or
+///   a class.
 final class StateCheck {
     /// How many values a state may have when what is shared is counted at every place, beyond those it really has.
     private static final long MOST_REPEATED = 1L << 24;
 
+    private final boolean isStrict;
     private final Consumer<Tensor> tensors;
     private final IdentityHashMap<Object, Frame> seen = new IdentityHashMap<>();
     private long values;
 
-    private StateCheck(Consumer<Tensor> tensors) {
+    private StateCheck(boolean isStrict, Consumer<Tensor> tensors) {
+        this.isStrict = isStrict;
         this.tensors = tensors;
     }
 
@@ -54,11 +58,12 @@ final class StateCheck {
     /// Checks a state.
     ///
     /// @param state what the pickle has built
+    /// @param isStrict whether functions and classes are refused
     /// @param tensors is shown every tensor
     /// @throws FormatException if it is not fit to be handed on
-    static void check(@Nullable Object state, Consumer<Tensor> tensors) {
+    static void check(@Nullable Object state, boolean isStrict, Consumer<Tensor> tensors) {
         try {
-            new StateCheck(tensors).walk(state);
+            new StateCheck(isStrict, tensors).walk(state);
         } catch (PickleFault refused) {
             throw refused.at(" in what the pickle builds", FormatException.NO_OFFSET);
         }
@@ -97,7 +102,7 @@ final class StateCheck {
     /// Looks at a value; returns its frame if it is a container that was not seen before.
     private @Nullable Frame visit(Frame parent, @Nullable Object value) {
         values++;
-        if (value instanceof Collection<?> elements && elements.isEmpty()) {
+        if (isEmpty(value)) {
             parent.height = Math.max(parent.height, 2);
             parent.expanded = saturatedSum(parent.expanded, 1);
             return null;
@@ -122,18 +127,62 @@ final class StateCheck {
         return null;
     }
 
+    private static boolean isEmpty(@Nullable Object value) {
+        return switch (value) {
+            case Collection<?> elements -> elements.isEmpty();
+            case TypedMap map -> map.isEmpty() && map.attributes().isEmpty();
+            case Map<?, ?> map -> map.isEmpty();
+            case null, default -> false;
+        };
+    }
+
+    /// The keys and values of a map, and its attributes. There may be very many maps.
+    private static final class Entries implements Iterator<@Nullable Object> {
+        private final Iterator<? extends Map.Entry<?, ?>> entries;
+        private final Map<String, @Nullable Object> attributes;
+        private Map.@Nullable Entry<?, ?> entry;
+        private @Nullable Iterator<@Nullable Object> rest;
+
+        Entries(Map<?, ?> map, Map<String, @Nullable Object> attributes) {
+            this.entries = map.entrySet().iterator();
+            this.attributes = attributes;
+        }
+
+        @Override
+        public boolean hasNext() {
+            return entry != null || entries.hasNext() || (rest == null ? !attributes.isEmpty() : rest.hasNext());
+        }
+
+        @Override
+        public @Nullable Object next() {
+            if (entry != null) {
+                Object value = entry.getValue();
+                entry = null;
+                return value;
+            }
+            if (entries.hasNext()) {
+                entry = entries.next();
+                return entry.getKey();
+            }
+            if (rest == null) {
+                rest = attributes.values().iterator();
+            }
+            return rest.next();
+        }
+    }
+
     private @Nullable Iterator<? extends @Nullable Object> children(@Nullable Object value) {
         return switch (value) {
-            case Map<?, ?> map ->
-                Stream.concat(map.keySet().stream(), StateIndex.children(map).stream()).iterator();
+            case TypedMap map -> new Entries(map, map.attributes());
+            case Map<?, ?> map -> new Entries(map, Map.of());
             case Collection<?> _,Typed _ -> StateIndex.children(value).iterator();
             case Tensor tensor -> {
                 tensors.accept(tensor);
                 yield null;
             }
-            case ForeignClass foreign -> throw PickleFault.global(foreign.name());
-            case PickleFunction function -> throw leftOver(function);
-            case StorageClass type -> throw leftOver(type);
+            case Symbol symbol when isStrict && !Globals.isConstant(symbol) -> throw Globals.isKnown(symbol)
+                    ? leftOver(symbol)
+                    : PickleFault.global(symbol.name());
             case BlankTensor blank -> throw leftOver(blank);
             case null, default -> null;
         };

@@ -8,6 +8,7 @@ import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.spi.TreeContents;
+import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
@@ -38,6 +39,7 @@ final class TarSave {
     private final TarDirectory tar;
     private final TorchStorages storages;
     private final ReadBudget budget;
+    private final boolean isStrict;
     private final Map<Long, Object> objects = new HashMap<>();
     private final List<UnreadPart> unread = new ArrayList<>();
     /// Where the elements of the storage start that is being read.
@@ -52,6 +54,7 @@ final class TarSave {
         this.file = file;
         this.tar = tar;
         this.budget = ReadBudget.of(file.size());
+        this.isStrict = TorchSettings.isStrict(options);
         this.storages = new TorchStorages(options, filter, _ -> 0, (entry, device) -> {
             long start = offset;
             return elements.open(OptionalLong.of(start), entry.nbytes(), entry::dtype, device, null,
@@ -69,11 +72,13 @@ final class TarSave {
         each("storages", this::readStorage, this::readViews);
         each("tensors", this::readTensor, _ -> {});
         PickleStream pickle = member("pickle");
-        Object state = pickle.pickle(this::find);
+        ForeignNames names = ForeignNames.of(isStrict);
+        Object state = pickle.pickle(this::find, names);
         checkEnd("pickle", pickle);
-        StateCheck.check(state, _ -> {});
+        StateCheck.check(state, names.isStrict(), _ -> {});
         unread.addAll(tar.besides(members));
-        return TreeContents.of(state, Map.of(), List::of, budget).withUnverified(1, file.size()).withUnread(unread);
+        return TreeContents.of(state, Map.of(), List::of, budget).withUnverified(1, file.size()).withUnread(unread)
+                .withForeignClasses(names.classes(), tensors -> ModuleNames.of(state, tensors));
     }
 
     /// Such machines wrote numbers and elements as they have them in memory, which PyTorch itself does not notice.
@@ -128,14 +133,17 @@ final class TarSave {
     }
 
     private void readStorage(PickleStream stream) throws IOException {
-        if (!(stream.pickle() instanceof Tuple parts && parts.size() == 3 && parts.get(0) instanceof Long key
-                && parts.get(2) instanceof StorageClass type)) {
+        if (!(stream.pickle() instanceof Tuple parts && parts.size() == 3 && parts.get(0) instanceof Long key)) {
             throw PickleFault.malformed("a storage without key and class");
+        }
+        StorageClass type = Globals.storageClass(parts.get(2));
+        if (type == null) {
+            throw PickleFault.malformed("a storage without a class");
         }
         budget.takeMemory(ReadBudget.TENSOR);
         long numel = stream.bytes().i64();
         offset = stream.position();
-        put(key, storages.findStorage(Tuple.of("storage", type, key.toString(), parts.get(1), numel)));
+        put(key, storages.findStorage(Tuple.of("storage", parts.get(2), key.toString(), parts.get(1), numel)));
         stream.bytes().skip(Math.multiplyExact(numel, type.itemsize()));
     }
 
@@ -178,7 +186,7 @@ final class TarSave {
         StorageClass type = tensor.get(1) == null ? Globals.storageOfTensors(tensor.get(2)) : null;
         return type == null
                 ? objectOf(tensor.get(1))
-                : storages.findStorage(Tuple.of("storage", type, "of " + key, "cpu", 0L));
+                : storages.findStorage(Tuple.of("storage", new Symbol(type.name()), "of " + key, "cpu", 0L));
     }
 
     private static Tensor tensor(TypedStorage storage, long first, long[] sizes, long[] strides) {
@@ -210,7 +218,6 @@ final class TarSave {
     /// {@return the storage or tensor of a number in digits; of a class with its source, the class}
     private @Nullable Object find(@Nullable Object id) {
         if (id instanceof Tuple container && !container.isEmpty()) {
-            // What is no class of the table was refused when it was named.
             return container.get(0);
         }
         Object found = id instanceof String digits && digits.matches("-?\\d{1,18}")

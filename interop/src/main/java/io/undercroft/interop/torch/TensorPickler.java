@@ -164,7 +164,7 @@ final class TensorPickler {
                     : Rebuild.MAKE_PARAMETER_WITH_STATE;
             return new Call(function, () -> parameter(typed));
         }
-        if (!ForeignClass.isName(typed.type())) {
+        if (!ForeignNames.isName(typed.type())) {
             throw unknown(typed.type());
         }
         return fromType(typed.type(), plainCall(typed), typed.attributes());

@@ -6,6 +6,7 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.spi.Setting;
 import java.io.IOException;
 import java.util.EnumSet;
 import java.util.LinkedHashSet;
@@ -51,6 +52,11 @@ public final class TorchIndexFormat implements CheckpointFormat {
     @Override
     public Set<Capability> capabilities() {
         return EnumSet.of(Capability.SHARING, Capability.METADATA, Capability.SEVERAL_FILES);
+    }
+
+    @Override
+    public List<Setting> settings() {
+        return List.of(TorchSettings.STRICT);
     }
 
     @Override

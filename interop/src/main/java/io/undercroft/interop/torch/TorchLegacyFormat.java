@@ -55,18 +55,19 @@ public final class TorchLegacyFormat implements CheckpointFormat {
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
         FormatSettings settings = options.request()::setting;
         int number = settings.ordinal(SAVE);
+        boolean isStrict = TorchSettings.isStrict(options);
         long start = 0;
         ReadBudget budget = ReadBudget.of(file.size());
-        LegacySave save = LegacySave.at(file, 0, budget);
+        LegacySave save = LegacySave.at(file, 0, isStrict, budget);
         for (int i = 1; i < number; i++) {
             if (save.end() == file.size()) {
                 throw new FormatException("TORCH-SAVE", "the file has " + i + (i == 1 ? " save" : " saves"),
                         save.end(), "Ask for one of these with the setting " + SAVE);
             }
             start = save.end();
-            save = LegacySave.at(file, start, budget);
+            save = LegacySave.at(file, start, isStrict, budget);
         }
-        return save.open(options, besides(file, number, start, save.end(), budget));
+        return save.open(options, besides(file, number, start, save.end(), isStrict, budget));
     }
 
     /// What a file holds besides one save of it.
@@ -74,14 +75,14 @@ public final class TorchLegacyFormat implements CheckpointFormat {
     /// @param number the number of the save
     /// @param start where it starts
     /// @param end where it ends
-    private static List<UnreadPart> besides(MappedFile file, int number, long start, long end, ReadBudget budget)
-            throws IOException {
+    private static List<UnreadPart> besides(MappedFile file, int number, long start, long end, boolean isStrict,
+            ReadBudget budget) throws IOException {
         int count = number;
         long all = end;
         List<UnreadPart> rest = List.of();
         while (all < file.size() && rest.isEmpty()) {
             try {
-                all = LegacySave.at(file, all, budget).end();
+                all = LegacySave.at(file, all, isStrict, budget).end();
                 count++;
             } catch (FormatException e) {
                 rest = List.of(new UnreadPart(Kind.BYTES, "no save of PyTorch that can be read (" + e.what() + ")", all,
@@ -100,6 +101,6 @@ public final class TorchLegacyFormat implements CheckpointFormat {
 
     @Override
     public List<Setting> settings() {
-        return List.of(Setting.ofOpening(SAVE, FormatSettings.ORDINALS));
+        return List.of(Setting.ofOpening(SAVE, FormatSettings.ORDINALS), TorchSettings.STRICT);
     }
 }

@@ -153,9 +153,9 @@ final class TorchStorages {
     /// @return as [#find]
     /// @throws PickleFault if the id is malformed, contradicts another one or its record
     Object findStorage(Tuple parts) {
-        if (!("storage".equals(parts.get(0)) && parts.get(1) instanceof StorageClass type
-                && parts.get(2) instanceof String key && parts.get(3) instanceof String location
-                && parts.get(4) instanceof Long numel)
+        StorageClass type = Globals.storageClass(parts.get(1));
+        if (!("storage".equals(parts.get(0)) && type != null && parts.get(2) instanceof String key
+                && parts.get(3) instanceof String location && parts.get(4) instanceof Long numel)
                 || key.length() > LONGEST_NAME || location.length() > LONGEST_NAME) {
             throw notStorage();
         }

@@ -5,8 +5,10 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.spi.Setting;
 import java.io.IOException;
 import java.nio.ByteOrder;
+import java.util.List;
 import java.util.Set;
 
 /// What `torch.save` wrote before PyTorch 0.1.12: a tar archive of storages, tensors and a pickle. There are no
@@ -25,6 +27,11 @@ public final class TorchTarFormat implements CheckpointFormat {
     @Override
     public boolean matches(MappedFile file) throws IOException {
         return TarDirectory.firstName(file).filter(MEMBERS::contains).isPresent();
+    }
+
+    @Override
+    public List<Setting> settings() {
+        return List.of(TorchSettings.STRICT);
     }
 
     @Override

@@ -16,6 +16,7 @@ import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.ReadBudget;
+import io.undercroft.serializer.spi.Setting;
 import io.undercroft.serializer.spi.TreeContents;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
@@ -86,7 +87,12 @@ public final class TorchZipFormat implements CheckpointFormat {
     /// device keeps its geometry only, as with PyTorch.
     @Override
     public Draft draft(@Nullable Object state, SaveOptions options) {
-        return new TorchArchive(TorchArchive.FOLDER, Pickle.of(state));
+        return new TorchArchive(TorchArchive.FOLDER, Pickle.of(state, TorchSettings.writesObjects(options)));
+    }
+
+    @Override
+    public List<Setting> settings() {
+        return List.of(TorchSettings.STRICT, TorchSettings.OBJECTS);
     }
 
     @Override
@@ -120,7 +126,8 @@ public final class TorchZipFormat implements CheckpointFormat {
             ByteReader headers = zip.headers();
             TorchStorages storages = new TorchStorages(opening, filter, entry -> tail(zip, prefix, entry, known),
                     (entry, device) -> open(zip, headers, prefix, entry, elements, device));
-            return contents(zip, pickle, storages, known, elements.isForeign()).withPlaces(elements::placeOf);
+            return contents(zip, pickle, storages, ForeignNames.of(TorchSettings.isStrict(options)), known,
+                    elements.isForeign()).withPlaces(elements::placeOf);
         });
     }
 
@@ -142,15 +149,16 @@ public final class TorchZipFormat implements CheckpointFormat {
     }
 
     /// Records without a checksum count as not verified.
-    private static TreeContents contents(ZipDirectory zip, ZipRecord pickle, TorchStorages storages, Set<String> known,
-            boolean isForeign) throws IOException {
+    private static TreeContents contents(ZipDirectory zip, ZipRecord pickle, TorchStorages storages,
+            ForeignNames names, Set<String> known, boolean isForeign) throws IOException {
         // PyTorch stores pickles as they are. One that is compressed is paid for by the bytes that it has in the file.
         ReadBudget budget = ReadBudget.of(pickle.compressedSize());
-        Unpickled unpickled = load(zip, pickle, storages, isForeign, budget);
+        Unpickled unpickled = load(zip, pickle, storages, names, isForeign, budget);
         List<ZipRecord> unverified = zip.unverified();
         return TreeContents.of(unpickled.state, Map.of(), zip::damages, budget)
                 .withUnverified(unverified.size(), unverified.stream().mapToLong(ZipRecord::size).sum())
-                .withUnread(besides(zip, pickle, known, unpickled.nbytes));
+                .withUnread(besides(zip, pickle, known, unpickled.nbytes))
+                .withForeignClasses(names.classes(), tensors -> ModuleNames.of(unpickled.state, tensors));
     }
 
     /// PyTorch writes all bytes of a storage that is no whole number of elements, and then does not read them.
@@ -279,17 +287,17 @@ public final class TorchZipFormat implements CheckpointFormat {
     /// @param nbytes how many bytes it has, up to its end
     private record Unpickled(@Nullable Object state, long nbytes) {}
 
-    private static Unpickled load(ZipDirectory zip, ZipRecord record, TorchStorages storages, boolean isForeign,
-            ReadBudget budget) throws IOException {
+    private static Unpickled load(ZipDirectory zip, ZipRecord record, TorchStorages storages, ForeignNames names,
+            boolean isForeign, ReadBudget budget) throws IOException {
         if (!record.isStored()) {
             budget.takeMemory(record.size());
         }
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment pickle = zip.read(record, arena);
             long base = record.isStored() ? zip.dataOffset(record) : FormatException.NO_OFFSET;
-            Unpickler unpickler = new Unpickler(pickle, storages::find, budget, zip.file());
+            Unpickler unpickler = new Unpickler(pickle, storages::find, names, budget, zip.file());
             Object state = unpickler.run(base);
-            StateCheck.check(state, tensor -> {
+            StateCheck.check(state, names.isStrict(), tensor -> {
                 if (isForeign) {
                     storages.use(tensor.storage(), tensor.dtype());
                 }

@@ -4,6 +4,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.ByteReader;
 import io.undercroft.interop.internal.Utf8;
 import io.undercroft.serializer.spi.ReadBudget;
+import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
@@ -24,8 +25,9 @@ import org.jspecify.annotations.Nullable;
 /// them.
 ///
 /// It never recurses, never looks up a class, and charges what it makes and does to a [ReadBudget]. What a pickle may
-/// call is in [Globals]; what it may refer to outside itself, the function `persistent` decides. Made for one pickle
-/// and one thread.
+/// call is in [Globals]; of what it would make with anything else, an [InertObject] records what the pickle says, or it
+/// is refused if the pickle is strict ([ForeignNames]). What it may refer to outside itself, the function `persistent`
+/// decides. Made for one pickle and one thread.
 final class Unpickler {
     private static final int HIGHEST_PROTOCOL = 5;
     /// Python has no limit, but no real pickle has longer integers.
@@ -37,6 +39,7 @@ final class Unpickler {
 
     private final ByteReader in;
     private final Function<@Nullable Object, ? extends @Nullable Object> persistent;
+    private final ForeignNames names;
     private final Containers containers;
     private final ReadBudget budget;
 
@@ -50,14 +53,16 @@ final class Unpickler {
 
     /// @param pickle the pickle; other bytes may follow
     /// @param persistent gives what a persistent id refers to; throws [PickleFault]
+    /// @param names receives the names that are not in the table
     /// @param budget what running the pickle may cost
     /// @param file the name of the file that the pickle is in
     Unpickler(MemorySegment pickle, Function<@Nullable Object, ? extends @Nullable Object> persistent,
-            ReadBudget budget, String file) {
+            ForeignNames names, ReadBudget budget, String file) {
         this.in = new ByteReader(pickle, (due, _, left) -> PickleFault.malformed("the pickle ends too early: "
                 + Long.toUnsignedString(due) + " bytes are due and " + left + " are left"));
         this.persistent = persistent;
-        this.containers = new Containers(pickle.byteSize(), budget, file);
+        this.names = names;
+        this.containers = new Containers(pickle.byteSize(), budget, file, !names.isStrict());
         this.budget = budget;
     }
 
@@ -65,7 +70,7 @@ final class Unpickler {
     ///
     /// @param base where in the file the pickle starts, or [FormatException#NO_OFFSET] if it is compressed there
     /// @return what it builds
-    /// @throws FormatException if it is malformed or uses anything that is not in the table
+    /// @throws FormatException if it is malformed, or uses a name that it may not use
     @Nullable
     Object run(long base) {
         while (true) {
@@ -115,12 +120,17 @@ final class Unpickler {
             case BININT2 -> push(number(in.u16()));
             case LONG1 -> push(integer(in.u8()));
             case LONG4 -> push(integer(in.i32()));
+            case INT -> push(integerLine(textLine(PickleText.LONGEST_NUMBER)));
+            case LONG -> push(number(PickleText.integer(withoutSuffix(textLine(PickleText.LONGEST_NUMBER)))));
+            case FLOAT -> push(number(PickleText.real(textLine(PickleText.LONGEST_NUMBER))));
             case BINFLOAT -> push(number(Double.longBitsToDouble(Long.reverseBytes(in.i64()))));
             case BINUNICODE -> push(utf8(charged(in.u32())));
             case SHORT_BINUNICODE -> push(utf8(charged(in.u8())));
             case BINUNICODE8 -> push(utf8(charged(in.i64())));
             case BINSTRING -> push(python2String(in.i32()));
             case SHORT_BINSTRING -> push(python2String(in.u8()));
+            case STRING -> push(python2String(PickleText.quoted(bytesOfLine(Long.MAX_VALUE))));
+            case UNICODE -> push(PickleText.unicode(bytesOfLine(Long.MAX_VALUE)));
             case BINBYTES -> push(in.bytes(charged(in.u32())));
             case SHORT_BINBYTES -> push(in.bytes(charged(in.u8())));
             case BINBYTES8 -> push(in.bytes(charged(in.i64())));
@@ -147,17 +157,27 @@ final class Unpickler {
             case BINPUT -> memoize(in.u8());
             case LONG_BINPUT -> memoize(in.u32());
             case MEMOIZE -> memoize(memoized);
+            case PUT -> memoize(slot(textLine(PickleText.LONGEST_NUMBER)));
+            case GET -> push(remembered(slot(textLine(PickleText.LONGEST_NUMBER))));
             case BINGET -> push(remembered(in.u8()));
             case LONG_BINGET -> push(remembered(in.u32()));
 
             case GLOBAL -> push(global(line(), line()));
             case STACK_GLOBAL -> stackGlobal();
-            case REDUCE, NEWOBJ -> reduce();
+            case EXT1 -> push(extension(in.u8()));
+            case EXT2 -> push(extension(in.u16()));
+            case EXT4 -> push(extension(in.i32()));
+            case REDUCE -> reduce(InertObject.ARGUMENTS);
+            case NEWOBJ -> reduce(InertObject.NEW_ARGUMENTS);
+            case NEWOBJ_EX -> newObject();
+            case INST -> instance(global(line(), line()), new Tuple(popToMark()));
+            case OBJ -> object();
             case BUILD -> build();
-            case BINPERSID -> {
-                budget.takeMemory(ReadBudget.TENSOR);
-                push(persistent.apply(pop()));
-            }
+            case PERSID -> persistent(textLine(PickleText.LONGEST_NUMBER));
+            case BINPERSID -> persistent(pop());
+            case NEXT_BUFFER -> throw PickleFault.malformed("the pickle needs a buffer that is not in it");
+            // A value that can be changed or not is the same value here.
+            case READONLY_BUFFER -> require(1);
         }
     }
 
@@ -240,9 +260,51 @@ final class Unpickler {
 
     /// Python 2 had one type for text and bytes. As PyTorch does, it is taken as UTF-8 text; what is not stays bytes.
     private Object python2String(long length) throws IOException {
-        byte[] bytes = in.bytes(charged(length));
+        return python2String(in.bytes(charged(length)));
+    }
+
+    private static Object python2String(byte[] bytes) {
         Optional<String> text = Utf8.decode(bytes);
         return text.isPresent() ? text.get() : bytes;
+    }
+
+    private String textLine(long longest) throws IOException {
+        return PickleText.ascii(bytesOfLine(longest));
+    }
+
+    private byte[] bytesOfLine(long longest) throws IOException {
+        long start = in.position();
+        while (in.remaining() > 0 && in.position() - start <= longest) {
+            if (in.u8() == '\n') {
+                long length = in.position() - 1 - start;
+                in.at(start);
+                budget.takeSteps(length);
+                byte[] line = in.bytes(charged(length));
+                in.skip(1);
+                return line;
+            }
+        }
+        throw PickleFault.malformed("a line does not end");
+    }
+
+    /// Protocols 0 and 1 had no opcodes for True and False.
+    private Object integerLine(String line) {
+        return switch (line) {
+            case "00" -> false;
+            case "01" -> true;
+            default -> number(PickleText.integer(line));
+        };
+    }
+
+    private static String withoutSuffix(String line) {
+        return line.endsWith("L") ? line.substring(0, line.length() - 1) : line;
+    }
+
+    private static long slot(String line) {
+        if (!(PickleText.integer(line) instanceof Long slot && slot >= 0)) {
+            throw PickleFault.malformed("a slot of the memo is no number from 0 on");
+        }
+        return slot;
     }
 
     // ---- containers ----
@@ -252,6 +314,10 @@ final class Unpickler {
             @SuppressWarnings("unchecked")
             ArrayList<@Nullable Object> list = (ArrayList<@Nullable Object>) peek();
             list.addAll(items);
+            return;
+        }
+        if (peek() instanceof TypedMap object && InertObject.is(object)) {
+            InertObject.append(object, items, budget);
             return;
         }
         throw PickleFault.malformed("only lists can be appended to, not " + Arguments.describe(peek()));
@@ -271,13 +337,19 @@ final class Unpickler {
             throw PickleFault.malformed("a key without a value");
         }
         @SuppressWarnings("unchecked")
-        Map<@Nullable Object, @Nullable Object> map = (Map<@Nullable Object, @Nullable Object>) peek();
+        Map<@Nullable Object, @Nullable Object> map = peek() instanceof TypedMap object && InertObject.is(object)
+                ? InertObject.items(object, containers)
+                : (Map<@Nullable Object, @Nullable Object>) peek();
         for (int i = 0; i < items.size(); i += 2) {
             containers.put(map, items.get(i), items.get(i + 1));
         }
     }
 
     private void addItems(List<@Nullable Object> items) {
+        if (peek() instanceof TypedMap object && InertObject.is(object)) {
+            InertObject.add(object, items, containers);
+            return;
+        }
         if (!(peek() instanceof LinkedHashSet<?>)) {
             throw PickleFault.malformed("only sets can be added to, not " + Arguments.describe(peek()));
         }
@@ -304,35 +376,134 @@ final class Unpickler {
         if (known != null) {
             return known;
         }
-        if (isClassOfSubclass()) {
-            return ForeignClass.of(module, name);
+        if (names.isStrict() && !isClassOfSubclass()) {
+            throw PickleFault.global(module + "." + name);
         }
-        throw PickleFault.global(module + "." + name);
+        return names.symbol(module, name, budget);
     }
 
     /// {@return whether the next value is the second argument of `_rebuild_from_type_v2`} The class of a tensor
-    /// subclass is there and is only carried; in every other place an unknown name is refused at once.
+    /// subclass is there and is only carried; in every other place of a strict pickle an unknown name is refused at
+    /// once.
     private boolean isClassOfSubclass() {
         int floor = floor();
         return openMarks > 0 && top == floor + 1 && floor > 0 && stack[floor - 1] == Globals.REBUILD_FROM_TYPE;
     }
 
-    private void reduce() {
-        List<@Nullable Object> call = pop(2);
-        if (call.get(0) instanceof ForeignClass foreign) {
-            throw PickleFault.global(foreign.name());
+    private Symbol extension(long code) {
+        if (names.isStrict()) {
+            throw PickleFault.global("extension " + code);
         }
-        if (!(call.get(0) instanceof PickleFunction function && call.get(1) instanceof Tuple values)) {
-            throw PickleFault.malformed(
-                    "only functions can be called with tuples, not " + Arguments.describe(call.get(0)) + " with "
-                            + Arguments.describe(call.get(1)));
+        return names.extension(code, budget);
+    }
+
+    /// @param recordedAs the attribute of an inert object that has the arguments
+    private void reduce(String recordedAs) {
+        require(2);
+        Object arguments = pop();
+        Object callable = pop();
+        PickleFunction function = Globals.function(callable);
+        if (function != null && arguments instanceof Tuple values) {
+            budget.takeMemory(ReadBudget.TENSOR);
+            budget.takeSteps(values.size());
+            push(called(function, callable, values));
+            return;
         }
+        boolean hasArguments = arguments instanceof Tuple || InertObject.is(arguments);
+        if (!hasArguments || !isRecorded(callable)) {
+            throw notCalled(callable, arguments);
+        }
+        TypedMap object = InertObject.of(callable, names, budget);
+        if (recordedAs.equals(InertObject.ARGUMENTS) || !(arguments instanceof Tuple none && none.isEmpty())) {
+            InertObject.set(object, recordedAs, arguments, budget);
+        }
+        push(object);
+    }
+
+    private static PickleFault notCalled(@Nullable Object callable, @Nullable Object arguments) {
+        return callable instanceof Symbol symbol && !Globals.isKnown(symbol)
+                ? PickleFault.global(symbol.name())
+                : PickleFault.malformed("only functions can be called with tuples, not "
+                        + Arguments.describe(callable) + " with " + Arguments.describe(arguments));
+    }
+
+    /// {@return whether a call of something is recorded}
+    private boolean isRecorded(@Nullable Object callable) {
+        return !names.isStrict() && (callable instanceof Symbol || InertObject.is(callable));
+    }
+
+    /// A function that does not take an inert object is not called with it; then the call is recorded.
+    private @Nullable Object called(PickleFunction function, @Nullable Object callable, Tuple values) {
+        try {
+            return function.call(values, containers);
+        } catch (PickleFault refused) {
+            if (names.isStrict() || !InertObject.isIn(values, budget)) {
+                throw refused;
+            }
+            TypedMap object = InertObject.of(callable, names, budget);
+            InertObject.set(object, InertObject.ARGUMENTS, values, budget);
+            return object;
+        }
+    }
+
+    /// Makes an object of a class with arguments by position and by keyword.
+    private void newObject() {
+        require(3);
+        Object keywords = pop();
+        if (keywords instanceof Map<?, ?> none && none.isEmpty() && !InertObject.is(keywords)) {
+            reduce(InertObject.NEW_ARGUMENTS);
+            return;
+        }
+        Object arguments = pop();
+        Object callable = pop();
+        if (!isRecorded(callable)) {
+            throw notCalled(callable, arguments);
+        }
+        TypedMap object = InertObject.of(callable, names, budget);
+        InertObject.set(object, InertObject.NEW_ARGUMENTS, arguments, budget);
+        InertObject.set(object, InertObject.KEYWORDS, keywords, budget);
+        push(object);
+    }
+
+    /// Makes an object of the class behind the last mark, with the arguments behind it.
+    private void object() {
+        List<@Nullable Object> values = popToMark();
+        if (values.isEmpty()) {
+            throw PickleFault.malformed("the stack lacks a class");
+        }
+        instance(values.getFirst(), new Tuple(values.subList(1, values.size())));
+    }
+
+    /// Without arguments, Python calls the method `__new__` of a class only.
+    private void instance(@Nullable Object callable, Tuple arguments) {
+        push(callable);
+        push(arguments);
+        reduce(arguments.isEmpty() ? InertObject.NEW_ARGUMENTS : InertObject.ARGUMENTS);
+    }
+
+    /// An id that names no storage is recorded.
+    private void persistent(@Nullable Object id) {
         budget.takeMemory(ReadBudget.TENSOR);
-        budget.takeSteps(values.size());
-        push(function.call(values, containers));
+        try {
+            push(persistent.apply(id));
+        } catch (PickleFault refused) {
+            if (names.isStrict() || !namesNoStorage(id)) {
+                throw refused;
+            }
+            TypedMap reference = new TypedMap(InertObject.REFERENCE);
+            InertObject.set(reference, InertObject.ID, id, budget);
+            push(reference);
+        }
+    }
+
+    private boolean namesNoStorage(@Nullable Object id) {
+        return id instanceof Tuple parts
+                ? !parts.isEmpty() && (!"storage".equals(parts.getFirst()) || InertObject.isIn(parts, budget))
+                : InertObject.is(id);
     }
 
     private void build() {
+        require(2);
         Object state = pop();
         switch (peek()) {
             case BlankTensor blank -> {
@@ -342,9 +513,18 @@ final class Unpickler {
                 // If the blank tensor is on the stack once more, these slots do not refer to it any longer.
                 blank.memoSlots().clear();
             }
+            case TypedMap object when InertObject.is(object) -> InertObject.build(object, state, containers);
             case TypedMap map -> containers.setAttributes(map.attributes(), state);
             case Typed typed when state instanceof Tuple values ->
                 Rebuild.setState(typed, new Arguments(typed.type() + ".__setstate__", values, containers));
+            case Symbol symbol when isRecorded(symbol) -> {
+                // The state of a class, not of an object of it.
+                TypedMap object = new TypedMap(InertObject.CALL);
+                InertObject.set(object, InertObject.CALLABLE, symbol, budget);
+                InertObject.set(object, InertObject.STATE, state, budget);
+                budget.takeMemory(ReadBudget.CONTAINER);
+                stack[top - 1] = object;
+            }
             case null, default -> throw PickleFault.malformed("no state can be set on " + Arguments.describe(peek()));
         }
     }

@@ -1,5 +1,6 @@
 package io.undercroft.interop.torch;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
@@ -9,11 +10,14 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.Test;
@@ -95,6 +99,65 @@ class CostlyFilesTest {
             assertThat(refusal).hasMessageContaining("state/").hasMessageContaining("300000 characters");
             assertThat(directory.resolve("again.croft")).doesNotExist();
         }
+    }
+
+    /// Opcodes that make an object of a class in the memo, with arguments in the memo, or without any.
+    @ParameterizedTest
+    @CsvSource({"h1)!, 240000", "h1h2R, 190000", "h1h2!, 190000", "h1)!}b, 150000", "h1)!Na, 150000",
+            "h1)!NNs, 140000", "h1)!}h1Nsb, 100000"})
+    void manyTinyObjectsCostWhatTheirSizeJustifies(String ops, int count) throws IOException {
+        byte[] each = ops.replace("h1", "h\1").replace("h2", "h\2").replace('!', '\u0081').getBytes(ISO_8859_1);
+        PickleBuilder pickle = new PickleBuilder().global("app", "C").bytes('q', 1).ops("N").bytes(0x85, 'q', 2)
+                .ops("00(");
+        for (int i = 0; i < count; i++) {
+            for (byte op : each) {
+                pickle.bytes(op);
+            }
+        }
+        Path file = stored(pickle.ops("t").stop());
+        assertThat(Files.size(file)).isLessThan(1 << 20);
+        long before = Proc.allocatedByThisThread();
+        FormatException refusal = catchThrowableOfType(FormatException.class, () -> Checkpoint.open(file).close());
+        assertThat(Proc.allocatedByThisThread() - before).isLessThan(LEAST + 2 * Files.size(file));
+        assertThat(refusal == null || refusal.code().startsWith("COST")).isTrue();
+    }
+
+    /// A file can name any class. None of the JVM is loaded, or even looked for.
+    @Test
+    void tenThousandClassesInAFileLoadNoneOfTheJvm() throws IOException {
+        Path first = stored(classes(10));
+        Checkpoint.open(first).close();
+        Path file = stored(classes(10_000));
+        Set<String> lookedFor = ConcurrentHashMap.newKeySet();
+        ClassLoader former = Thread.currentThread().getContextClassLoader();
+        ClassLoader recording = new ClassLoader(former) {
+            @Override
+            protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+                lookedFor.add(name);
+                return super.loadClass(name, resolve);
+            }
+        };
+        Thread.currentThread().setContextClassLoader(recording);
+        try {
+            long loaded = ManagementFactory.getClassLoadingMXBean().getTotalLoadedClassCount();
+            try (Checkpoint c = Checkpoint.open(file)) {
+                assertThat(c.foreignClasses()).hasSize(10_000);
+                assertThat((List<?>) c.state()).hasSize(10_000);
+            }
+            // Other threads of the JVM may load some.
+            assertThat(ManagementFactory.getClassLoadingMXBean().getTotalLoadedClassCount() - loaded).isLessThan(1000);
+        } finally {
+            Thread.currentThread().setContextClassLoader(former);
+        }
+        assertThat(lookedFor).noneMatch(name -> name.contains("Class"));
+    }
+
+    private static byte[] classes(int count) {
+        PickleBuilder pickle = new PickleBuilder().ops("](");
+        for (int i = 0; i < count; i++) {
+            pickle.global("java.util", "Class" + i).ops(")R");
+        }
+        return pickle.ops("e").stop();
     }
 
     private Path deflated(char opcode, int count) throws IOException {

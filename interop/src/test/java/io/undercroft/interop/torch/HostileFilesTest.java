@@ -7,9 +7,13 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.state.Tuple;
+import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -19,6 +23,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,6 +34,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class HostileFilesTest {
     @TempDir
     private Path directory;
+
+    private static final OpenOptions STRICT = OpenOptions.defaults().setting("torch.strict", "on");
 
     private static FormatException refusal(Path path) throws IOException {
         CheckpointFormat format = Fixtures.format(path);
@@ -44,7 +51,7 @@ class HostileFilesTest {
 
     /// A tensor that breaks a rule of its own is refused when it is asked for.
     private static void openAll(CheckpointFormat format, MappedFile file) throws IOException {
-        Contents contents = format.open(file, OpenOptions.defaults());
+        Contents contents = format.open(file, STRICT);
         contents.names().forEach(contents::tensor);
     }
 
@@ -71,7 +78,7 @@ class HostileFilesTest {
             "UNSAFE_print.legacy, TORCH-GLOBAL",
             "UNSUPPORTED_torchscript, TORCH-UNSUPPORTED"
     })
-    void aHostileFixtureIsRefused(String fixture, String code) throws IOException {
+    void aHostileFixtureIsRefusedByAStrictReader(String fixture, String code) throws IOException {
         Path path = Fixtures.PYTORCH.resolve(fixture + ".pt");
         FormatException refusal = refusal(path);
         assertThat(refusal.code()).isEqualTo(code);
@@ -83,10 +90,30 @@ class HostileFilesTest {
         }
     }
 
+    /// What torch.load would run is recorded.
+    @ParameterizedTest
+    @CsvSource({"UNSAFE_os_system, posix.system", "UNSAFE_os_system.legacy, posix.system",
+            "UNSAFE_print, builtins.print", "UNSAFE_print.legacy, builtins.print"})
+    void aFixtureThatWouldRunCodeOpensAndRunsNothing(String fixture, String function) throws IOException {
+        Fixtures.open(Fixtures.PYTORCH.resolve(fixture + ".pt"), contents -> {
+            assertThat(contents.foreignClasses()).containsExactly(new ForeignClass(function, 1, true));
+            TypedMap call = objectIn(contents.state());
+            assertThat((Tuple) call.attributes().get("arguments")).isNotEmpty();
+        });
+    }
+
+    private static TypedMap objectIn(Object state) {
+        return state instanceof TypedMap object && InertObject.is(object)
+                ? object
+                : StateIndex.children(state).stream().filter(each -> each instanceof Map || each instanceof List)
+                        .map(HostileFilesTest::objectIn).findFirst().orElseThrow();
+    }
+
     @Test
     void everyHostileFixtureIsTried() {
         long tried = Arrays.stream(HostileFilesTest.class.getDeclaredMethods())
-                .filter(method -> method.isAnnotationPresent(CsvSource.class))
+                .filter(method -> method.getName().endsWith("AStrictReader")
+                        && method.isAnnotationPresent(CsvSource.class))
                 .mapToLong(method -> method.getAnnotation(CsvSource.class).value().length).sum();
         assertThat(Fixtures.names("(BAD|UNSAFE|UNSUPPORTED)_.*")).hasSize(Math.toIntExact(tried));
     }

@@ -10,11 +10,13 @@ import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.ReadBudget;
+import io.undercroft.serializer.state.Symbol;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
@@ -138,7 +140,7 @@ class TorchLegacyFormatTest {
         byte[] twice = ByteBuffer.allocate(2 * save.length).put(save).put(save).array();
         Path path = Files.write(folder.resolve("twice.pt"), twice);
         try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY)) {
-            assertThat(LegacySave.at(file, 0, ReadBudget.of(file.size())).end()).isEqualTo(save.length);
+            assertThat(LegacySave.at(file, 0, true, ReadBudget.of(file.size())).end()).isEqualTo(save.length);
         }
     }
 
@@ -188,12 +190,19 @@ class TorchLegacyFormatTest {
     }
 
     @Test
-    void wholeModulesAreRefusedByName() throws IOException {
+    void aClassWithItsSourceIsThatClass() throws IOException {
         byte[] module = pickle().ops("(").text("module").global("torch.nn.modules.linear", "Linear").text("linear.py")
                 .text("class Linear").ops("tQ").stop();
-        FormatException refusal = refusal(stream(module, keys(), 0));
-        assertThat(refusal.code()).isEqualTo("TORCH-GLOBAL");
-        assertThat(refusal.what()).contains("torch.nn.modules.linear.Linear");
+        Path strict = Files.write(folder.resolve("strict.legacy.pt"), stream(module, keys(), 0));
+        assertThatExceptionOfType(FormatException.class)
+                .isThrownBy(() -> Checkpoint.open(strict, OPTIONS.setting("torch.strict", "on")).close())
+                .withMessageContaining("torch.nn.modules.linear.Linear")
+                .satisfies(refusal -> assertThat(refusal.code()).isEqualTo("TORCH-GLOBAL"));
+        Fixtures.open(strict, contents -> {
+            assertThat(contents.state()).isEqualTo(new Symbol("torch.nn.modules.linear.Linear"));
+            assertThat(contents.foreignClasses())
+                    .containsExactly(new ForeignClass("torch.nn.modules.linear.Linear", 0, false));
+        });
         byte[] known = pickle().ops("(").text("module").global("collections", "OrderedDict").text("a").text("b")
                 .ops("tQ)R").stop();
         Path path = Files.write(folder.resolve("module.legacy.pt"), stream(known, pickle().ops("]").stop(), 0));
@@ -282,11 +291,15 @@ class TorchLegacyFormatTest {
         }
         Path unsafe = together(first, first, saved("UNSAFE_print"), first);
         try (Checkpoint c = Checkpoint.open(unsafe)) {
+            assertThat(c.unread()).extracting(UnreadPart::kind).containsExactly(Kind.STATE);
+        }
+        OpenOptions strict = OPTIONS.setting("torch.strict", "on");
+        try (Checkpoint c = Checkpoint.open(unsafe, strict)) {
             assertThat(c.unread()).extracting(UnreadPart::kind).containsExactly(Kind.STATE, Kind.BYTES);
             assertThat(c.unread().getLast().what()).contains("print");
         }
         assertThatExceptionOfType(FormatException.class)
-                .isThrownBy(() -> Checkpoint.open(unsafe, OPTIONS.setting("torch-legacy.save", "3")))
+                .isThrownBy(() -> Checkpoint.open(unsafe, strict.setting("torch-legacy.save", "3")))
                 .withMessageContaining("print");
     }
 

@@ -38,6 +38,10 @@ class UnpicklerTest {
     }
 
     private static Object load(byte[] pickle, ReadBudget budget) {
+        return load(pickle, budget, ForeignNames.ofTensors());
+    }
+
+    private static Object load(byte[] pickle, ReadBudget budget, ForeignNames names) {
         Map<Object, Storage> storages = new LinkedHashMap<>();
         Object state = new Unpickler(MemorySegment.ofArray(pickle), id -> {
             if (!(id instanceof Tuple parts && parts.size() == 5 && parts.get(4) instanceof Long numel && numel >= 0)) {
@@ -45,8 +49,8 @@ class UnpicklerTest {
             }
             return new TypedStorage(storages.computeIfAbsent(parts.get(2), _ -> Storage.meta(4 * numel)),
                     DType.FLOAT32);
-        }, budget, "a.pt").run(0);
-        StateCheck.check(state, _ -> {});
+        }, names, budget, "a.pt").run(0);
+        StateCheck.check(state, names.isStrict(), _ -> {});
         return state;
     }
 
@@ -231,7 +235,7 @@ class UnpicklerTest {
                 "torch._utils _rebuild_wrapper_subclass", "torch._utils", "collections OrderedDict.fromkeys",
                 "pickle loads"
         })
-        void namesOutsideTheTableAreRefusedByName(String global) {
+        void namesOutsideTheTableAreRefusedByNameInAStrictPickle(String global) {
             String[] parts = (global + " ").split(" ", 2);
             String name = parts[1].strip();
             FormatException refusal = refusal(pickle().global(parts[0], name).text("echo").bytes(0x85).ops("R").stop());
@@ -275,7 +279,7 @@ class UnpicklerTest {
         }
 
         @ParameterizedTest
-        @ValueSource(ints = {'I', 'S', 'i', 'o', 0x82, 0x92, 0x97, 0xff, 0})
+        @ValueSource(ints = {'A', 'Z', '~', 0x7f, 0x99, 0xff, 0})
         void unknownOpcodesAreRefused(int opcode) {
             assertThat(refusal(pickle().bytes(opcode).stop()).what()).contains(String.format("0x%02x", opcode));
         }

@@ -1,6 +1,7 @@
 package io.undercroft.serializer.spi;
 
 import io.undercroft.serializer.Damage;
+import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.TensorSpec;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.Verification;
@@ -98,6 +99,18 @@ public interface Contents {
     /// files with such parts have none. May be called by several threads.
     default List<UnreadPart> unread() {
         return List.of();
+    }
+
+    /// {@return the classes of another language that the file names and that its format does not know, in the order in
+    /// which it names them}
+    default List<ForeignClass> foreignClasses() {
+        return List.of();
+    }
+
+    /// {@return other names of tensors, by which programs know them: the name of each in [#names] by the other one} An
+    /// alias that is also a name means the tensor of that name.
+    default Map<String, String> aliases() {
+        return Map.of();
     }
 
     /// {@return the damage found so far, by checks that the options require}

@@ -2,9 +2,11 @@ package io.undercroft.serializer.spi;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Damage;
+import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.Verification;
+import io.undercroft.serializer.internal.Lazy;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -31,10 +33,15 @@ public final class TreeContents implements Contents {
     private final SequencedMap<String, Tensor> tensors;
     private final List<Storage> storages;
     private final Check check;
-    private final Function<Storage, OptionalLong> places;
-    private final long unverifiedExtents;
-    private final long unverifiedBytes;
-    private final List<UnreadPart> unread;
+    private final Details details;
+    private final Lazy<Map<String, String>> aliases;
+
+    /// What a format adds to the state.
+    private record Details(Function<Storage, OptionalLong> places, long unverifiedExtents, long unverifiedBytes,
+            List<UnreadPart> unread, List<ForeignClass> foreign,
+            Function<Map<String, Tensor>, Map<String, String>> aliases) {
+        static final Details NONE = new Details(_ -> OptionalLong.empty(), 0, 0, List.of(), List.of(), _ -> Map.of());
+    }
 
     /// How a format checks a file against its checksums.
     @FunctionalInterface
@@ -47,17 +54,18 @@ public final class TreeContents implements Contents {
     }
 
     private TreeContents(@Nullable Object state, Map<String, String> metadata, SequencedMap<String, Tensor> tensors,
-            List<Storage> storages, Check check, Function<Storage, OptionalLong> places, long unverifiedExtents,
-            long unverifiedBytes, List<UnreadPart> unread) {
+            List<Storage> storages, Check check, Details details) {
         this.state = state;
         this.metadata = metadata;
         this.tensors = tensors;
         this.storages = storages;
         this.check = check;
-        this.places = places;
-        this.unverifiedExtents = unverifiedExtents;
-        this.unverifiedBytes = unverifiedBytes;
-        this.unread = List.copyOf(unread);
+        this.details = details;
+        this.aliases = new Lazy<>(() -> details.aliases.apply(tensors));
+    }
+
+    private TreeContents with(Details other) {
+        return new TreeContents(state, metadata, tensors, storages, check, other);
     }
 
     /// Contents of a state tree.
@@ -88,8 +96,7 @@ public final class TreeContents implements Contents {
     private static TreeContents of(@Nullable Object state, Map<String, String> metadata, Check check,
             LongConsumer names) {
         StateIndex index = index(state, names);
-        return new TreeContents(state, metadata, index.tensors(), readable(index), check,
-                _ -> OptionalLong.empty(), 0, 0, List.of());
+        return new TreeContents(state, metadata, index.tensors(), readable(index), check, Details.NONE);
     }
 
     /// Leaves those tensors out that were not chosen, and the storages that only they use.
@@ -108,8 +115,7 @@ public final class TreeContents implements Contents {
         });
         List<Storage> left = chosen.values().stream().map(Tensor::storage).distinct().filter(storages::contains)
                 .toList();
-        return new TreeContents(state, metadata, Collections.unmodifiableSequencedMap(chosen), left, check, places,
-                unverifiedExtents, unverifiedBytes, unread);
+        return new TreeContents(state, metadata, Collections.unmodifiableSequencedMap(chosen), left, check, details);
     }
 
     /// Adds the offsets of storages in the file.
@@ -117,8 +123,8 @@ public final class TreeContents implements Contents {
     /// @param offsets the results of [#placeOf]; must be safe for several threads
     /// @return the same contents, with places
     public TreeContents withPlaces(Function<Storage, OptionalLong> offsets) {
-        return new TreeContents(state, metadata, tensors, storages, check, offsets, unverifiedExtents, unverifiedBytes,
-                unread);
+        return with(new Details(offsets, details.unverifiedExtents, details.unverifiedBytes, details.unread,
+                details.foreign, details.aliases));
     }
 
     /// Records how much of the file has no checksum, for the report of a verification.
@@ -127,7 +133,7 @@ public final class TreeContents implements Contents {
     /// @param nbytes how many bytes these have
     /// @return the same contents, with that
     public TreeContents withUnverified(long extents, long nbytes) {
-        return new TreeContents(state, metadata, tensors, storages, check, places, extents, nbytes, unread);
+        return with(new Details(details.places, extents, nbytes, details.unread, details.foreign, details.aliases));
     }
 
     /// Sets which parts of the file the state does not contain.
@@ -135,8 +141,20 @@ public final class TreeContents implements Contents {
     /// @param parts what [#unread] returns
     /// @return the same contents, with that
     public TreeContents withUnread(List<UnreadPart> parts) {
-        return new TreeContents(state, metadata, tensors, storages, check, places, unverifiedExtents, unverifiedBytes,
-                parts);
+        return with(new Details(details.places, details.unverifiedExtents, details.unverifiedBytes,
+                List.copyOf(parts), details.foreign, details.aliases));
+    }
+
+    /// Sets which classes of another language the file names, and by which other names programs know its tensors.
+    ///
+    /// @param classes what [#foreignClasses] returns
+    /// @param names makes the result of [#aliases] of the tensors by name, when it is first needed; must be safe for
+    ///     several threads
+    /// @return the same contents, with these
+    public TreeContents withForeignClasses(List<ForeignClass> classes,
+            Function<Map<String, Tensor>, Map<String, String>> names) {
+        return with(new Details(details.places, details.unverifiedExtents, details.unverifiedBytes, details.unread,
+                List.copyOf(classes), names));
     }
 
     /// {@return the storages that the file has}
@@ -203,16 +221,26 @@ public final class TreeContents implements Contents {
     public Verification verify() throws IOException {
         List<Damage> damages = new ArrayList<>(damages());
         damages.addAll(check.run());
-        return new Verification(damages, unverifiedExtents, unverifiedBytes);
+        return new Verification(damages, details.unverifiedExtents, details.unverifiedBytes);
     }
 
     @Override
     public List<UnreadPart> unread() {
-        return unread;
+        return details.unread;
+    }
+
+    @Override
+    public List<ForeignClass> foreignClasses() {
+        return details.foreign;
+    }
+
+    @Override
+    public Map<String, String> aliases() {
+        return aliases.get();
     }
 
     @Override
     public OptionalLong placeOf(Storage storage) {
-        return places.apply(storage);
+        return details.places.apply(storage);
     }
 }

@@ -25,6 +25,7 @@ public final class Inspection {
     private final StateIndex index;
     private final IdentityHashMap<Storage, Integer> ids;
     private final IdentityHashMap<Storage, List<String>> users;
+    private final Map<String, List<String>> aliases;
     private @Nullable Map<String, Integer> rawNames;
 
     /// Walks the state.
@@ -39,6 +40,9 @@ public final class Inspection {
         this.index = StateIndex.of(checkpoint.tree());
         this.ids = new IdentityHashMap<>();
         this.users = new IdentityHashMap<>();
+        this.aliases = new HashMap<>();
+        checkpoint.aliases()
+                .forEach((alias, name) -> aliases.computeIfAbsent(name, _ -> new ArrayList<>(1)).add(alias));
         index.storages().forEach(storage -> ids.put(storage, ids.size()));
         index.tensors().forEach((name, tensor) -> users(tensor.storage()).add(name));
     }
@@ -50,6 +54,7 @@ public final class Inspection {
         this.index = same.index;
         this.ids = same.ids;
         this.users = same.users;
+        this.aliases = same.aliases;
     }
 
     Checkpoint checkpoint() {
@@ -105,6 +110,11 @@ public final class Inspection {
             rawNames = counts;
         }
         return rawNames;
+    }
+
+    /// Returns the other names by which programs know the tensor of a name.
+    List<String> aliases(String name) {
+        return aliases.getOrDefault(name, List.of());
     }
 
     List<Storage> storages() {

@@ -6,6 +6,7 @@ import io.undercroft.cli.internal.Sha256;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -83,6 +84,9 @@ public final class JsonReport {
         json.generator().writeFieldName("state");
         new StateJson(inspection, json.generator(), written).write(checkpoint.tree());
         json.texts("metadata", checkpoint.metadata());
+        if (!checkpoint.foreignClasses().isEmpty()) {
+            json.list("foreign_classes", checkpoint.foreignClasses(), JsonReport::write);
+        }
         if (!checkpoint.unread().isEmpty()) {
             json.list("unread", checkpoint.unread(), JsonReport::write);
         }
@@ -104,6 +108,11 @@ public final class JsonReport {
                 .member("problem", base.problem().orElse(null));
     }
 
+    private static void write(Json json, ForeignClass foreign) throws IOException {
+        json.member("class", foreign.name()).member("objects", foreign.objects()).member("dangerous",
+                foreign.isDangerous());
+    }
+
     private static void write(Json json, UnreadPart part) throws IOException {
         json.member("kind", part.kind().name().toLowerCase(Locale.ROOT)).member("what", part.what())
                 .member("offset", part.offset()).member("nbytes", part.nbytes());
@@ -123,6 +132,9 @@ public final class JsonReport {
         }
         if (tensor.is(Tensor.Flag.NEG)) {
             json.member("neg", true);
+        }
+        if (!inspection.aliases(named.getKey()).isEmpty()) {
+            json.values("aliases", inspection.aliases(named.getKey()));
         }
         Sha256 digests = inspection.digests();
         if (digests != null) {

@@ -12,11 +12,13 @@ import io.undercroft.cli.internal.UnreadParts;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.ForeignClass;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -70,10 +72,21 @@ public final class TextReport {
         if (!inspection.absentDevices().isEmpty()) {
             out.line("devices   saved from " + String.join(", ", inspection.absentDevices()));
         }
+        List<ForeignClass> foreign = checkpoint.foreignClasses();
+        foreign.stream().sorted(Comparator.comparing(ForeignClass::isDangerous).reversed()).limit(SHOWN)
+                .forEach(each -> out.line("class     " + describe(each)));
+        printMore(foreign.size(), "classes that are not known here");
         checkpoint.unread().forEach(part -> out.line("besides   " + UnreadParts.describe(part)));
         checkpoint.bases().forEach(base -> out.line("needs     " + describe(base)));
         checkpoint.metadata().forEach(
                 (key, value) -> out.line("metadata  %s = %s".formatted(key, StateOutline.of(value))));
+    }
+
+    /// A class that is not known here, of which nothing was loaded.
+    private static String describe(ForeignClass foreign) {
+        return FormatException.printable(foreign.name())
+                + (foreign.objects() == 0 ? "" : ", " + Text.count(foreign.objects(), "object"))
+                + (foreign.isDangerous() ? ", dangerous" : "");
     }
 
     /// Another file that has bytes of this one, and where it is.
@@ -108,16 +121,20 @@ public final class TextReport {
     private String[] row(String name, Tensor tensor) {
         return new String[]{shown(name), Text.shortened(tensor.dtype().name(), SHOWN_CELL),
                 Text.shortened(tensor.shape().toString(), SHOWN_CELL), number(tensor.storage()),
-                Long.toString(tensor.storageOffset()), Text.shortened(notes(tensor), SHOWN_CELL),
+                Long.toString(tensor.storageOffset()), Text.shortened(notes(name, tensor), SHOWN_CELL),
                 companions(name, tensor), digest(tensor)};
     }
 
-    /// Returns the unusual properties of a tensor.
-    private static String notes(Tensor tensor) {
-        if (tensor.isContiguous() && tensor.device().isCpu() && tensor.flags().isEmpty()) {
+    /// Returns the unusual properties of a tensor, and its other names.
+    private String notes(String name, Tensor tensor) {
+        List<String> aliases = inspection.aliases(name);
+        if (aliases.isEmpty() && tensor.isContiguous() && tensor.device().isCpu() && tensor.flags().isEmpty()) {
             return "";
         }
         List<String> notes = new ArrayList<>();
+        if (!aliases.isEmpty()) {
+            notes.add("as " + FormatException.printable(String.join(", ", aliases)));
+        }
         if (!tensor.isContiguous()) {
             notes.add("stride " + Arrays.toString(tensor.stride()));
         }

@@ -2,6 +2,7 @@ package io.undercroft.serializer.internal.loading;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.internal.Lazy;
+import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.spi.NearNames;
 import java.util.ArrayList;
@@ -10,11 +11,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/// Finds tensors by a name, a raw name ([StateIndex#rawName]), or the name of the tensor in another file with the same
-/// keys. Safe for any thread.
+/// Finds tensors by a name, a raw name ([StateIndex#rawName]), the name of the tensor in another file with the same
+/// keys, or an alias. Safe for any thread.
 ///
 /// An exact name is tried first, without reading other names. Only if there is none are all names read, once; those
 /// that differ from their raw names are kept.
@@ -23,15 +25,29 @@ public final class NameLookup {
 
     private final Predicate<String> contains;
     private final Predicate<Predicate<String>> names;
+    private final Supplier<Map<String, String>> aliases;
     private final Lazy<Map<String, List<String>>> byRawName = new Lazy<>(this::findByRawName);
 
-    /// Finds names.
+    /// Finds names of what has no aliases.
     ///
     /// @param contains whether there is a name
     /// @param names whether any name passes a test, which is called for one name after the other until one passes
     public NameLookup(Predicate<String> contains, Predicate<Predicate<String>> names) {
+        this(contains, names, Map::of);
+    }
+
+    /// Finds the names and aliases of the tensors of a file.
+    ///
+    /// @param contents what is in the file
+    public NameLookup(Contents contents) {
+        this(contents::contains, contents::anyName, contents::aliases);
+    }
+
+    private NameLookup(Predicate<String> contains, Predicate<Predicate<String>> names,
+            Supplier<Map<String, String>> aliases) {
         this.contains = contains;
         this.names = names;
+        this.aliases = aliases;
     }
 
     /// {@return the names that match: one if it is unambiguous, none if there is no such tensor}
@@ -52,9 +68,11 @@ public final class NameLookup {
             return List.of(name);
         }
         String rawName = StateIndex.rawName(name);
-        return contains.test(rawName)
+        List<String> found = contains.test(rawName)
                 ? Stream.concat(Stream.of(rawName), ofRawName(rawName).stream()).toList()
                 : ofRawName(rawName);
+        String ofAlias = found.isEmpty() ? aliases.get().get(name) : null;
+        return ofAlias == null ? found : List.of(ofAlias);
     }
 
     /// {@return the name that matches, if it is unambiguous}

@@ -47,7 +47,7 @@ public record StateMatch(MatchReport report, Map<String, String> names) {
     /// No name of the checkpoint is matched by two expected names, and an expected name that is missing does not match
     /// another expected one.
     private static Map<String, String> names(Contents contents, Set<String> expected) {
-        NameLookup lookup = new NameLookup(contents::contains, contents::anyName);
+        NameLookup lookup = new NameLookup(contents);
         Map<String, String> names = new HashMap<>();
         Set<String> taken = new HashSet<>();
         for (String name : expected) {

@@ -1,0 +1,61 @@
+package io.undercroft.interop.torch;
+
+import java.util.List;
+import java.util.Set;
+
+/// Names of Python that no state needs, and with which a pickle runs commands, runs code, loads other files or reaches
+/// into the program that loads it. The list is not complete, as any class of any package may do so: it tells an attack
+/// from a model, and nothing is run for names that are not in it either.
+final class DangerousNames {
+    /// Modules of which every name is dangerous, and those below them.
+    private static final Set<String> MODULES = Set.of("os", "posix", "nt", "subprocess", "_posixsubprocess", "commands",
+            "pty", "sys", "shutil", "socket", "_socket", "ssl", "http", "httplib", "ftplib", "smtplib", "telnetlib",
+            "poplib", "imaplib", "urllib", "urllib2", "requests", "aiohttp", "webbrowser", "runpy", "code", "codeop",
+            "importlib", "imp", "pkgutil", "zipimport", "pip", "ensurepip", "venv", "ctypes", "_ctypes", "cffi",
+            "signal", "_signal", "multiprocessing", "concurrent", "asyncio", "_thread", "pdb", "bdb", "cProfile",
+            "profile", "trace", "timeit", "doctest", "idlelib", "lib2to3", "pydoc", "marshal", "pickle", "_pickle",
+            "cPickle", "shelve", "dill", "cloudpickle", "joblib", "platform", "sqlite3", "logging.config", "torch.hub",
+            "torch.jit", "torch.package", "torch.serialization", "torch.utils.model_zoo", "torch.utils.cpp_extension",
+            "torch.utils._config_module", "torch.utils.bottleneck", "torch.utils.collect_env", "torch.distributed.rpc",
+            "torch._inductor", "torch._dynamo.guards", "torch.fx.experimental.symbolic_shapes", "numpy.testing",
+            "numpy.f2py", "numpy.distutils", "setuptools", "distutils", "paramiko", "pexpect", "fabric");
+    /// Single names of other modules.
+    private static final Set<String> NAMES = Set.of("types.CodeType", "types.FunctionType", "types.LambdaType",
+            "types.ModuleType", "operator.attrgetter", "operator.methodcaller", "_operator.attrgetter",
+            "_operator.methodcaller", "io.open", "io.open_code", "io.FileIO", "_io.open", "_io.open_code", "_io.FileIO",
+            "torch.load", "torch.save", "torch.compile", "torch.storage._load_from_bytes", "numpy.load",
+            "numpy.fromfile", "numpy.save", "pandas.eval", "pandas.read_pickle", "copyreg.add_extension",
+            "torch.utils.data.datapipes.utils.decoder.basichandlers");
+    /// What of Python's own names makes a value and does nothing else.
+    private static final Set<String> BUILTINS = Set.of("object", "slice", "range", "xrange", "int", "float", "str",
+            "bool", "list", "dict", "tuple", "bytes", "bytearray", "set", "frozenset", "complex", "memoryview",
+            "type", "property", "staticmethod", "classmethod", "super", "Ellipsis", "NotImplemented", "NoneType", "abs",
+            "min",
+            "max", "sum", "len", "round", "pow", "sorted", "reversed", "zip", "enumerate");
+    private static final List<String> EXCEPTIONS = List.of("Error", "Exception", "Warning", "Exit", "Interrupt",
+            "Iteration");
+    private static final String OWN = "builtins.";
+
+    private DangerousNames() {}
+
+    /// {@return whether a name is dangerous}
+    ///
+    /// @param name the full name, as [ForeignNames] has it
+    static boolean contains(String name) {
+        String plain = name.replace(ForeignNames.NESTED, '.');
+        if (plain.startsWith(OWN) && !isHarmless(plain.substring(OWN.length()))) {
+            return true;
+        }
+        for (int dot = plain.indexOf('.'); dot >= 0; dot = plain.indexOf('.', dot + 1)) {
+            String start = plain.substring(0, dot);
+            if (MODULES.contains(start) || NAMES.contains(start)) {
+                return true;
+            }
+        }
+        return NAMES.contains(plain);
+    }
+
+    private static boolean isHarmless(String own) {
+        return BUILTINS.contains(own) || EXCEPTIONS.stream().anyMatch(own::endsWith);
+    }
+}
