@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
 /// `fc1.weight` for `_modules/fc1/_parameters/weight`. Of a module that is not the state itself they begin with its
 /// path, for instance `model/fc1.weight`.
 ///
-/// A module is an [InertObject] with the entries `_parameters`, `_buffers` and `_modules`. One that is in several places
-/// has names for each; a small file can make these very many, so their number is limited.
+/// A module is an [InertObject] with the entries `_parameters`, `_buffers` and `_modules`. One that is in several
+/// places has names for each; a small file can make these very many, so their number is limited.
 final class ModuleNames {
     /// How many modules and tensors are visited, again at each of their places.
     private static final int MOST_VISITS = 1 << 20;

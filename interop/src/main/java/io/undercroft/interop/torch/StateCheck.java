@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
 /// - Containers nest no deeper than a `.croft` file could hold.
 /// - Written out without sharing, the state is not absurdly larger than it is with it: sixty tuples, each holding the
 ///   one before twice, would be 2^60 values for code that walks them. A cycle counts once.
-/// - Nothing is left in it that stands for no value: a tensor that was never filled, and in a strict pickle a function or
-///   a class.
+/// - Nothing is left in it that stands for no value: a tensor that was never filled, and in a strict pickle a function
+///   or a class.
 final class StateCheck {
     /// How many values a state may have when what is shared is counted at every place, beyond those it really has.
     private static final long MOST_REPEATED = 1L << 24;

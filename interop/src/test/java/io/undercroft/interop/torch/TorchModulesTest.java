@@ -25,8 +25,8 @@ import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
 import org.junit.jupiter.api.io.TempDir;
 
-/// Modules and other objects that real PyTorch pickles: what we read of them is what `state_dict()` says there, and what
-/// we write of them is loaded there as what it was.
+/// Modules and other objects that real PyTorch pickles: what we read of them is what `state_dict()` says there, and
+/// what we write of them is loaded there as what it was.
 @EnabledIfEnvironmentVariable(named = "UNDERCROFT_PYTHON", matches = ".+", disabledReason = "UNDERCROFT_PYTHON names "
         + "no Python")
 class TorchModulesTest {
