@@ -17,10 +17,24 @@ public final class StorageFilter {
     private final @Nullable Set<Object> wanted;
     /// The keys of the storages; null unless they are read for their names.
     private final @Nullable Map<Storage, Object> keys;
+    /// What precedes all keys; empty if keys are not texts.
+    private final String part;
 
-    private StorageFilter(@Nullable Set<Object> wanted, @Nullable Map<Storage, Object> keys) {
+    private StorageFilter(@Nullable Set<Object> wanted, @Nullable Map<Storage, Object> keys, String part) {
         this.wanted = wanted;
         this.keys = keys;
+        this.part = part;
+    }
+
+    /// {@return the same filter for the storages of a part of the file, which may have the keys of other storages}
+    ///
+    /// @param name the name of the part
+    public StorageFilter in(String name) {
+        return new StorageFilter(wanted, keys, name + "/");
+    }
+
+    private Object known(Object key) {
+        return part.isEmpty() ? key : part + key;
     }
 
     /// Reads a file.
@@ -36,7 +50,7 @@ public final class StorageFilter {
 
     /// {@return a filter that accepts all storages}
     public static StorageFilter all() {
-        return new StorageFilter(null, null);
+        return new StorageFilter(null, null, "");
     }
 
     /// Reads a file, once or twice.
@@ -50,17 +64,17 @@ public final class StorageFilter {
             return reader.read(options, all());
         }
         Map<Storage, Object> keys = new HashMap<>();
-        Set<Object> wanted = reader.read(options.onMeta(), new StorageFilter(null, keys)).only(options).storages()
+        Set<Object> wanted = reader.read(options.onMeta(), new StorageFilter(null, keys, "")).only(options).storages()
                 .stream().map(storage -> keys.get(storage.base().orElse(storage))).filter(Objects::nonNull)
                 .collect(Collectors.toSet());
-        return reader.read(options, new StorageFilter(wanted, null)).only(options);
+        return reader.read(options, new StorageFilter(wanted, null, "")).only(options);
     }
 
     /// {@return whether a storage is to have bytes}
     ///
     /// @param key its key in the file
     public boolean isWanted(Object key) {
-        return wanted == null || wanted.contains(key);
+        return wanted == null || wanted.contains(known(key));
     }
 
     /// Adds a storage that was made.
@@ -69,7 +83,7 @@ public final class StorageFilter {
     /// @param storage the storage, with bytes or without
     public void add(Object key, Storage storage) {
         if (keys != null) {
-            keys.put(storage, key);
+            keys.put(storage, known(key));
         }
     }
 }

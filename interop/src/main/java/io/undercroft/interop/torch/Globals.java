@@ -40,6 +40,8 @@ final class Globals {
     static final String SIZE = "torch.Size";
     static final String DEVICE = "torch.device";
     static final String LAYOUT = "torch.serialization._get_layout";
+    /// The functions that only pickles of TorchScript call.
+    private static final String SCRIPT = "torch.jit._pickle.";
     static final String DEFAULT_FACTORY = "default_factory";
 
     /// How Python 3 calls what Python 2 called otherwise; protocol 2 writes the old names.
@@ -121,7 +123,7 @@ final class Globals {
     /// @param name the full name of a class, a function or a constant, of the table or not
     static boolean isOfWeights(String name) {
         return TABLE.containsKey(name) && !name.equals(FROZENSET) && !name.equals(DEFAULT_DICT)
-                && !FORMATS.contains(name);
+                && !FORMATS.contains(name) && !name.startsWith(SCRIPT);
     }
 
     /// {@return whether a constant is known by its own name, and is no class and no function but those of Python's own
@@ -158,6 +160,7 @@ final class Globals {
         Map<String, PickleFunction> functions = new HashMap<>();
         addPython(functions);
         addTensors(functions);
+        addScript(functions);
         return Collections.unmodifiableMap(functions);
     }
 
@@ -194,6 +197,14 @@ final class Globals {
         function(table, Rebuild.MAKE_PARAMETER_WITH_STATE, Rebuild::parameterWithState);
         function(table, Rebuild.PARAMETER, Rebuild::parameterClass);
         function(table, Rebuild.FROM_TYPE, Rebuild::fromType);
+    }
+
+    /// What TorchScript calls: functions that return a list, or another value, as it is.
+    private static void addScript(Map<String, PickleFunction> table) {
+        for (String list : List.of("int", "double", "bool", "tensor")) {
+            function(table, SCRIPT + "build_" + list + "list", arguments -> sized(arguments, 1).list(0));
+        }
+        function(table, SCRIPT + "restore_type_tag", arguments -> sized(arguments, 2).get(0));
     }
 
     private static void function(Map<String, PickleFunction> table, String name, PickleFunction.Body body) {

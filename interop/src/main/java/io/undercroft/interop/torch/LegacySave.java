@@ -34,6 +34,9 @@ final class LegacySave {
     private static final BigInteger MAGIC = new BigInteger("1950a86a20f9469cfc6c", 16);
     /// What the pickle of that number begins with.
     private static final long START = 0x469c_fc6c_0a8a_0280L;
+    /// The pickle of that number in protocols 0 and 1, and what it begins with.
+    static final String TEXT_MAGIC = "L" + MAGIC + "L\n.";
+    private static final long TEXT_START = 0x3037_3435_3931_314cL;
     private static final long VERSION = 1001;
 
     private final MappedFile file;
@@ -138,6 +141,7 @@ final class LegacySave {
         for (int tail = 0; tail < entry.itemsize(); tail++) {
             boolean isEnd = next == null
                     ? stream.bytes().remaining() == tail || stream.startsWith(tail, START)
+                            || stream.startsWith(tail, TEXT_START)
                     : stream.startsWith(tail, next.counted() / next.itemsize());
             if (isEnd) {
                 return tail;

@@ -89,19 +89,27 @@ final class PickleStream {
     private long findStop() throws IOException {
         long start = in.position();
         while (in.position() - start < TorchZipFormat.LARGEST_PICKLE) {
-            Opcode opcode = opcode();
-            if (opcode == Opcode.STOP) {
+            if (skip() == Opcode.STOP) {
                 return in.position();
             }
-            long at = in.position();
-            long argument = argument(opcode);
-            if (argument < 0 || argument > in.remaining()) {
-                throw refused("the pickle ends too early, in the argument of opcode " + opcode, at);
-            }
-            in.skip(argument);
         }
         throw new FormatException("TORCH-PICKLE", "the pickle has more than " + TorchZipFormat.LARGEST_PICKLE
                 + " bytes", start, "Keep large data in tensors and not in lists");
+    }
+
+    /// {@return the next opcode, which is stepped over with its argument}
+    ///
+    /// @throws IOException if reading fails
+    /// @throws FormatException if there is none
+    Opcode skip() throws IOException {
+        Opcode opcode = opcode();
+        long at = in.position();
+        long argument = argument(opcode);
+        if (argument < 0 || argument > in.remaining()) {
+            throw refused("the pickle ends too early, in the argument of opcode " + opcode, at);
+        }
+        in.skip(argument);
+        return opcode;
     }
 
     private Opcode opcode() throws IOException {

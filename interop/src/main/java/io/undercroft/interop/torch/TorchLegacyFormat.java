@@ -1,5 +1,7 @@
 package io.undercroft.interop.torch;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.FormatSettings;
 import io.undercroft.mmap.MappedFile;
@@ -27,9 +29,10 @@ public final class TorchLegacyFormat implements CheckpointFormat {
     /// The ten-byte integer 0x1950a86a20f9469cfc6c and STOP, as hexadecimal digits.
     private static final String MAGIC = "8a0a6cfc9c46f9206aa850192e";
     /// How that starts in each pickle protocol: since 4 it has a frame of 13 bytes.
-    private static final List<byte[]> STARTS = Stream
-            .of("8002", "8003", "8004950d00000000000000", "8005950d00000000000000")
-            .map(start -> HexFormat.of().parseHex(start + MAGIC)).toList();
+    private static final List<byte[]> STARTS = Stream.concat(
+            Stream.of("8002", "8003", "8004950d00000000000000", "8005950d00000000000000")
+                    .map(start -> HexFormat.of().parseHex(start + MAGIC)),
+            Stream.of(LegacySave.TEXT_MAGIC.getBytes(US_ASCII))).toList();
 
     /// For the service loader.
     public TorchLegacyFormat() {}
@@ -41,6 +44,11 @@ public final class TorchLegacyFormat implements CheckpointFormat {
 
     @Override
     public boolean matches(MappedFile file) throws IOException {
+        return isSave(file);
+    }
+
+    /// {@return whether a file begins with the magic number of PyTorch, which is a pickle itself}
+    static boolean isSave(MappedFile file) throws IOException {
         for (byte[] start : STARTS) {
             if (file.startsWith(start)) {
                 return true;

@@ -18,6 +18,7 @@ import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.spi.Setting;
 import io.undercroft.serializer.spi.TreeContents;
+import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
@@ -33,6 +34,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// What `torch.save` writes since PyTorch 1.6: a zip archive of one pickle and one record for each storage.
@@ -46,9 +48,19 @@ import org.jspecify.annotations.Nullable;
 /// A file may have other bytes before the archive, as when `torch.save` appends to a stream. Such a file is opened if
 /// [OpenOptions#format] names this format, as it could be anything.
 ///
-/// TorchScript archives, which hold a program, are recognised and refused.
+/// A TorchScript archive holds a program besides. It is opened as its `state_dict()`; [Contents#unread] reports the
+/// program, which is never run.
 public final class TorchZipFormat implements CheckpointFormat {
     private static final String PICKLE = "/data.pkl";
+    /// Where storages are.
+    private static final String DATA = "/data";
+    /// What only a TorchScript archive has: a pickle, and code.
+    private static final String CONSTANTS = "/constants.pkl";
+    private static final String CODE = "/code/";
+    /// What a TorchScript archive of 2019 has in place of the pickle.
+    private static final String MODEL = "/model.json";
+    /// How many files of code are named.
+    private static final int SHOWN = 3;
     /// No larger pickle is read or written, in bytes.
     static final long LARGEST_PICKLE = 1L << 30;
     private static final long LARGEST_SMALL_RECORD = 64;
@@ -116,19 +128,29 @@ public final class TorchZipFormat implements CheckpointFormat {
         }
         ZipRecord pickle = pickle(zip);
         String folder = folder(pickle);
-        refuseTorchScript(zip, folder);
         checkVersion(zip, folder);
         ByteOrder order = byteOrder(zip, folder);
         Elements elements = new Elements(file, options, order);
-        String prefix = folder + "/data/";
         return StorageFilter.read(options, (opening, filter) -> {
             Set<String> known = new HashSet<>();
             ByteReader headers = zip.headers();
-            TorchStorages storages = new TorchStorages(opening, filter, entry -> tail(zip, prefix, entry, known),
-                    (entry, device) -> open(zip, headers, prefix, entry, elements, device));
-            return contents(zip, pickle, storages, ForeignNames.of(TorchSettings.isStrict(options)), known,
-                    elements.isForeign()).withPlaces(elements::placeOf);
+            Storages storages = part -> {
+                String prefix = folder + part + "/";
+                return new TorchStorages(opening, part.equals(DATA) ? filter : filter.in(part),
+                        entry -> tail(zip, prefix, entry, known),
+                        (entry, device) -> open(zip, headers, prefix, entry, elements, device));
+            };
+            ForeignNames names = ForeignNames.of(TorchSettings.isStrict(options));
+            return (zip.find(folder + CONSTANTS).isPresent()
+                    ? program(zip, pickle, storages, names, known, elements.isForeign())
+                    : contents(zip, pickle, storages.in(DATA), names, known, elements.isForeign()))
+                    .withPlaces(elements::placeOf);
         });
+    }
+
+    /// The storages in the parts of an archive.
+    private interface Storages {
+        TorchStorages in(String part);
     }
 
     /// What the state does not refer to. PyTorch looks at none of it.
@@ -159,6 +181,44 @@ public final class TorchZipFormat implements CheckpointFormat {
                 .withUnverified(unverified.size(), unverified.stream().mapToLong(ZipRecord::size).sum())
                 .withUnread(besides(zip, pickle, known, unpickled.nbytes))
                 .withForeignClasses(names.classes(), tensors -> ModuleNames.of(unpickled.state, tensors));
+    }
+
+    /// What is in a TorchScript archive, which has a pickle of a module and one of the tensors that its code refers to.
+    private static TreeContents program(ZipDirectory zip, ZipRecord pickle, Storages storages, ForeignNames names,
+            Set<String> known, boolean isForeign) throws IOException {
+        String folder = folder(pickle);
+        ZipRecord constants = zip.find(folder + CONSTANTS).orElseThrow();
+        List<ZipRecord> code = zip.records().stream().filter(record -> record.name().startsWith(folder + CODE))
+                .toList();
+        ReadBudget budget = ReadBudget.of(Stream.concat(Stream.of(pickle, constants), code.stream())
+                .mapToLong(ZipRecord::compressedSize).sum());
+        Unpickled module = load(zip, pickle, storages.in(DATA), names, isForeign, budget);
+        Object values = load(zip, constants, storages.in("/constants"), names, isForeign, budget).state;
+        TypedMap state = ScriptState.of(module.state, values, new ScriptClasses(zip, folder, budget), budget);
+        known.add(constants.name());
+        List<UnreadPart> parts = new ArrayList<>();
+        if (!code.isEmpty()) {
+            code.forEach(record -> known.add(record.name()));
+            parts.add(codeIn(code));
+        }
+        parts.addAll(besides(zip, pickle, known, module.nbytes));
+        List<ZipRecord> unverified = zip.unverified();
+        return TreeContents.of(state, Map.of(), zip::damages, budget)
+                .withUnverified(unverified.size(), unverified.stream().mapToLong(ZipRecord::size).sum())
+                .withUnread(parts)
+                .withForeignClasses(names.classes().stream()
+                        .filter(each -> !each.name().startsWith(ScriptClasses.ROOT)).toList(), _ -> Map.of());
+    }
+
+    private static UnreadPart codeIn(List<ZipRecord> code) {
+        List<String> files = code.stream().map(ZipRecord::name).filter(name -> name.endsWith(".py"))
+                .map(FormatException::quote).toList();
+        String shown = String.join(", ", files.subList(0, Math.min(SHOWN, files.size())));
+        return new UnreadPart(Kind.RECORD, "a TorchScript program, which is not run, in %,d file%s of code: %s%s"
+                .formatted(files.size(), files.size() == 1 ? "" : "s", shown,
+                        files.size() > SHOWN ? " and %,d more".formatted(files.size() - SHOWN) : ""),
+                code.stream().mapToLong(ZipRecord::header).min().orElse(0),
+                code.stream().mapToLong(ZipRecord::size).sum());
     }
 
     /// PyTorch writes all bytes of a storage that is no whole number of elements, and then does not read them.
@@ -199,7 +259,8 @@ public final class TorchZipFormat implements CheckpointFormat {
 
     private static boolean hasPickle(MappedFile file) throws IOException {
         try {
-            return ZipDirectory.read(file).records().stream().anyMatch(record -> isPickle(record.name()));
+            return ZipDirectory.read(file).records().stream()
+                    .anyMatch(record -> isPickle(record.name()) || isModel(record.name()));
         } catch (FormatException _) {
             return false;
         }
@@ -210,12 +271,22 @@ public final class TorchZipFormat implements CheckpointFormat {
         return name.endsWith(PICKLE) && name.indexOf('/') == name.length() - PICKLE.length();
     }
 
+    private static boolean isModel(String name) {
+        return name.endsWith(MODEL) && name.indexOf('/') == name.length() - MODEL.length();
+    }
+
     private static String folder(ZipRecord pickle) {
         return pickle.name().substring(0, pickle.name().length() - PICKLE.length());
     }
 
     private static ZipRecord pickle(ZipDirectory zip) {
         List<ZipRecord> pickles = zip.records().stream().filter(record -> isPickle(record.name())).toList();
+        if (pickles.isEmpty() && zip.records().stream().anyMatch(record -> isModel(record.name()))) {
+            throw new FormatException("TORCH-UNSUPPORTED",
+                    "a TorchScript archive of 2019, which describes its tensors in model.json",
+                    FormatException.NO_OFFSET,
+                    "Load it with torch.jit.load of PyTorch 1.4 to 1.13, and torch.save its state_dict()");
+        }
         if (pickles.size() != 1) {
             throw new FormatException("TORCH-ARCHIVE",
                     "the archive has " + pickles.size() + " records data.pkl and not one",
@@ -227,15 +298,6 @@ public final class TorchZipFormat implements CheckpointFormat {
                             + " bytes are read; keep large data in tensors and not in lists");
         }
         return pickles.getFirst();
-    }
-
-    private static void refuseTorchScript(ZipDirectory zip, String folder) {
-        if (zip.find(folder + "/constants.pkl").isPresent()) {
-            throw new FormatException("TORCH-UNSUPPORTED",
-                    "a TorchScript archive, which holds a program and not only tensors",
-                    FormatException.NO_OFFSET,
-                    "In Python, load it with torch.jit.load and torch.save its state_dict()");
-        }
     }
 
     private static void checkVersion(ZipDirectory zip, String folder) throws IOException {

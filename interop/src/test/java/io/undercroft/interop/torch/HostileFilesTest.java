@@ -76,7 +76,7 @@ class HostileFilesTest {
             "UNSAFE_os_system.legacy, TORCH-GLOBAL",
             "UNSAFE_print, TORCH-GLOBAL",
             "UNSAFE_print.legacy, TORCH-GLOBAL",
-            "UNSUPPORTED_torchscript, TORCH-UNSUPPORTED"
+            "UNSUPPORTED_torchscript, TORCH-GLOBAL"
     })
     void aHostileFixtureIsRefusedByAStrictReader(String fixture, String code) throws IOException {
         Path path = Fixtures.PYTORCH.resolve(fixture + ".pt");

@@ -34,7 +34,7 @@ public final class Formats {
             Map.entry("pytorch_model.bin", "torch-zip"), Map.entry(".bin.index.json", "torch-index"),
             Map.entry(".safetensors", "safetensors"), Map.entry(".safetensors.index.json", "safetensors-index"),
             Map.entry(".npz", "npz"), Map.entry(".npy", "npy"), Map.entry(".gguf", "gguf"),
-            Map.entry(".t7", "torch7"));
+            Map.entry(".t7", "torch7"), Map.entry(".pkl", "pickle"), Map.entry(".pickle", "pickle"));
 
     private Formats() {}
 
