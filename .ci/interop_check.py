@@ -4,7 +4,7 @@
 Writes files with torch.save, asks croft what is in them, and compares every answer with what torch says itself: dtype,
 shape, stride, offset, requires_grad, which tensors share a storage, SHA-256 of elements and of storages. Converts each
 file to .croft and expects the same answers. Saves the same tensors with safetensors and expects the same elements back.
-Ends with files that must be refused.
+Ends with files that must be refused, an attack, and a TorchScript archive.
 
     .ci/interop_check.py        # with a Python that has torch, safetensors and numpy, and a JDK 25 on the machine
 """
@@ -28,8 +28,8 @@ import torch
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CROFT = ROOT / "croft"
-# What croft ends with: something is missing or of no known format, or it is damaged.
-MISSING, DAMAGED = 3, 4
+# What croft ends with: a wrong call or something refused, something missing or of no known format, or damage.
+USAGE, MISSING, DAMAGED = 2, 3, 4
 
 # Known to torch but saved by no version of it.
 UNSAVED = {f"{sign}int{bits}" for sign in ("", "u") for bits in range(1, 8)}
@@ -426,7 +426,7 @@ class Shell:
         return os.system, (f"touch '{self.marker}'",)
 
 
-def refused(path, folder, code, marker=None):
+def refused(path, folder, code):
     """The exit code, one line on the error stream, nothing on the other, no file made and none touched."""
     problems = []
     output = folder / "kept.croft"
@@ -446,24 +446,51 @@ def refused(path, folder, code, marker=None):
         problems.append("the existing output file was changed")
     if sorted(p.name for p in folder.iterdir()) != before:
         problems.append(f"files were made: {sorted(p.name for p in folder.iterdir())}")
-    if marker is not None and marker.exists():
+    return problems
+
+
+def attack(folder):
+    """A pickle that runs a command in Python is shown and named, never run, and converted only on request."""
+    problems = []
+    marker = folder / "executed"
+    path = folder / "attack.pt"
+    output = folder / "attack.croft"
+    torch.save({"w": torch.ones(2), "x": Shell(marker)}, path)
+    name = f"{os.system.__module__}.system"
+    for arguments, code in ((("inspect", path), 0), (("verify", path), 0), (("convert", path, output), USAGE),
+                            (("convert", path, output, "--allow-dangerous"), 0)):
+        done = croft(*arguments)
+        if done.returncode != code:
+            problems.append(f"{arguments}: exit code {done.returncode}, not {code}")
+        if "--allow-dangerous" not in arguments and name not in done.stderr:
+            problems.append(f"{arguments}: {name} is not named: {done.stderr!r}")
+        if output.exists() and "--allow-dangerous" not in arguments:
+            problems.append(f"{arguments}: made {output.name}")
+    if marker.exists():
         problems.append("the command in the pickle was run")
     return problems
 
 
+def script(folder):
+    """A TorchScript archive shows the tensors of its state_dict, by name."""
+    path = folder / "script.pt"
+    module = torch.jit.script(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.BatchNorm1d(2)))
+    torch.jit.save(module, path)
+    shown = {tensor["name"] for tensor in json.loads(croft("inspect", "--json", path).stdout)["tensors"]}
+    expected = set(module.state_dict())
+    return [] if shown == expected else [f"{sorted(shown)}, not {sorted(expected)}"]
+
+
 # These may be intact; croft does not know their formats, or they are no files.
-UNREADABLE = ("a TorchScript archive", "a file of another kind", "a directory", "a missing file")
+UNREADABLE = ("a file of another kind", "a directory", "a missing file")
 
 
 def check_refusals(report, folder):
-    marker = folder / "executed"
     sound = folder / "sound.pt"
     torch.save({"w": torch.arange(5000.0)}, sound)
     data = sound.read_bytes()
 
     bad = {
-        "a TorchScript archive": lambda path: torch.jit.save(torch.jit.script(torch.nn.Linear(2, 2)), path),
-        "a pickle with os.system": lambda path: torch.save({"w": torch.ones(2), "x": Shell(marker)}, path),
         "a truncated file": lambda path: path.write_bytes(data[:len(data) // 2]),
         "a file without its last byte": lambda path: path.write_bytes(data[:-1]),
         "an empty file": lambda path: path.write_bytes(b""),
@@ -475,7 +502,7 @@ def check_refusals(report, folder):
         path = folder / f"bad{number}.pt"
         make(path)
         code = MISSING if what in UNREADABLE else DAMAGED
-        report.run(f"refused: {what}", lambda path=path, code=code: refused(path, folder, code, marker))
+        report.run(f"refused: {what}", lambda path=path, code=code: refused(path, folder, code))
 
 
 def main():
@@ -491,6 +518,9 @@ def main():
             check_case(report, pathlib.Path(folder), make)
     with tempfile.TemporaryDirectory(prefix="croft-refusals-") as folder:
         check_refusals(report, pathlib.Path(folder))
+    with tempfile.TemporaryDirectory(prefix="croft-inert-") as folder:
+        report.run("a pickle that runs a command", lambda: attack(pathlib.Path(folder)))
+        report.run("a TorchScript archive", lambda: script(pathlib.Path(folder)))
     print(f"{report.passed} passed, {report.failed} failed")
     return 1 if report.failed else 0
 
