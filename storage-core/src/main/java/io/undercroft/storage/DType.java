@@ -139,8 +139,12 @@ public final class DType {
             QUINT2X4, BITS8, BITS16, BITS1X8, BITS2X4, BITS4X2, UINT1, UINT2, UINT3, UINT4, UINT5, UINT6, UINT7, INT1,
             INT2, INT3, INT4, INT5, INT6, INT7);
     private static final Map<String, DType> BY_NAME = byName();
-    private static final ScopedValue<DType> DEFAULT = ScopedValue.newInstance();
     private static final int MAX_BITS = 1 << 20;
+
+    /// Apart, since few programs use it.
+    private static final class Default {
+        static final ScopedValue<DType> TYPE = ScopedValue.newInstance();
+    }
 
     private final String name;
     private final int bits;
@@ -192,13 +196,14 @@ public final class DType {
                     "an opaque dtype needs a name and 1 to " + MAX_BITS + " bits, not '" + name + "' and " + bits);
         }
         DType opaque = new DType(name, bits, Kind.BITS);
-        return find(name).filter(opaque::equals).orElse(opaque);
+        DType known = BY_NAME.get(plain(name));
+        return known != null && known.equals(opaque) ? known : opaque;
     }
 
     /// {@return the default type of new storages: [#FLOAT32], as in PyTorch, unless the caller runs within
     /// [#callWithDefault]} (`torch.get_default_dtype`; Torch7's default is Double.)
     public static DType defaultType() {
-        return DEFAULT.orElse(FLOAT32);
+        return Default.TYPE.orElse(FLOAT32);
     }
 
     /// Runs something with another default type (`torch.set_default_dtype`, Torch7's `setdefaulttensortype`). The
@@ -215,7 +220,7 @@ public final class DType {
     /// @throws IllegalArgumentException if the type has no storage class
     public static <T extends @Nullable Object, X extends Throwable> T callWithDefault(DType dtype,
             ScopedValue.CallableOp<T, X> action) throws X {
-        return ScopedValue.where(DEFAULT, checkDefault(dtype)).call(action);
+        return ScopedValue.where(Default.TYPE, checkDefault(dtype)).call(action);
     }
 
     /// Runs something with another default type, as [#callWithDefault], where nothing is returned.
@@ -224,7 +229,7 @@ public final class DType {
     /// @param action what to run
     /// @throws IllegalArgumentException if the type has no storage class
     public static void runWithDefault(DType dtype, Runnable action) {
-        ScopedValue.where(DEFAULT, checkDefault(dtype)).run(action);
+        ScopedValue.where(Default.TYPE, checkDefault(dtype)).run(action);
     }
 
     private static DType checkDefault(DType dtype) {
@@ -315,7 +320,9 @@ public final class DType {
         Map<String, DType> names = new LinkedHashMap<>();
         for (DType dtype : KNOWN) {
             names.put(dtype.name, dtype);
-            dtype.aliases.forEach(alias -> names.put(alias, dtype));
+            for (String alias : dtype.aliases) {
+                names.put(alias, dtype);
+            }
         }
         return Collections.unmodifiableMap(names);
     }

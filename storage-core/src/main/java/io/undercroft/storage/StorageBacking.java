@@ -93,12 +93,20 @@ final class StorageBacking implements Runnable {
 
     /// Adds a reference unless there is none left. {@return whether it could}
     boolean retain() {
-        return references.getAndUpdate(count -> count == 0 ? 0 : count + 1) > 0;
+        int count = references.get();
+        while (count > 0 && !references.compareAndSet(count, count + 1)) {
+            count = references.get();
+        }
+        return count > 0;
     }
 
     /// Takes a reference away if there is one. {@return how many there were before}
     int release() {
-        return references.getAndUpdate(count -> Math.max(count - 1, 0));
+        int count = references.get();
+        while (count > 0 && !references.compareAndSet(count, count - 1)) {
+            count = references.get();
+        }
+        return count;
     }
 
     /// Makes the allocation if it is not there. Called under the monitor, of a storage that is not freed.

@@ -731,6 +731,16 @@ public abstract sealed class Tensor {
         setComplexAt(position(i, j), value);
     }
 
+    /// Returns an accessor of the elements, for loops over many of them.
+    ///
+    /// @return an accessor, valid until the storage is freed or resized
+    /// @throws IllegalArgumentException if there are not 1 or 2 dimensions
+    /// @throws IllegalStateException if the storage was freed, has no bytes (meta), is on a device that the host cannot
+    ///     reach, or has become too small
+    public TensorAccessor accessor() {
+        return new TensorAccessor(this);
+    }
+
     // ---- bytes ----
 
     /// Returns the bytes of the elements, of a tensor that is contiguous and whose flags do not change what is stored.

@@ -21,13 +21,13 @@ import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.function.Consumer;
-import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
@@ -62,12 +62,16 @@ import java.util.stream.Stream;
 /// @param untyped the bytes
 /// @param dtype the type of the elements
 public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Object> {
-    private static final Map<DType, String> CLASS_NAMES = Stream
-            .of("Double", "Float", "Half", "Long", "Int", "Short", "Char", "Byte", "Bool", "BFloat16", "ComplexDouble",
-                    "ComplexFloat", "QUInt8", "QInt8", "QInt32", "QUInt4x2", "QUInt2x4")
-            .collect(Collectors.toUnmodifiableMap(DType::of, prefix -> prefix + "Storage"));
+    private static final Map<DType, String> CLASS_NAMES = new HashMap<>();
     private static final Set<DType> TORCH7 = Set.of(DType.FLOAT64, DType.FLOAT32, DType.FLOAT16, DType.INT64,
             DType.INT32, DType.INT16, DType.INT8, DType.UINT8);
+
+    static {
+        for (String prefix : List.of("Double", "Float", "Half", "Long", "Int", "Short", "Char", "Byte", "Bool",
+                "BFloat16", "ComplexDouble", "ComplexFloat", "QUInt8", "QInt8", "QInt32", "QUInt4x2", "QUInt2x4")) {
+            CLASS_NAMES.put(DType.of(prefix), prefix + "Storage");
+        }
+    }
 
     /// Checks that nothing is missing.
     public TypedStorage {

@@ -3,10 +3,10 @@ package io.undercroft.storage.internal;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor.Flag;
 import java.lang.foreign.MemorySegment;
-import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 
 /// Reads and writes the elements of one dtype. A position counts elements from the start of the segment.
 ///
@@ -18,8 +18,7 @@ public interface Elements {
     ///
     /// @param dtype the type of the elements
     static Elements of(DType dtype) {
-        Elements known = Codecs.BY_DTYPE.get(dtype);
-        return known != null ? known : new OpaqueElements(dtype);
+        return Codecs.of(dtype);
     }
 
     /// {@return the encoding of elements of a tensor, its lazy negation and conjugation included}
@@ -89,34 +88,49 @@ public interface Elements {
         return this;
     }
 
-    /// Apart from the interface, so that it is made when first used and dtypes can be made first.
+    /// The encodings of known dtypes that were used.
     final class Codecs {
-        private static final Map<DType, Elements> BY_DTYPE = byDType();
+        private static final Map<DType, Elements> MADE = new ConcurrentHashMap<>();
 
         private Codecs() {}
 
-        private static Map<DType, Elements> byDType() {
-            Map<DType, Elements> codecs = new HashMap<>();
-            codecs.put(DType.FLOAT64, new DoubleElements());
-            codecs.put(DType.FLOAT32, new FloatElements.Float32());
-            codecs.put(DType.FLOAT16, new FloatElements.Float16());
-            codecs.put(DType.BFLOAT16, new FloatElements.BFloat16());
-            codecs.put(DType.FLOAT8_E4M3FN, new FloatElements.Float8(Float8Format.E4M3FN));
-            codecs.put(DType.FLOAT8_E5M2, new FloatElements.Float8(Float8Format.E5M2));
-            codecs.put(DType.FLOAT8_E4M3FNUZ, new FloatElements.Float8(Float8Format.E4M3FNUZ));
-            codecs.put(DType.FLOAT8_E5M2FNUZ, new FloatElements.Float8(Float8Format.E5M2FNUZ));
-            codecs.put(DType.FLOAT8_E8M0FNU, new FloatElements.Float8(Float8Format.E8M0FNU));
-            codecs.put(DType.COMPLEX128, ComplexElements.of(new DoubleElements()));
-            codecs.put(DType.COMPLEX64, ComplexElements.of(new FloatElements.Float32()));
-            codecs.put(DType.COMPLEX32, ComplexElements.of(new FloatElements.Float16()));
-            codecs.put(DType.BOOL, new BooleanElements());
-            List.of(DType.INT64, DType.INT32, DType.INT16, DType.INT8, DType.QINT32, DType.QINT8)
-                    .forEach(dtype -> codecs.put(dtype, new IntegerElements(dtype.bits(), true, false)));
-            List.of(DType.UINT64, DType.UINT32, DType.UINT16, DType.UINT8, DType.QUINT8)
-                    .forEach(dtype -> codecs.put(dtype, new IntegerElements(dtype.bits(), false, false)));
-            codecs.put(DType.QUINT4X2, new SubByteElements(4));
-            codecs.put(DType.QUINT2X4, new SubByteElements(2));
-            return codecs;
+        private static Elements of(DType dtype) {
+            Elements made = MADE.get(dtype);
+            if (made != null) {
+                return made;
+            }
+            // Others may have any name, so they are not kept.
+            if (!DType.find(dtype.name()).equals(Optional.of(dtype))) {
+                return new OpaqueElements(dtype);
+            }
+            Elements known = make(dtype);
+            MADE.put(dtype, known);
+            return known;
+        }
+
+        private static Elements make(DType known) {
+            return switch (known.name()) {
+                case "float64" -> new DoubleElements();
+                case "float32" -> new FloatElements.Float32();
+                case "float16" -> new FloatElements.Float16();
+                case "bfloat16" -> new FloatElements.BFloat16();
+                case "float8_e4m3fn" -> new FloatElements.Float8(Float8Format.E4M3FN);
+                case "float8_e5m2" -> new FloatElements.Float8(Float8Format.E5M2);
+                case "float8_e4m3fnuz" -> new FloatElements.Float8(Float8Format.E4M3FNUZ);
+                case "float8_e5m2fnuz" -> new FloatElements.Float8(Float8Format.E5M2FNUZ);
+                case "float8_e8m0fnu" -> new FloatElements.Float8(Float8Format.E8M0FNU);
+                case "complex128" -> ComplexElements.of(new DoubleElements());
+                case "complex64" -> ComplexElements.of(new FloatElements.Float32());
+                case "complex32" -> ComplexElements.of(new FloatElements.Float16());
+                case "bool" -> new BooleanElements();
+                case "int64", "int32", "int16", "int8", "qint32", "qint8" ->
+                    new IntegerElements(known.bits(), true, false);
+                case "uint64", "uint32", "uint16", "uint8", "quint8" ->
+                    new IntegerElements(known.bits(), false, false);
+                case "quint4x2" -> new SubByteElements(4);
+                case "quint2x4" -> new SubByteElements(2);
+                default -> new OpaqueElements(known);
+            };
         }
     }
 }
