@@ -10,6 +10,17 @@ public record Digest128(long high, long low) {
     /// The digest of nothing in particular, as stored where there is no digest.
     public static final Digest128 ZERO = new Digest128(0, 0);
 
+    /// Written out, since the JVM would make it when the first file is opened.
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof Digest128 that && high == that.high && low == that.low;
+    }
+
+    @Override
+    public int hashCode() {
+        return Long.hashCode(high ^ low);
+    }
+
     /// {@return the 32 hexadecimal digits, as other XXH3 tools print them}
     @Override
     public String toString() {

@@ -58,14 +58,12 @@ public final class AnonymousMemory {
     }
 
     private static Allocator mapping(Preparation preparation) {
-        return Libc.find().<Allocator>map(libc -> nbytes -> allocate(libc, nbytes, preparation))
-                .orElseGet(Allocator::offHeap);
+        return nbytes -> nbytes < MIN_MAPPED || Libc.find().isEmpty()
+                ? Allocator.offHeap().allocate(nbytes)
+                : allocate(Libc.find().get(), nbytes, preparation);
     }
 
     private static Allocation allocate(Libc libc, long nbytes, Preparation preparation) {
-        if (nbytes < MIN_MAPPED) {
-            return Allocator.offHeap().allocate(nbytes);
-        }
         Lifetime lifetime = new Lifetime("anonymous memory", () -> {});
         try {
             MemorySegment segment = Mapping.anonymous(libc, nbytes, lifetime.arena());

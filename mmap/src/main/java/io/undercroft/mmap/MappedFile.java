@@ -76,7 +76,11 @@ public final class MappedFile implements AutoCloseable {
     }
 
     /// Opens a regular file; for reading only, unless the mode is [MapMode#SHARED]. It has a separate budget. Pipes
-    /// and devices are refused without waiting, also if one replaces the file meanwhile.
+    /// and devices are refused without waiting, also if one replaces the file meanwhile. (A pipe that replaces one of
+    /// the first small files of a process at the moment when it is opened is waited for.)
+    ///
+    /// The first files of a process of up to 4 MiB are opened, and mapped or copied, by the JDK: binding the C library
+    /// takes longer than opening them. As soon as anything calls the C library, it opens all files.
     ///
     /// @param path which file
     /// @param mode what its mappings allow
@@ -94,7 +98,8 @@ public final class MappedFile implements AutoCloseable {
     /// @return the file, with one holder
     /// @throws IOException if it is not there, not a regular file, or may not be opened; the message is one line
     public static MappedFile open(Path path, MapMode mode, MapBudget budget) throws IOException {
-        return open(path, mode, budget, Libc.find());
+        checkArguments(path, mode, budget);
+        return opened(path, mode, budget, HostFile.open(path, mode));
     }
 
     /// Attaches a segment of shared memory as a file whose parts are mapped on demand.
@@ -135,11 +140,15 @@ public final class MappedFile implements AutoCloseable {
 
     /// As [#open(Path, MapMode, MapBudget)], with or without the C library.
     static MappedFile open(Path path, MapMode mode, MapBudget budget, Optional<Libc> libc) throws IOException {
+        checkArguments(path, mode, budget);
+        return opened(path, mode, budget, HostFile.open(libc, path, mode));
+    }
+
+    private static void checkArguments(Path path, MapMode mode, MapBudget budget) throws IOException {
         Objects.requireNonNull(path, "path");
         Objects.requireNonNull(mode, "mode");
         Objects.requireNonNull(budget, "budget");
         checkRegular(path);
-        return opened(path, mode, budget, HostFile.open(libc, path, mode));
     }
 
     /// Opens a regular file [MapMode#SHARED] and extends it with zeros if it is shorter. It is never truncated.
@@ -278,10 +287,19 @@ public final class MappedFile implements AutoCloseable {
         if (offset < 0) {
             throw new IllegalArgumentException("there is no byte " + offset + " in a file");
         }
-        long count = held(() -> file.read(offset, into));
+        long count = readHeld(offset, into);
         if (count < into.byteSize()) {
             throw new EOFException(path + ": it ends at byte " + (offset + count) + ", before the "
                     + into.byteSize() + " bytes at byte " + offset + " are read; is it complete?");
+        }
+    }
+
+    private long readHeld(long offset, MemorySegment into) throws IOException {
+        lifetime.retain();
+        try {
+            return file.read(offset, into);
+        } finally {
+            lifetime.release();
         }
     }
 
@@ -294,7 +312,29 @@ public final class MappedFile implements AutoCloseable {
     /// @throws IllegalArgumentException if a number is negative
     /// @throws IllegalStateException if the file is closed
     public MemorySegment map(long offset, long length) {
-        return hold(List.of(piece(offset, length)), _ -> file.map(offset, length, lifetime.arena()));
+        FilePiece run = piece(offset, length);
+        lifetime.retain();
+        try {
+            return length == 0 ? nothing() : mapRun(offset, length);
+        } catch (ArithmeticException e) {
+            throw refused(List.of(run), tooLong());
+        } catch (IOException e) {
+            throw refused(List.of(run), e);
+        } finally {
+            lifetime.release();
+        }
+    }
+
+    private MemorySegment mapRun(long offset, long length) throws IOException {
+        long end = Math.addExact(offset, length);
+        file.checkInside(end);
+        MemorySegment segment = file.map(offset, length, lifetime.arena());
+        hasMapped(end);
+        return segment;
+    }
+
+    private static EOFException tooLong() {
+        return new EOFException("the pieces add up to more than 2^63 - 1 bytes");
     }
 
     /// {@return a run of bytes of this file, to be stitched with others}
@@ -322,16 +362,6 @@ public final class MappedFile implements AutoCloseable {
     /// @throws UnsupportedOperationException if the file is shared and the pieces are not its own and adjacent
     /// @throws IllegalStateException if this file is closed, or one of the others
     public MemorySegment map(List<Piece> pieces) {
-        return hold(pieces, length -> map(Pieces.merge(pieces), length));
-    }
-
-    @FunctionalInterface
-    private interface Mapper {
-        MemorySegment map(long length) throws IOException;
-    }
-
-    /// Maps pieces while this file and all files of the pieces are held.
-    private MemorySegment hold(List<Piece> pieces, Mapper mapper) {
         List<MappedFile> held = new ArrayList<>();
         try {
             held.add(retain());
@@ -340,20 +370,31 @@ public final class MappedFile implements AutoCloseable {
             for (MappedFile each : ends.keySet()) {
                 held.add(each.retain());
             }
-            MemorySegment segment = checkedMap(pieces, ends, length, mapper);
-            ends.forEach((each, end) -> each.mappedEnd.accumulateAndGet(end, Math::max));
+            MemorySegment segment = checkedMap(pieces, ends, length);
+            for (Map.Entry<MappedFile, Long> end : ends.entrySet()) {
+                end.getKey().hasMapped(end.getValue());
+            }
             return segment;
         } catch (ArithmeticException e) {
-            throw refused(pieces, new EOFException("the pieces add up to more than 2^63 - 1 bytes"));
+            throw refused(pieces, tooLong());
         } finally {
-            held.forEach(MappedFile::close);
+            for (MappedFile each : held) {
+                each.close();
+            }
         }
     }
 
-    private MemorySegment checkedMap(List<Piece> pieces, Map<MappedFile, Long> ends, long length, Mapper mapper) {
+    private void hasMapped(long end) {
+        long before = mappedEnd.get();
+        while (before < end && !mappedEnd.compareAndSet(before, end)) {
+            before = mappedEnd.get();
+        }
+    }
+
+    private MemorySegment checkedMap(List<Piece> pieces, Map<MappedFile, Long> ends, long length) {
         checkInside(pieces, ends);
         try {
-            return length == 0 ? nothing() : mapper.map(length);
+            return length == 0 ? nothing() : map(Pieces.merge(pieces), length);
         } catch (EOFException e) {
             // One of them was cut meanwhile: which?
             checkInside(pieces, ends);
@@ -364,17 +405,18 @@ public final class MappedFile implements AutoCloseable {
     }
 
     private static void checkInside(List<Piece> pieces, Map<MappedFile, Long> ends) {
-        ends.forEach((each, end) -> {
+        for (Map.Entry<MappedFile, Long> end : ends.entrySet()) {
+            MappedFile each = end.getKey();
             try {
-                each.file.checkInside(end);
+                each.file.checkInside(end.getValue());
             } catch (IOException e) {
                 throw each.refused(pieces.stream().filter(each::has).toList(), e);
             }
-        });
+        }
     }
 
     private boolean has(Piece piece) {
-        return piece instanceof FilePiece(MappedFile of, long _, long _) && of == this;
+        return piece instanceof FilePiece run && run.file() == this;
     }
 
     private MemorySegment nothing() {
@@ -386,8 +428,8 @@ public final class MappedFile implements AutoCloseable {
         if (mode != MapMode.SHARED) {
             return file.stitch(runs, length, budget, lifetime.arena());
         }
-        if (runs.size() == 1 && runs.getFirst() instanceof FileRun(HostFile of, long offset, long _) && of == file) {
-            return file.map(offset, length, lifetime.arena());
+        if (runs.size() == 1 && runs.getFirst() instanceof FileRun run && run.file() == file) {
+            return file.map(run.offset(), length, lifetime.arena());
         }
         throw new UnsupportedOperationException(path
                 + " is mapped shared: only adjacent pieces of it make one range; map them one by one, or privately");
@@ -417,7 +459,7 @@ public final class MappedFile implements AutoCloseable {
     /// @throws IllegalStateException if the file is closed
     public Allocation allocation(List<Piece> pieces) {
         long start = pieces.stream().filter(piece -> piece.length() > 0)
-                .mapToLong(piece -> piece instanceof FilePiece(MappedFile _, long offset, long _) ? offset : 0)
+                .mapToLong(piece -> piece instanceof FilePiece run ? run.offset() : 0)
                 .findFirst().orElse(0);
         Allocation here = allocated(map(pieces), start);
         Map<MappedFile, Long> ends = Pieces.ends(pieces);
@@ -511,7 +553,14 @@ public final class MappedFile implements AutoCloseable {
     /// @throws MappingException if the bytes could not be read from the disk
     /// @throws IllegalStateException if the file is closed
     public <T extends @Nullable Object> T guard(Supplier<T> access) {
-        return heldOrUnknown(() -> watched(access));
+        lifetime.retain();
+        try {
+            return watched(access);
+        } catch (IOException e) {
+            throw unknownSize(e);
+        } finally {
+            lifetime.release();
+        }
     }
 
     /// Adds a holder, which has to call [#close] too.
@@ -556,7 +605,7 @@ public final class MappedFile implements AutoCloseable {
 
     private MappingException refused(List<Piece> pieces, IOException cause) {
         long offset = pieces.stream()
-                .mapToLong(p -> p instanceof FilePiece(MappedFile _, long start, long _) ? start : Long.MAX_VALUE)
+                .mapToLong(p -> p instanceof FilePiece run ? run.offset() : Long.MAX_VALUE)
                 .min().orElse(0);
         long length = pieces.stream().mapToLong(Piece::length).reduce(0,
                 (a, b) -> Long.MAX_VALUE - a < b ? Long.MAX_VALUE : a + b);
@@ -592,10 +641,14 @@ public final class MappedFile implements AutoCloseable {
     /// @throws MappingException if the system call fails
     /// @throws IllegalStateException if the file is closed
     public void requireAtLeast(long end) {
-        boolean _ = heldOrUnknown(() -> {
+        lifetime.retain();
+        try {
             checkLength(end);
-            return true;
-        });
+        } catch (IOException e) {
+            throw unknownSize(e);
+        } finally {
+            lifetime.release();
+        }
     }
 
     /// {@return how long the file is now, in bytes, if it is shorter than when it was opened}
@@ -616,12 +669,8 @@ public final class MappedFile implements AutoCloseable {
         }
     }
 
-    private <T extends @Nullable Object> T heldOrUnknown(IoTask<T> task) {
-        try {
-            return held(task);
-        } catch (IOException e) {
-            throw new MappingException(path.toString(), "its size cannot be queried", 0, size, "Open it again", e);
-        }
+    private MappingException unknownSize(IOException e) {
+        return new MappingException(path.toString(), "its size cannot be queried", 0, size, "Open it again", e);
     }
 
     private void checkNotTruncated() throws IOException {

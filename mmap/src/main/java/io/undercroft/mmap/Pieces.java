@@ -17,7 +17,11 @@ final class Pieces {
     ///
     /// @throws ArithmeticException if that does not fit a `long`
     static long length(List<Piece> pieces) {
-        return pieces.stream().mapToLong(Piece::length).reduce(0, Math::addExact);
+        long length = 0;
+        for (Piece piece : pieces) {
+            length = Math.addExact(length, piece.length());
+        }
+        return length;
     }
 
     /// {@return for each file that has a byte in them, where in it the furthest one ends}
@@ -26,8 +30,9 @@ final class Pieces {
     static Map<MappedFile, Long> ends(List<Piece> pieces) {
         Map<MappedFile, Long> ends = new LinkedHashMap<>();
         for (Piece piece : pieces) {
-            if (piece instanceof FilePiece(MappedFile file, long offset, long length) && length > 0) {
-                ends.merge(file, Math.addExact(offset, length), Math::max);
+            if (piece instanceof FilePiece run && run.length() > 0) {
+                long end = Math.addExact(run.offset(), run.length());
+                ends.put(run.file(), Math.max(end, ends.getOrDefault(run.file(), 0L)));
             }
         }
         return ends;
@@ -52,8 +57,8 @@ final class Pieces {
     }
 
     private static ByteRun run(Piece piece) {
-        return piece instanceof FilePiece(MappedFile file, long offset, long length)
-                ? new FileRun(file.host(), offset, length)
+        return piece instanceof FilePiece run
+                ? new FileRun(run.file().host(), run.offset(), run.length())
                 : new ZeroRun(piece.length());
     }
 }

@@ -52,6 +52,8 @@ final class BadFilePeer {
 
     /// So that no class has to be loaded when nothing can be opened or mapped any more.
     private static void warmUp(Path path) throws IOException {
+        // The first small file of a process is opened without the C library.
+        var _ = Pages.size();
         Path file = Files.writeString(Files.createTempFile("undercroft", ""), "abc");
         try (MappedFile mapped = MappedFile.open(file, MapMode.PRIVATE)) {
             for (Runnable refused : List.<Runnable>of(() -> mapped.map(0, 1), () -> mapped.map(0, 4),

@@ -108,7 +108,7 @@ class BadFileTest {
         try {
             int opened = 0;
             for (int times = 0; times < 5000; times++) {
-                try (MappedFile mapped = MappedFile.open(path, MapMode.READ_ONLY)) {
+                try (MappedFile mapped = MappedFile.open(path, MapMode.READ_ONLY, new MapBudget(), Libc.find())) {
                     assertThat(mapped.size()).isEqualTo(10);
                     opened++;
                 } catch (NoSuchFileException _) {

@@ -15,7 +15,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -191,7 +190,9 @@ public final class Snapshot {
                 }
             }
         }
-        slots.sort(Comparator.comparingLong(Slot::sequence).reversed());
+        if (slots.size() == 2 && slots.getFirst().sequence() < slots.getLast().sequence()) {
+            Collections.reverse(slots);
+        }
         MemorySegment first = prefix.asSlice(FileLayout.FIRST_COMMIT, FileLayout.COMMIT_BYTES);
         if (isOddEmpty && !CommitRecord.isEmpty(first)) {
             slots.add(slot(first, FileLayout.FIRST_COMMIT));

@@ -31,11 +31,11 @@ public record TensorRecord(int dtype, int storage, long byteOffset, int bitOffse
         if (bitOffset < 0 || bitOffset > 7) {
             throw new IllegalArgumentException("bit offset " + bitOffset + " is not in 0..7");
         }
-        if (Arrays.stream(stride).anyMatch(step -> step < 0) != flags.contains(TensorFlag.REVERSED)) {
+        if (hasNegative(stride) != flags.contains(TensorFlag.REVERSED)) {
             throw new IllegalArgumentException(
                     "strides and the flag REVERSED contradict each other: " + Arrays.toString(stride));
         }
-        if (Arrays.stream(shape).anyMatch(size -> size < 0) || dtype < 0 || storage < 0 || byteOffset < 0) {
+        if (hasNegative(shape) || dtype < 0 || storage < 0 || byteOffset < 0) {
             throw new IllegalArgumentException("a tensor with a negative size, number or offset");
         }
     }
@@ -45,6 +45,15 @@ public record TensorRecord(int dtype, int storage, long byteOffset, int bitOffse
     /// @throws IllegalArgumentException as for any other tensor
     public TensorRecord(int dtype, int storage, long byteOffset, Set<TensorFlag> flags, long[] shape, long[] stride) {
         this(dtype, storage, byteOffset, 0, flags, shape, stride);
+    }
+
+    private static boolean hasNegative(long[] numbers) {
+        for (long number : numbers) {
+            if (number < 0) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /// {@return the number of dimensions}

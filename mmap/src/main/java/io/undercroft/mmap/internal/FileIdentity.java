@@ -30,6 +30,17 @@ public record FileIdentity(int device, long inode) {
         }
     }
 
+    /// Written out, since the JVM would make it when the first file is opened.
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof FileIdentity that && device == that.device && inode == that.inode;
+    }
+
+    @Override
+    public int hashCode() {
+        return Long.hashCode(number());
+    }
+
     /// {@return device and inode combined in one number}
     public long number() {
         return inode ^ ((long) device << DEVICE_SHIFT);

@@ -11,13 +11,34 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/// An open file that can be mapped: through libc where it can be called, else through the JDK's channels.
+/// An open file that can be mapped: through libc where it can be called, else through the JDK's channels. The first
+/// small files of a process are opened by the JDK in any case, which takes less time than to bind libc.
 ///
 /// Callers check all ranges against [#size], and call nothing during or after [#close].
 public sealed interface HostFile permits PosixFile, ChannelFile {
     /// The message for files that are not regular.
     String NOT_REGULAR = "only regular files can be mapped, and this is a pipe, a socket or a device; copy it into a "
             + "file";
+
+    /// The message for a process that has as many files open as it may.
+    String TOO_MANY_OPEN = "too many files are open; close some, or raise the limit (ulimit -n)";
+
+    /// Opens a regular file in the way that takes the least time: a small one through the JDK as long as libc is not
+    /// bound, unless it is mapped [MapMode#SHARED].
+    ///
+    /// @param path the file
+    /// @param mode the mode of its mappings
+    /// @return the file
+    /// @throws IOException if it cannot be opened
+    static HostFile open(Path path, MapMode mode) throws IOException {
+        if (mode != MapMode.SHARED && !LibcUse.hasBegun()) {
+            ChannelFile small = ChannelFile.openSmall(path, mode);
+            if (small != null) {
+                return small;
+            }
+        }
+        return open(Libc.find(), path, mode);
+    }
 
     /// Opens a regular file for reading, and for writing too if the mode is [MapMode#SHARED]. (If a channel is open for
     /// writing, mapping past the end of the file would extend it.) If libc can be called, this never blocks, whatever
@@ -88,7 +109,7 @@ public sealed interface HostFile permits PosixFile, ChannelFile {
     /// @throws IOException if reading failed
     long read(long offset, MemorySegment into) throws IOException;
 
-    /// {@return whether a map costs nothing for bytes that are not touched}
+    /// {@return whether the whole file is mapped at little cost, however few of its bytes are used}
     boolean mapsLazily();
 
     /// Maps bytes, and then checks that the file was not truncated.

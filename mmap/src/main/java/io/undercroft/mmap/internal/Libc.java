@@ -708,6 +708,7 @@ public final class Libc {
     }
 
     private static Binding bind() {
+        LibcUse.begin();
         String system = System.getProperty("os.name").toLowerCase(Locale.ROOT);
         if (!system.startsWith("linux") && !system.startsWith("mac")) {
             return new Binding(null,

@@ -15,15 +15,9 @@ import java.util.concurrent.locks.LockSupport;
 public final class Lifetime {
     private static final long RETRY_NANOS = Duration.ofMillis(1).toNanos();
 
-    /// The thread that releases holds of collected mappings.
-    private static final Cleaner RELEASER = Cleaner.create();
-
-    private static final class Token {
-        private final Cleaner.Cleanable done;
-
-        Token(Cleaner cleaner, Runnable action) {
-            done = cleaner.register(this, action);
-        }
+    /// The thread that releases what unreachable mappings held.
+    private static final class Releaser {
+        static final Cleaner CLEANER = Cleaner.create();
     }
 
     private final Arena arena = Arena.ofShared();
@@ -51,14 +45,12 @@ public final class Lifetime {
     ///
     /// @param action run once, by any thread; must not throw, nor reach the arena
     public void whenGone(Runnable action) {
-        whenGone(Mapping.CLEANER, action);
+        whenGone(ArenaCleanup.CLEANER, action);
     }
 
     @SuppressWarnings("restricted")
     private void whenGone(Cleaner cleaner, Runnable action) {
-        // Referenced only by the arena, so that both become unreachable together.
-        Token token = new Token(cleaner, action);
-        MemorySegment.NULL.reinterpret(arena, _ -> token.done.clean());
+        MemorySegment.NULL.reinterpret(arena, new ArenaCleanup(cleaner, action));
     }
 
     /// Releases a hold after the mappings were unmapped, like an action of [#whenGone]. That may wait for other
@@ -66,21 +58,29 @@ public final class Lifetime {
     ///
     /// @param hold the hold
     public void whenGoneLetGo(Hold hold) {
-        whenGone(RELEASER, hold::release);
+        whenGone(Releaser.CLEANER, hold::release);
     }
 
     /// Adds a holder.
     ///
     /// @throws IllegalStateException if the last one has released it
     public void retain() {
-        if (holders.getAndUpdate(count -> count == 0 ? 0 : count + 1) == 0) {
+        int count = holders.get();
+        while (count > 0 && !holders.compareAndSet(count, count + 1)) {
+            count = holders.get();
+        }
+        if (count == 0) {
             throw new IllegalStateException(what + " is closed; close it later, or open it again");
         }
     }
 
     /// Removes one holder. Does nothing if there is none left.
     public void release() {
-        if (holders.getAndUpdate(count -> Math.max(count - 1, 0)) == 1) {
+        int count = holders.get();
+        while (count > 0 && !holders.compareAndSet(count, count - 1)) {
+            count = holders.get();
+        }
+        if (count == 1) {
             atEnd.run();
             if (!tryClose()) {
                 Thread.startVirtualThread(this::closeWhenIdle);

@@ -10,20 +10,16 @@ import io.undercroft.mmap.ReadAdvice;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.ref.Cleaner;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
-/// A range of addresses that `mmap` returned and that is unmapped once: when the arena of its segment is closed or, if
-/// it is not, when the arena and all its segments are unreachable.
+/// Ranges of addresses that `mmap` returned and that are unmapped once: when the arena of their segment is closed or,
+/// if it is not, when the arena and all its segments are unreachable.
 public final class Mapping {
     static final int READ_WRITE = Constant.flags(PROT_READ, PROT_WRITE);
 
     /// The number of pages in one query.
     private static final long RESIDENCE_PAGES = 1 << 16;
-
-    /// The thread that unmaps collected mappings, and closes their descriptors.
-    static final Cleaner CLEANER = Cleaner.create();
 
     private static final System.Logger LOG = System.getLogger(Mapping.class.getName());
 
@@ -33,15 +29,7 @@ public final class Mapping {
     /// Mapped addresses.
     private record Range(long address, long length) {}
 
-    /// Referenced only by the arena, so that both become unreachable together.
-    private final Cleaner.Cleanable unmap;
-
-    private Mapping(Libc libc, long address, long length, Runnable atEnd) {
-        unmap = CLEANER.register(this, () -> {
-            unmap(libc, address, length);
-            atEnd.run();
-        });
-    }
+    private Mapping() {}
 
     /// Returns a segment over mapped addresses, which are unmapped when the arena is closed; at once if it is closed
     /// already.
@@ -67,11 +55,14 @@ public final class Mapping {
     /// @throws IllegalStateException if the arena is closed
     @SuppressWarnings("restricted")
     static MemorySegment segment(Libc libc, long address, long length, Arena arena, Runnable atEnd) {
-        Mapping mapping = new Mapping(libc, address, length, atEnd);
+        ArenaCleanup unmap = new ArenaCleanup(ArenaCleanup.CLEANER, () -> {
+            unmap(libc, address, length);
+            atEnd.run();
+        });
         try {
-            return MemorySegment.ofAddress(address).reinterpret(length, arena, ignored -> mapping.unmap.clean());
+            return MemorySegment.ofAddress(address).reinterpret(length, arena, unmap);
         } catch (IllegalStateException closed) {
-            mapping.unmap.clean();
+            unmap.run();
             throw closed;
         }
     }

@@ -38,7 +38,7 @@ public final class PosixFile implements HostFile {
         this.libc = libc;
         this.fd = fd;
         this.mode = mode;
-        this.closer = Mapping.CLEANER.register(this, () -> libc.close(fd));
+        this.closer = ArenaCleanup.CLEANER.register(this, () -> libc.close(fd));
     }
 
     /// {@return the file behind a descriptor, which is closed with it}
@@ -99,19 +99,25 @@ public final class PosixFile implements HostFile {
     public MemorySegment map(long offset, long length, Arena arena) throws IOException {
         long start = libc.pageFloor(offset);
         long lead = offset - start;
-        long address = libc.mmap(0, lead + length, protection(), flags(), fd, start);
+        long address = libc.mmap(0, lead + length, protection(mode), flags(mode), fd, start);
         try {
             checkInside(offset + length);
         } catch (IOException e) {
             Mapping.unmap(libc, address, lead + length);
             throw e;
         }
-        return protect(Mapping.segment(libc, address, lead + length, arena).asSlice(lead, length));
+        return protect(Mapping.segment(libc, address, lead + length, arena).asSlice(lead, length), mode);
     }
 
     @Override
     public MemorySegment stitch(List<ByteRun> runs, long length, MapBudget budget, Arena arena) throws IOException {
-        return protect(new Stitch(libc, runs, length, protection(), flags()).map(budget, arena));
+        return stitch(libc, mode, runs, length, budget, arena);
+    }
+
+    /// As [#stitch(List, long, MapBudget, Arena)], of runs of any files.
+    static MemorySegment stitch(Libc libc, MapMode mode, List<ByteRun> runs, long length, MapBudget budget,
+            Arena arena) throws IOException {
+        return protect(new Stitch(libc, runs, length, protection(mode), flags(mode)).map(budget, arena), mode);
     }
 
     @Override
@@ -129,17 +135,17 @@ public final class PosixFile implements HostFile {
         return fd;
     }
 
-    private MemorySegment protect(MemorySegment segment) {
+    private static MemorySegment protect(MemorySegment segment, MapMode mode) {
         return mode == MapMode.READ_ONLY ? segment.asReadOnly() : segment;
     }
 
-    private int protection() {
+    private static int protection(MapMode mode) {
         return mode == MapMode.READ_ONLY ? PROT_READ.value() : Mapping.READ_WRITE;
     }
 
     /// Without reserving memory, since a private mapping of a file larger than the memory must not be refused for the
     /// pages that may be written.
-    private int flags() {
+    private static int flags(MapMode mode) {
         return mode == MapMode.PRIVATE ? Constant.flags(MAP_PRIVATE, MAP_NORESERVE) : MAP_SHARED.value();
     }
 
@@ -150,7 +156,7 @@ public final class PosixFile implements HostFile {
                     "no permission to open it; see its owner and mode");
             case ErrnoException.EEXIST -> new FileAlreadyExistsException(path, null, "it exists already");
             case ErrnoException.EMFILE, ErrnoException.ENFILE -> new FileSystemException(path, null,
-                    "too many files are open; close some, or raise the limit (ulimit -n)");
+                    HostFile.TOO_MANY_OPEN);
             case ErrnoException.ENODEV, ErrnoException.ENXIO ->
                 new FileSystemException(path, null, HostFile.NOT_REGULAR);
             default -> new FileSystemException(path, null, reason(e));

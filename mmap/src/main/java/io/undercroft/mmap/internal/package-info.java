@@ -1,7 +1,8 @@
 /// Mapping, shared memory, and the calls of the operating system. Not for use outside this module.
 ///
 /// - [Libc] binds the functions of the C library; no other class calls it.
-/// - [HostFile] is an open file: [PosixFile] uses libc, [ChannelFile] the JDK.
+/// - [HostFile] is an open file: [PosixFile] uses libc, [ChannelFile] the JDK: for small files too, as long as nothing
+///   has bound libc.
 /// - [Mapping] makes mappings, [Stitch] ranges of several pieces, [FreezableRange] copy-on-write memory.
 /// - [SegmentNames] are the names of shared memory: those of the system, whose holders [Registry] records in files, or
 ///   on macOS [ProcessLocalNames].
