@@ -8,6 +8,7 @@ arrays of characters; others are the arrays of text, records and dates as they a
 classes and functions that pickles name and that are not imported. Each file is read in a process of its own, with
 limits and, for root, as user nobody.
 """
+import codecs
 import collections
 import hashlib
 import importlib
@@ -39,6 +40,8 @@ BUILTINS = {"set", "frozenset", "dict", "list", "tuple", "bytearray", "complex",
             "float", "bool", "str", "bytes", "type", "xrange", "long", "unicode", "Ellipsis", "NotImplemented"}
 LONG = ("float128", "complex256", "longdouble", "clongdouble")
 LEGACY = b"\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
+# Python imports them when they are first used, which nobody may not be permitted to.
+ENCODINGS = ("ascii", "cp437", "latin1", "raw-unicode-escape", "utf-16", "utf-32")
 
 
 # ---- pickles ----
@@ -158,6 +161,9 @@ class Found:
             self.walk(dict(vars(value)))
 
     def array(self, path, value, stack):
+        if isinstance(value, np.ma.MaskedArray):
+            self.put((*path, "mask"), array_element(np.ma.getmaskarray(value)))
+            value = value.data
         if value.dtype.hasobject:
             stack.extend(reversed([((*path, i), part) for i, part in enumerate(value.reshape(-1).tolist())]))
             return
@@ -165,7 +171,8 @@ class Found:
         if kind not in "USVMm" and name not in LONG:
             self.put(path, array_element(value))
             return
-        native = np.ascontiguousarray(value.astype(value.dtype.newbyteorder("=")))
+        native = np.zeros(value.shape, value.dtype.newbyteorder("="))
+        native[...] = value     # Not astype, which leaves the bytes between fields as they are in memory.
         self.others.append(element(native.dtype.str, value.shape, native.tobytes()))
         if value.dtype.names:
             stack.extend(reversed([((*path, field), value[field]) for field in value.dtype.names]))
@@ -188,9 +195,13 @@ class Found:
 def parts(value):
     if isinstance(value, dict):
         yield from value.items()
-        yield from ((repr(key), key) for key in value if isinstance(key, tuple))
+        yield from ((repr(key), key) for key in value if isinstance(key, (tuple, torch.Tensor)))
     elif isinstance(value, (list, tuple, set, frozenset, collections.deque)):
         yield from enumerate(value)
+    elif isinstance(value, np.random.RandomState):
+        yield "state", value.get_state(legacy=False)
+    elif isinstance(value, np.random.Generator):
+        yield "state", value.bit_generator.state
     if not isinstance(value, types.ModuleType):
         yield from getattr(value, "__dict__", {}).items()
         for slot in getattr(type(value), "__slots__", ()) if not isinstance(value, (dict, list, tuple)) else ():
@@ -351,7 +362,8 @@ def kind_of(path):
             path.endswith(".t7"):
         return "Torch7"
     if head[:2] in (b"\x80\2", b"\x80\3", b"\x80\4", b"\x80\5") or head[:1] in b"(c]}" and head[:1]:
-        return "pickle"
+        with open(path, "rb") as file:      # The first array may be behind much else.
+            return "joblib" if b"joblib.numpy_pickle" in file.read() else "pickle"
     if path.endswith(".joblib"):
         return "joblib"
     return "other"
@@ -426,6 +438,8 @@ def main():
             importlib.import_module(library)
         except ImportError:
             print(f"libraries: {library} is not installed", file=sys.stderr)
+    for encoding in ENCODINGS:
+        codecs.lookup(encoding)
     for line in sys.stdin:
         print(answer(json.loads(line), int(sys.argv[1])), flush=True)
 

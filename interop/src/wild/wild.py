@@ -19,6 +19,9 @@ COLUMNS = ["file", "bytes", "project", "path", "kind", "library", "stubs", "comp
            "problem", "equal", "names", "steps", "note", "elements"]
 SUFFIXES = {"safetensors": ".safetensors", "npy": ".npy", "npz": ".npz", "gguf": ".gguf", "torch7": ".t7"}
 
+# PyTorch is given files that it reads with stubs.
+OBJECTS = {".pt": ("--to-set", "torch.objects=write")}
+
 
 class Worker:
     """A process that answers lines with lines, and is started anew when it takes too long or ends."""
@@ -148,7 +151,7 @@ def round_trip(croft, libraries, folder, file, report, ours, theirs):
     """What fails when the file is converted to .croft, verified and converted back; nothing if all succeeds."""
     kept, back = folder / "kept.croft", folder / ("back" + SUFFIXES.get(report["format"], ".pt"))
     for step, arguments in (("convert", ("convert", file, kept)), ("verify", ("verify", kept)),
-                            ("back", ("convert", kept, back))):
+                            ("back", ("convert", *OBJECTS.get(back.suffix, ()), kept, back))):
         code, message = croft.run(*arguments)
         if code != 0:
             return f"{step}: {message}"

@@ -10,12 +10,12 @@ module io.undercroft.interop {
     exports io.undercroft.interop.torch7;
 
     provides io.undercroft.serializer.spi.CheckpointFormat with
+            io.undercroft.interop.safetensors.SafetensorsFormat,
             io.undercroft.interop.torch.TorchZipFormat,
             io.undercroft.interop.torch.TorchLegacyFormat,
             io.undercroft.interop.torch.TorchTarFormat,
             io.undercroft.interop.torch.TorchIndexFormat,
             io.undercroft.interop.torch.PickleFormat,
-            io.undercroft.interop.safetensors.SafetensorsFormat,
             io.undercroft.interop.safetensors.SafetensorsIndexFormat,
             io.undercroft.interop.numpy.NpyFormat,
             io.undercroft.interop.numpy.NpzFormat,

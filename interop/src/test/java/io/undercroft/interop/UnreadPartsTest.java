@@ -99,6 +99,21 @@ class UnreadPartsTest {
     }
 
     @Test
+    void whatFollowsAnArrayIsIgnoredAsNumpyDoes() throws IOException {
+        Path array = saved("a.npy", 3);
+        long end = Files.size(array);
+        Path longer = together("longer.npy", array, new byte[]{7});
+
+        assertThat(unread(longer)).containsExactly(
+                new UnreadPart(Kind.BYTES, "what follows the array", end, 1));
+        try (Checkpoint c = Checkpoint.open(longer)) {
+            assertThat(c.tensor("").toFloatArray()).containsExactly(1, 1, 1);
+            assertThat(c.storages().getFirst().nbytes()).isEqualTo(12);
+            assertThat(c.verify().unverifiedBytes()).isEqualTo(12);
+        }
+    }
+
+    @Test
     void whatTheReferenceImplementationRefusesIsRefused() throws IOException {
         assertThat(refusal(together("r.safetensors", saved("a.safetensors", 3), REST)).code())
                 .isEqualTo("SAFETENSORS-LAYOUT");

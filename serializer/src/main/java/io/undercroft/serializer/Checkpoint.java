@@ -9,7 +9,6 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.internal.CroftContents;
 import io.undercroft.serializer.internal.CroftFormat;
 import io.undercroft.serializer.internal.Formats;
-import io.undercroft.serializer.internal.Lazy;
 import io.undercroft.serializer.internal.ModelDirectory;
 import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.Settings;
@@ -37,7 +36,8 @@ import java.nio.channels.WritableByteChannel;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.EnumSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
@@ -51,6 +51,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -83,24 +84,23 @@ public final class Checkpoint implements AutoCloseable {
     private final MappedFile file;
     private final Contents contents;
     private final OpenOptions options;
-    private final Lazy<DecodedState> decoded = new Lazy<>(this::decode);
+    private @Nullable DecodedState decoded;
     private final References.@Nullable Referrer set;
     private final Queue<Scrub> scrubs = new ConcurrentLinkedQueue<>();
     private final AtomicBoolean closed = new AtomicBoolean();
     private final boolean isWithoutChecksums;
-    private final NameLookup lookup;
+    private volatile @Nullable NameLookup lookup;
 
     /// The state with the objects of the program. (A record, since the state itself may be null.)
     private record DecodedState(@Nullable Object state) {}
 
     private Checkpoint(CheckpointFormat format, MappedFile file, Contents contents, OpenOptions options) {
         this.format = format.name();
-        this.isWithoutChecksums = Collections.disjoint(format.capabilities(),
-                EnumSet.of(Capability.CHECKSUMS, Capability.SEVERAL_FILES));
+        this.isWithoutChecksums = !format.capabilities().contains(Capability.CHECKSUMS)
+                && !format.capabilities().contains(Capability.SEVERAL_FILES);
         this.file = file;
         this.contents = contents;
         this.options = options;
-        this.lookup = new NameLookup(contents);
         List<Path> companions = contents.companions();
         this.set = companions.isEmpty() ? null : References.openSet(file, companions);
     }
@@ -131,41 +131,20 @@ public final class Checkpoint implements AutoCloseable {
     public static Checkpoint open(Path path, OpenOptions options) throws IOException {
         Objects.requireNonNull(path, "path");
         Objects.requireNonNull(options, "options");
-        return open(MappedFile.open(ModelDirectory.fileIn(path), options.request().mapping()),
-                file -> Formats.of(file, options.request().format().orElse(null)),
-                options);
+        return open(MappedFile.open(ModelDirectory.fileIn(path), options.request().mapping()), null, options);
     }
 
     /// Opens a file of a set, with mappings out of a budget that it shares with the others.
     static Checkpoint open(Path path, Shard shard, OpenOptions options, MapBudget budget) throws IOException {
-        return opened(MappedFile.open(path, options.request().mapping(), budget), file -> new Checkpoint(
-                new CroftFormat(), file, CroftFormat.openShard(file, shard, options), options), _ -> {});
-    }
-
-    /// Finds the format of a file.
-    @FunctionalInterface
-    interface Sniffing {
-        CheckpointFormat formatOf(MappedFile file) throws IOException;
-    }
-
-    /// Opens a mapped file, which then belongs to the checkpoint. It is closed if opening fails.
-    static Checkpoint open(MappedFile mapped, Sniffing sniffing, OpenOptions options) throws IOException {
-        return opened(mapped, file -> {
-            Settings.check(options.request().settings().keySet(), Use.OPENING);
-            CheckpointFormat format = sniffing.formatOf(file);
-            Contents contents = Formats.open(format, file, options);
-            return new Checkpoint(format, file, contents, options);
-        }, checkpoint -> checkPatterns(mapped.path(), List.of(checkpoint)));
-    }
-
-    @FunctionalInterface
-    private interface Opening {
-        Checkpoint open(MappedFile file) throws IOException;
-    }
-
-    private static Checkpoint opened(MappedFile file, Opening opening, Consumer<Checkpoint> check) throws IOException {
+        MappedFile file = MappedFile.open(path, options.request().mapping(), budget);
         try {
-            return opening.open(file).prepared(check);
+            Contents contents = CroftFormat.openShard(file, shard, options);
+            OpenOptions all = withAliases(contents, options);
+            if (all != options) {
+                contents.release();
+                contents = CroftFormat.openShard(file, shard, all);
+            }
+            return new Checkpoint(new CroftFormat(), file, contents, all).prepared(false);
         } catch (FormatException e) {
             file.close();
             throw e.withFile(file.path().toString());
@@ -175,13 +154,68 @@ public final class Checkpoint implements AutoCloseable {
         }
     }
 
+    /// Finds the format of a file.
+    @FunctionalInterface
+    interface Sniffing {
+        CheckpointFormat formatOf(MappedFile file) throws IOException;
+    }
+
+    /// Opens a mapped file, which then belongs to the checkpoint. It is closed if opening fails.
+    ///
+    /// @param sniffing finds the format; null for the one that the options name, or that recognises the file
+    static Checkpoint open(MappedFile file, @Nullable Sniffing sniffing, OpenOptions options) throws IOException {
+        try {
+            Settings.check(options.request().settings().keySet(), Use.OPENING);
+            CheckpointFormat format = sniffing == null
+                    ? Formats.of(file, options.request().format().orElse(null))
+                    : sniffing.formatOf(file);
+            Contents contents = Formats.open(format, file, options);
+            OpenOptions all = withAliases(contents, options);
+            if (all != options) {
+                contents.release();
+                contents = Formats.open(format, file, all);
+            }
+            return new Checkpoint(format, file, contents, all).prepared(true);
+        } catch (FormatException e) {
+            file.close();
+            throw e.withFile(file.path().toString());
+        } catch (Throwable e) {
+            file.close();
+            throw e;
+        }
+    }
+
+    /// {@return the options with the tensors that patterns choose by an alias} Aliases are known when a file is open,
+    /// so that it is opened again if there are such tensors.
+    private static OpenOptions withAliases(Contents contents, OpenOptions options) {
+        if (options.patterns().isEmpty()) {
+            return options;
+        }
+        try {
+            Set<String> names = contents.aliases().entrySet().stream()
+                    .filter(alias -> options.patterns().stream().anyMatch(glob -> glob.test(alias.getKey())))
+                    .map(Map.Entry::getValue).filter(name -> !options.request().isChosen(name))
+                    .collect(Collectors.toUnmodifiableSet());
+            return names.isEmpty() ? options : options.onlyAlso(names);
+        } catch (Throwable e) {
+            contents.release();
+            throw e;
+        }
+    }
+
     /// Does what the options require before the checkpoint is returned.
-    private Checkpoint prepared(Consumer<Checkpoint> check) throws IOException {
+    ///
+    /// @param isWhole whether this is all of the state, so that patterns of names have to match here
+    private Checkpoint prepared(boolean isWhole) throws IOException {
         try {
             checkMapping();
             checkSnapshot();
-            check.accept(this);
-            options.request().expected().ifPresent(this::requireExactly);
+            if (isWhole) {
+                checkPatterns(path(), List.of(this));
+            }
+            if (options.request().expected().isPresent()) {
+                requireExactly(options.request().expected().get());
+            }
             if (options.request().isInMemory()) {
                 EagerLoad.run(contents.storages(), options.request().progress());
             }
@@ -197,6 +231,16 @@ public final class Checkpoint implements AutoCloseable {
             set.close();
         }
         contents.release();
+    }
+
+    /// If several threads make it at once, any can be used.
+    private NameLookup lookup() {
+        NameLookup there = lookup;
+        if (there == null) {
+            there = new NameLookup(contents);
+            lookup = there;
+        }
+        return there;
     }
 
     private void checkMapping() {
@@ -219,6 +263,9 @@ public final class Checkpoint implements AutoCloseable {
                     return unmatched.isEmpty();
                 });
             }
+            if (!unmatched.isEmpty()) {
+                file.contents.aliases().keySet().forEach(alias -> unmatched.removeIf(glob -> glob.test(alias)));
+            }
         }
         if (!unmatched.isEmpty()) {
             String pattern = unmatched.getFirst().toString();
@@ -230,7 +277,8 @@ public final class Checkpoint implements AutoCloseable {
 
     /// Returns all names of the file, not only the chosen ones.
     private String similar(String pattern) {
-        Set<String> all = StateIndex.of(tree()).tensors().keySet();
+        Set<String> all = new LinkedHashSet<>(StateIndex.of(tree()).tensors().sequencedKeySet());
+        all.addAll(contents.aliases().keySet());
         NameLookup among = new NameLookup(all::contains, test -> all.stream().anyMatch(test));
         String near = among.hint(pattern, all);
         return near.isEmpty() && !all.isEmpty()
@@ -440,11 +488,16 @@ public final class Checkpoint implements AutoCloseable {
     ///     cannot be made of what was saved; the message has its path
     public @Nullable Object state() {
         checkOpen();
-        return decoded.get().state;
+        return decoded().state;
     }
 
-    private DecodedState decode() {
-        return named(() -> new DecodedState(ObjectDecoder.of(tree(), options.request().classes())));
+    private synchronized DecodedState decoded() {
+        DecodedState there = decoded;
+        if (there == null) {
+            there = named(() -> new DecodedState(ObjectDecoder.of(tree(), options.request().classes())));
+            decoded = there;
+        }
+        return there;
     }
 
     /// Reads from the open file, and adds its path to an exception that does not have one yet.
@@ -505,7 +558,12 @@ public final class Checkpoint implements AutoCloseable {
 
     /// {@return the names of all tensors in the order of the state; see [io.undercroft.serializer.state.StateIndex]}
     public SequencedCollection<String> names() {
-        return named(contents::names);
+        checkOpen();
+        try {
+            return contents.names();
+        } catch (FormatException e) {
+            throw e.withFile(path().toString());
+        }
     }
 
     /// {@return whether there is a tensor of that name, as [#tensor] finds it} Reads no element.
@@ -513,7 +571,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @param name a tensor's name
     public boolean contains(String name) {
         Objects.requireNonNull(name, "name");
-        return named(() -> lookup.find(name).isPresent());
+        return named(() -> lookup().find(name).isPresent());
     }
 
     /// {@return the tensor of that name; always the same object} If the [policy][ChecksumPolicy] requires it, its
@@ -529,15 +587,24 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws FormatException if its description or its elements are damaged
     public Tensor tensor(String name) {
         Objects.requireNonNull(name, "name");
-        return named(() -> contents.tensor(name).or(() -> lookup.find(name).flatMap(contents::tensor))
-                .orElseThrow(() -> missing(name)));
+        checkOpen();
+        try {
+            Optional<Tensor> exact = contents.tensor(name);
+            return exact.isPresent() ? exact.get() : similarlyNamed(name);
+        } catch (FormatException e) {
+            throw e.withFile(path().toString());
+        }
+    }
+
+    private Tensor similarlyNamed(String name) {
+        return lookup().find(name).flatMap(contents::tensor).orElseThrow(() -> missing(name));
     }
 
     private NoSuchElementException missing(String name) {
         SequencedCollection<String> names = names();
         return new NoSuchElementException(path() + " has no tensor " + FormatException.quote(name) + " among "
                 + (options.request().isPartial() ? "the " + names.size() + " that were chosen" : "its " + names.size())
-                + lookup.hint(name, names));
+                + lookup().hint(name, Stream.concat(names.stream(), aliases().keySet().stream()).toList()));
     }
 
     /// {@return the tensors by their [names][#names], in that order} A view: each tensor is created by [#tensor] when
@@ -593,10 +660,18 @@ public final class Checkpoint implements AutoCloseable {
     }
 
     /// {@return short names by which programs know tensors, and for each the [name][#names] here} For instance, those
-    /// that `state_dict()` of PyTorch would give: `fc1.weight` for `_modules/fc1/_parameters/weight`. [#tensor] takes
-    /// them too. Most files have none.
+    /// that `state_dict()` of PyTorch would give: `fc1.weight` for `_modules/fc1/_parameters/weight`. Methods that take
+    /// the name of a tensor take them too, and so do [patterns][OpenOptions#only(String...)]. Most files have none.
     public Map<String, String> aliases() {
-        return named(contents::aliases);
+        return named(() -> {
+            Map<String, String> all = contents.aliases();
+            if (!options.request().isPartial()) {
+                return all;
+            }
+            Map<String, String> chosen = new LinkedHashMap<>(all);
+            chosen.values().removeIf(name -> !contents.contains(name));
+            return Collections.unmodifiableMap(chosen);
+        });
     }
 
     /// {@return the damaged parts of storages found so far} [OpenOptions#checksums(ChecksumPolicy)] determines which
@@ -685,7 +760,7 @@ public final class Checkpoint implements AutoCloseable {
                     + FormatException.quote(name) + ": from is at least 0, and to, which is exclusive, at least from");
         }
         return named(() -> contents.rows(name, from, to)
-                .or(() -> lookup.find(name).flatMap(found -> contents.rows(found, from, to)))
+                .or(() -> lookup().find(name).flatMap(found -> contents.rows(found, from, to)))
                 .orElseThrow(() -> missing(name)));
     }
 
@@ -703,7 +778,7 @@ public final class Checkpoint implements AutoCloseable {
         if (rows.length == 0) {
             return rows(name, 0, 0);
         }
-        TensorSpec spec = named(() -> contents.spec(name).or(() -> lookup.find(name).flatMap(contents::spec))
+        TensorSpec spec = named(() -> contents.spec(name).or(() -> lookup().find(name).flatMap(contents::spec))
                 .orElseThrow(() -> missing(name)));
         requireRows(name, spec.shape().size(0), rows);
         long[] sizes = spec.shape().toArray();
@@ -782,7 +857,9 @@ public final class Checkpoint implements AutoCloseable {
     @Override
     public void close() {
         if (closed.compareAndSet(false, true)) {
-            scrubs.forEach(Scrub::close);
+            for (Scrub scrub : scrubs) {
+                scrub.close();
+            }
             try {
                 release();
             } finally {

@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.UUID;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
@@ -280,7 +281,8 @@ public final class OpenOptions {
     /// In a pattern `*` matches any characters but `/`, `?` one such character, `**` between slashes any number of
     /// segments including none, and `\` and a character that character. So `model/*.weight` matches `model/fc.weight`
     /// and not `model/head/fc.weight`, which `**/*.weight` matches. Slashes in keys count as slashes between keys. A
-    /// pattern that no name matches is an error when a file is opened.
+    /// pattern that no name matches is an error when a file is opened. [Aliases][Checkpoint#aliases] match as names do:
+    /// `fc1.*` chooses the parameters of that layer of a module of PyTorch.
     ///
     /// @param patterns one of which a name must match as a whole; without any, no tensor is loaded
     /// @return the changed options
@@ -364,6 +366,14 @@ public final class OpenOptions {
     /// {@return the values that were chosen, for implementers of formats}
     public OpenRequest request() {
         return request;
+    }
+
+    /// {@return the options with further chosen tensors}
+    ///
+    /// @param names their names
+    OpenOptions onlyAlso(Set<String> names) {
+        Predicate<String> before = request::isChosen;
+        return with(copy -> copy.chosen = before.or(names::contains));
     }
 
     /// {@return the patterns of which each has to match some name}

@@ -65,6 +65,7 @@ public final class SaveOptions {
         @Nullable SnapshotMemory snapshotMemory;
         boolean isReplacingReferenced;
         boolean isDeletingFormerFiles;
+        boolean isLeavingOutUnreadable;
 
         Values copy() {
             try {
@@ -79,7 +80,8 @@ public final class SaveOptions {
             return new SaveRequest(Optional.ofNullable(format), settings, metadata, message,
                     Optional.ofNullable(time), Optional.ofNullable(uuid), savesZeros ? Sharing.IDENTITY : sharing,
                     bases, Optional.ofNullable(root), extent != Extent.REACHED, savesZeros, chunkSize, classes,
-                    progress, Optional.ofNullable(snapshotMemory), isReplacingReferenced, isDeletingFormerFiles);
+                    progress, Optional.ofNullable(snapshotMemory), isReplacingReferenced, isDeletingFormerFiles,
+                    isLeavingOutUnreadable);
         }
     }
 
@@ -246,6 +248,18 @@ public final class SaveOptions {
     /// @return the changed options
     public SaveOptions deletingFormerFiles() {
         return with(copy -> copy.isDeletingFormerFiles = true);
+    }
+
+    /// Saves a state without the tensors that could not be read from the file that it was opened from: those for which
+    /// [Checkpoint#tensor] throws, and which [Checkpoint#damages] lists. By default such a state is refused.
+    ///
+    /// What is left out has no entry in the map that it was in; in a list null is in its place. A parameter, a
+    /// quantized tensor or a sparse tensor of which a part cannot be read is left out whole. The
+    /// [report][SaveReport#losses] has the names and the reasons.
+    ///
+    /// @return the changed options
+    public SaveOptions leavingOutUnreadable() {
+        return with(copy -> copy.isLeavingOutUnreadable = true);
     }
 
     /// Saves all bytes of all storages. By default a chunk of a storage that no tensor of the state reaches is saved as

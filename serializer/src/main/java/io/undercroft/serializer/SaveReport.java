@@ -39,7 +39,16 @@ public record SaveReport(String format, List<Path> files, long nbytes, int tenso
         UNREACHED,
         /// The file of PyTorch is not one of weights only: `torch.load` requires `weights_only=False`, or for the names
         /// to be allowed with `torch.serialization.add_safe_globals`. The names are those of the classes.
-        WEIGHTS_ONLY
+        WEIGHTS_ONLY,
+        /// Modules of PyTorch were written as what `state_dict()` has: their parameters and buffers. The count is one
+        /// of objects, and the names are those of their classes.
+        OBJECTS,
+        /// Tensors of modules of PyTorch that `state_dict()` does not have were left out: buffers that are not
+        /// persistent, and tensors in other attributes.
+        OUTSIDE_STATE_DICT,
+        /// Tensors that could not be read from the file that the state was opened from were
+        /// [left out][SaveOptions#leavingOutUnreadable]. The reasons say why, one for each name.
+        UNREADABLE
     }
 
     /// Something of a state that is not in the files.
@@ -47,13 +56,25 @@ public record SaveReport(String format, List<Path> files, long nbytes, int tenso
     /// @param kind what
     /// @param count how many there are: tensors, entries, values or bytes
     /// @param names the names of these in the state: of tensors, or paths of attributes; or the keys of the entries
-    public record Loss(Kind kind, long count, List<String> names) {
+    /// @param reasons why, one for each name, if it is not the same for all; otherwise empty
+    public record Loss(Kind kind, long count, List<String> names, List<String> reasons) {
         /// A loss.
         ///
         /// @throws NullPointerException if something is null
         public Loss {
             Objects.requireNonNull(kind, "kind");
             names = List.copyOf(names);
+            reasons = List.copyOf(reasons);
+        }
+
+        /// A loss for which the format is the reason.
+        ///
+        /// @param kind what
+        /// @param count how many there are
+        /// @param names the names of these
+        /// @throws NullPointerException if something is null
+        public Loss(Kind kind, long count, List<String> names) {
+            this(kind, count, names, List.of());
         }
 
         /// {@return a loss of what has these names}

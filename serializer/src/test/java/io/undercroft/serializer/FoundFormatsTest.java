@@ -1,5 +1,6 @@
 package io.undercroft.serializer;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -26,6 +27,7 @@ import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import java.util.zip.Deflater;
 import org.example.OddFormats;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -159,7 +161,9 @@ class FoundFormatsTest {
         provide("no class at all");
 
         assertThat(formatOf(raw)).isEqualTo("raw");
-        assertThat(formatOf(raw)).isEqualTo("raw");
+        assertThat(warnings.messages).as("a format was found before the list was needed").isEmpty();
+        assertThat(names()).containsExactly("croft", "raw", "raw-set");
+        assertThat(names()).containsExactly("croft", "raw", "raw-set");
         assertThat(warnings.messages).singleElement().asString().contains("services");
     }
 
@@ -268,6 +272,41 @@ class FoundFormatsTest {
         assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Checkpoint.open(file))
                 .withMessageContaining("FORMAT-UNKNOWN").withMessageContaining(thing.name)
                 .withMessageContaining(thing.remedy);
+    }
+
+    private record Compressed(String bytes, String by) {}
+
+    static Stream<Compressed> compressed() {
+        return Stream.of(new Compressed("\u001f\u008b\b\0", "gzip"), new Compressed("BZh91AY&SY", "bzip2"),
+                new Compressed("\u00fd7zXZ\0", "xz"), new Compressed("(\u00b5/\u00fd", "zstd"),
+                new Compressed("\u0004\"M\u0018", "lz4"), new Compressed(zlib("a pickle of joblib"), "zlib"));
+    }
+
+    private static String zlib(String text) {
+        byte[] bytes = new byte[100];
+        Deflater deflater = new Deflater(3);
+        deflater.setInput(text.getBytes(ISO_8859_1));
+        deflater.finish();
+        int length = deflater.deflate(bytes);
+        deflater.end();
+        return new String(bytes, 0, length, ISO_8859_1);
+    }
+
+    @ParameterizedTest
+    @MethodSource("compressed")
+    void aCompressedFileIsToBeDecompressedFirst(Compressed thing) throws IOException {
+        Path file = Files.writeString(folder.resolve("model.raw"), thing.bytes, ISO_8859_1);
+
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Checkpoint.open(file))
+                .withMessageContaining("compressed by " + thing.by + " (").withMessageContaining("Decompress it first");
+    }
+
+    @Test
+    void aTextThatBeginsAsCompressedFilesDoIsNotCalledCompressed() throws IOException {
+        Path file = Files.writeString(folder.resolve("model.raw"), "x^2 + 3 x = y\n");
+
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Checkpoint.open(file))
+                .withMessageContaining("no file of a known format");
     }
 
     @Test

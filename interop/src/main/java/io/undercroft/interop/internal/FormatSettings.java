@@ -23,10 +23,10 @@ public interface FormatSettings {
     /// @throws IllegalArgumentException if it is none of these
     default Optional<String> oneOf(String name, String... values) {
         Optional<String> set = get(name);
-        set.filter(value -> !Arrays.asList(values).contains(value)).ifPresent(value -> {
+        if (set.isPresent() && !Arrays.asList(values).contains(set.get())) {
             throw new IllegalArgumentException("the setting " + name + " is " + String.join(" or ", values) + ", not "
-                    + FormatException.quote(value));
-        });
+                    + FormatException.quote(set.get()));
+        }
         return set;
     }
 
@@ -37,7 +37,7 @@ public interface FormatSettings {
     /// @param other the other value
     /// @throws IllegalArgumentException if it is neither
     default boolean isOther(String name, String usual, String other) {
-        return oneOf(name, usual, other).filter(other::equals).isPresent();
+        return oneOf(name, usual, other).equals(Optional.of(other));
     }
 
     /// {@return the number of the state to open in a file with several, from 1; 1 if it was not set}

@@ -3,6 +3,7 @@ package io.undercroft.interop.internal;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.state.PythonObjects;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
@@ -24,11 +25,12 @@ import org.jspecify.annotations.Nullable;
 /// The keys of a flat map are the names. In nested maps, a name is the raw name ([StateIndex#rawName]): the keys
 /// of the path, joined by `/`, as other programs expect them. When such a file is opened, the names are the keys of a
 /// flat map. Two tensors that would have the same name are refused. A parameter of PyTorch is the tensor
-/// in it, an `OrderedDict` a map; attributes of these are left out.
+/// in it, an `OrderedDict` a map, a module what its `state_dict()` has; what else these hold is left out.
 public final class NamedTensors {
     private static final String PARAMETER = "torch.nn.parameter.";
     /// The maximum number of further places of maps. Few states have any, but a small one can nest one map many times.
     private static final int MOST_AGAIN = 1 << 12;
+    private static final long MOST_IN_MODULES = 1 << 20;
     private static final Set<String> MAPS = Set.of("collections.OrderedDict", "collections.defaultdict", "gguf");
 
     private final String format;
@@ -38,6 +40,7 @@ public final class NamedTensors {
     private final Map<String, String> paths = new HashMap<>();
     private final Set<Map<?, ?>> seen = Collections.newSetFromMap(new IdentityHashMap<>());
     private int again;
+    private long inModules;
 
     private NamedTensors(String format, Predicate<Object> isOther) {
         this.format = format;
@@ -66,8 +69,7 @@ public final class NamedTensors {
     /// @throws IllegalArgumentException as [#of(Object, String)]
     public static SequencedMap<String, Object> of(@Nullable Object state, String format, Predicate<Object> isOther) {
         NamedTensors names = new NamedTensors(format, isOther);
-        Map<?, ?> root = asMap(state);
-        if (root == null) {
+        if (!(state instanceof Map<?, ?> root && isOfNames(root))) {
             throw names.refused("", state);
         }
         names.walk("", "", root, 1);
@@ -152,11 +154,10 @@ public final class NamedTensors {
             throw new IllegalArgumentException(path + ": more than " + MOST_AGAIN
                     + " maps are in several places, which would give every tensor in them as many names");
         }
-        map.forEach((key, value) -> {
+        tensorsOf(map, path).forEach((key, value) -> {
             String text = key(key, path);
             String place = join(path, StateIndex.escape(text));
-            Map<?, ?> inner = asMap(value);
-            if (inner != null) {
+            if (value instanceof Map<?, ?> inner && isOfNames(inner)) {
                 walk(join(name, text), place, inner, depth + 1);
             } else {
                 add(join(name, text), place, value);
@@ -164,13 +165,28 @@ public final class NamedTensors {
         });
     }
 
+    /// A module of PyTorch is written as what its `state_dict()` has. One that is in several places in others makes
+    /// very many names of a small file.
+    private Map<?, ?> tensorsOf(Map<?, ?> map, String path) {
+        if (!(map instanceof TypedMap module && PythonObjects.isModule(module))) {
+            return map;
+        }
+        TypedMap dict = PythonObjects.stateDict(module);
+        inModules += dict.size();
+        if (inModules > MOST_IN_MODULES) {
+            throw new IllegalArgumentException(path + ": the modules have more than " + MOST_IN_MODULES
+                    + " tensors, each counted at all of its places");
+        }
+        return dict;
+    }
+
     private static String join(String path, String segment) {
         return path.isEmpty() ? segment : path + "/" + segment;
     }
 
-    private static @Nullable Map<?, ?> asMap(@Nullable Object value) {
-        boolean special = value instanceof TypedMap typed && !isPlain(typed);
-        return value instanceof Map<?, ?> map && !special ? map : null;
+    /// {@return whether the keys of a map are parts of names, and not those of a sparse tensor for instance}
+    private static boolean isOfNames(Map<?, ?> map) {
+        return !(map instanceof TypedMap typed) || isPlain(typed) || PythonObjects.isModule(typed);
     }
 
     private static String key(@Nullable Object key, String path) {
@@ -217,17 +233,8 @@ public final class NamedTensors {
     }
 
     private IllegalArgumentException refused(String path, @Nullable Object value) {
-        return new IllegalArgumentException((path.isEmpty() ? "the state" : path) + " is " + kind(value) + "; "
+        return new IllegalArgumentException((path.isEmpty() ? "the state" : path) + " is "
+                + (value instanceof Tensor ? "a tensor without a name" : Values.describe(value)) + "; "
                 + format + " holds tensors by name and nothing else; leave it out, or save a .croft or .pt file");
-    }
-
-    private static String kind(@Nullable Object value) {
-        return switch (value) {
-            case null -> "null";
-            case Tensor _ -> "a tensor without a name";
-            case Typed typed -> "of type " + typed.type();
-            case TypedMap typed -> "of type " + typed.type();
-            default -> "a value of class " + value.getClass().getSimpleName();
-        };
     }
 }

@@ -13,14 +13,12 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Optional;
 import java.util.SequencedCollection;
 import java.util.SequencedMap;
 import java.util.function.Predicate;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// The directory of a zip archive, with the offset of the bytes of each record.
@@ -114,6 +112,19 @@ public final class ZipDirectory {
     public static ZipDirectory read(MappedFile file) throws IOException {
         End end = End.find(file);
         return new ZipDirectory(file, byName(bounded(entries(file, end), end), end));
+    }
+
+    /// Reads the directory of an archive, as [#read], in which every record has a checksum. Elsewhere a checksum of 0
+    /// is none: PyTorch has an option to compute none, and then writes 0.
+    ///
+    /// @param file the file; the directory keeps using it
+    /// @return its directory
+    /// @throws IOException if reading fails
+    /// @throws FormatException as [#read]
+    public static ZipDirectory readWithChecksums(MappedFile file) throws IOException {
+        SequencedMap<String, ZipRecord> records = new LinkedHashMap<>(read(file).records);
+        records.replaceAll((_, record) -> record.withCrc());
+        return new ZipDirectory(file, Collections.unmodifiableSequencedMap(records));
     }
 
     /// {@return the name of the file}
@@ -249,25 +260,40 @@ public final class ZipDirectory {
 
     /// {@return the records that have bytes and no checksum} They cannot be verified.
     public List<ZipRecord> unverified() {
-        return records().stream().filter(record -> record.size() > 0 && !record.hasCrc()).toList();
+        List<ZipRecord> unverified = new ArrayList<>();
+        for (ZipRecord record : records.values()) {
+            if (record.size() > 0 && !record.hasCrc()) {
+                unverified.add(record);
+            }
+        }
+        return unverified;
     }
 
     /// {@return the number of bytes before the first record}
     public long before() {
-        return records().stream().mapToLong(ZipRecord::header).min().orElse(0);
+        long first = Long.MAX_VALUE;
+        for (ZipRecord record : records.values()) {
+            first = Math.min(first, record.header());
+        }
+        return records.isEmpty() ? 0 : first;
     }
 
     /// {@return the parts of the file that a state does not refer to: bytes before the archive, and records}
     ///
     /// @param isKnown whether a record belongs to the state
     public List<UnreadPart> besides(Predicate<ZipRecord> isKnown) {
-        Stream<UnreadPart> before = before() == 0
-                ? Stream.empty()
-                : Stream.of(new UnreadPart(Kind.BYTES, "what is before the archive", 0, before()));
+        List<UnreadPart> parts = new ArrayList<>();
+        if (before() != 0) {
+            parts.add(new UnreadPart(Kind.BYTES, "what is before the archive", 0, before()));
+        }
         OtherParts others = new OtherParts("record");
-        records().stream().filter(record -> !isFolder(record) && !isKnown.test(record))
-                .forEach(record -> others.add(record.name(), record.header(), record.compressedSize()));
-        return Stream.concat(before, others.part().stream()).toList();
+        for (ZipRecord record : records.values()) {
+            if (!isFolder(record) && !isKnown.test(record)) {
+                others.add(record.name(), record.header(), record.compressedSize());
+            }
+        }
+        others.part().ifPresent(parts::add);
+        return parts;
     }
 
     private static boolean isFolder(ZipRecord record) {
@@ -297,7 +323,7 @@ public final class ZipDirectory {
     /// Adds to each record the offset of the next one, and refuses records that overlap.
     private static List<ZipRecord> bounded(List<ZipRecord> entries, End end) {
         List<ZipRecord> sorted = new ArrayList<>(entries);
-        sorted.sort(Comparator.comparingLong(ZipRecord::header));
+        sorted.sort((one, other) -> Long.compare(one.header(), other.header()));
         LinkedHashMap<Long, Long> next = new LinkedHashMap<>();
         for (int i = 0; i < sorted.size(); i++) {
             ZipRecord record = sorted.get(i);
@@ -308,8 +334,8 @@ public final class ZipDirectory {
             }
             next.put(record.header(), limit);
         }
-        return entries.stream().map(record -> record.endingAt(next.getOrDefault(record.header(), end.directory)))
-                .toList();
+        entries.replaceAll(record -> record.endingAt(next.getOrDefault(record.header(), end.directory)));
+        return entries;
     }
 
     private static SequencedMap<String, ZipRecord> byName(List<ZipRecord> entries, End end) {
@@ -461,7 +487,7 @@ public final class ZipDirectory {
                         position);
             }
             header += base;
-            return new ZipRecord(name, method, crc, compressedSize, size, header, header);
+            return new ZipRecord(name, method, crc, crc != 0, compressedSize, size, header, header);
         }
 
         private void checkSupported(String name) throws IOException {

@@ -4,12 +4,14 @@ package io.undercroft.interop.internal;
 ///
 /// @param name its path in the archive
 /// @param method its compression: [#STORED] or [#DEFLATED]
-/// @param crc CRC-32 of the uncompressed bytes; 0 where the writer did not compute it
+/// @param crc CRC-32 of the uncompressed bytes
+/// @param hasCrc whether the writer computed that
 /// @param compressedSize bytes that it takes in the archive
 /// @param size bytes when uncompressed
 /// @param header the offset of its local header in the file, in bytes
 /// @param limit the offset of the next record or of the directory
-public record ZipRecord(String name, int method, int crc, long compressedSize, long size, long header, long limit) {
+public record ZipRecord(String name, int method, int crc, boolean hasCrc, long compressedSize, long size, long header,
+        long limit) {
     /// Not compressed: the record can be mapped in place.
     public static final int STORED = 0;
     /// Compressed as RFC 1951 describes.
@@ -20,12 +22,11 @@ public record ZipRecord(String name, int method, int crc, long compressedSize, l
         return method == STORED;
     }
 
-    /// {@return whether the writer computed a checksum} PyTorch has an option not to, and then writes 0.
-    public boolean hasCrc() {
-        return crc != 0;
+    ZipRecord endingAt(long next) {
+        return new ZipRecord(name, method, crc, hasCrc, compressedSize, size, header, next);
     }
 
-    ZipRecord endingAt(long next) {
-        return new ZipRecord(name, method, crc, compressedSize, size, header, next);
+    ZipRecord withCrc() {
+        return new ZipRecord(name, method, crc, true, compressedSize, size, header, limit);
     }
 }

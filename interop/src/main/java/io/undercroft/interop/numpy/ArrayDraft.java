@@ -2,7 +2,7 @@ package io.undercroft.interop.numpy;
 
 import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.interop.internal.TensorBytes;
-import io.undercroft.interop.numpy.NumpyType.Kind;
+import io.undercroft.interop.internal.numpy.NumpyType.Kind;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
 import io.undercroft.serializer.state.Typed;
@@ -27,7 +27,8 @@ final class ArrayDraft implements Draft {
     static boolean isArray(Object value) {
         return value instanceof TypedMap map
                 ? Kind.of(map.type()) == Kind.RECORD
-                : value instanceof Typed typed && Kind.of(typed.type()) != null;
+                : value instanceof Typed typed && Kind.of(typed.type()) != null
+                        && Kind.of(typed.type()) != Kind.OBJECT;
     }
 
     /// Plans an array.

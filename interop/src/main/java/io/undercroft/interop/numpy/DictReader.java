@@ -1,8 +1,10 @@
 package io.undercroft.interop.numpy;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.interop.numpy.NumpyType.Field;
-import io.undercroft.interop.numpy.NumpyType.Kind;
+import io.undercroft.interop.internal.numpy.NumpyType.Field;
+import io.undercroft.interop.internal.numpy.NumpyType.Kind;
+import io.undercroft.interop.internal.numpy.NumpyType;
+import io.undercroft.interop.internal.numpy.PythonText;
 import io.undercroft.storage.Shape;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -17,8 +19,6 @@ import org.jspecify.annotations.Nullable;
 /// 'shape': (2, 3), }`. It is read entry by entry; nothing else that Python could evaluate is understood.
 final class DictReader {
     private static final int DECIMAL = 10;
-    /// How deep records may be in records. Reading them recurses so far.
-    private static final int DEEPEST = 16;
     private static final Pattern GAP = Pattern.compile("[<>|=]?V([0-9]{1,18})");
 
     private final String text;
@@ -130,8 +130,8 @@ final class DictReader {
         if (!take('[')) {
             return NumpyType.parse(string(), position);
         }
-        if (depth == DEEPEST) {
-            throw malformed("records are in records more than " + DEEPEST + " deep");
+        if (depth == NumpyType.DEEPEST) {
+            throw malformed("records are in records more than " + NumpyType.DEEPEST + " deep");
         }
         List<Field> fields = new ArrayList<>();
         Set<String> names = new HashSet<>();

@@ -1,6 +1,10 @@
 package io.undercroft.interop.numpy;
 
-import io.undercroft.interop.numpy.NumpyType.Kind;
+import io.undercroft.interop.internal.numpy.ArrayNodes;
+import io.undercroft.interop.internal.numpy.FieldPlace;
+import io.undercroft.interop.internal.numpy.NumpyText;
+import io.undercroft.interop.internal.numpy.NumpyType.Kind;
+import io.undercroft.interop.internal.numpy.NumpyType;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
@@ -43,7 +47,7 @@ record Elements(NumpyType type, Tensor tensor) {
             return new Elements(type, tensor);
         }
         Kind kind = value instanceof Typed typed ? Kind.of(typed.type()) : null;
-        if (!(value instanceof Typed typed) || kind == null || kind == Kind.RECORD) {
+        if (!(value instanceof Typed typed) || kind == null || kind == Kind.RECORD || kind == Kind.OBJECT) {
             throw new IllegalArgumentException(path + " is neither a tensor nor an array of NumPy");
         }
         return kind.isText() ? ofTexts(path, kind, typed) : ofTimes(path, kind, typed);
@@ -69,12 +73,12 @@ record Elements(NumpyType type, Tensor tensor) {
         if (node.value() instanceof Tensor tensor) {
             return new Elements(NumpyType.ofTexts(kind, tensor.size(-1)), tensor);
         }
-        List<int[]> codes = array.toList().stream().map(text -> TextArray.encode(kind, text).orElseThrow(
+        List<int[]> codes = array.toList().stream().map(text -> NumpyText.encode(kind, text).orElseThrow(
                 () -> new IllegalArgumentException(path + ": NumPy has no text with half a surrogate pair, nor one that"
                         + " ends with zeros")))
                 .toList();
         long longest = codes.stream().mapToInt(each -> each.length).max().orElse(0);
-        long length = node.attributes().get(TextArray.LENGTH) instanceof Number given ? given.longValue() : longest;
+        long length = node.attributes().get(ArrayNodes.LENGTH) instanceof Number given ? given.longValue() : longest;
         if (length < longest) {
             throw new IllegalArgumentException(
                     path + ": a text has " + longest + " characters or bytes, more than the attribute length says");

@@ -2,21 +2,25 @@ package io.undercroft.interop.numpy;
 
 import io.undercroft.interop.internal.ByteReader;
 import io.undercroft.interop.internal.NamedTensors;
-import io.undercroft.interop.numpy.ArrayNodes.Allowance;
+import io.undercroft.interop.internal.PickleReader.Pickles;
+import io.undercroft.interop.internal.PickleReader;
+import io.undercroft.interop.internal.numpy.ArrayNodes.Allowance;
+import io.undercroft.interop.internal.numpy.ArrayNodes;
+import io.undercroft.interop.internal.numpy.FileArray;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.UnreadPart;
+import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.FileStorages;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.spi.TreeContents;
-import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -25,8 +29,9 @@ import org.jspecify.annotations.Nullable;
 /// What `numpy.save` writes: one array. The state is the tensor itself, whose name is empty, or the node of an array
 /// of texts, dates or records.
 ///
-/// Versions 1.0 to 3.0 are read. A file with more than the array is refused. A tensor in column-major order is written
-/// so, any other one that is not contiguous row by row. There are no checksums, so verifying finds nothing.
+/// Versions 1.0 to 3.0 are read. Bytes that follow the array are not read, as NumPy does not; if they are a further
+/// array the file is refused, as its state would be one of several. A tensor in column-major order is written so, any
+/// other one that is not contiguous row by row. There are no checksums, so verifying finds nothing.
 public final class NpyFormat implements CheckpointFormat {
     /// For the service loader.
     public NpyFormat() {}
@@ -44,43 +49,42 @@ public final class NpyFormat implements CheckpointFormat {
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
         NpyHeader header = NpyHeader.read(count -> ByteReader.bytes(file, 0, count), file.size(), 0);
-        FileStorages storages = new FileStorages(file, options);
         ReadBudget budget = ReadBudget.of(file.size());
+        if (header.isPickled()) {
+            Pickles pickles = PickleReader.get().in(file, options, budget);
+            Object state = pickles.read(header.length(), file.size());
+            return TreeContents.of(state, Map.of(), List::of, budget).withPlaces(pickles::placeOf)
+                    .withUnverified(1, file.size() - header.length())
+                    .withForeignClasses(pickles.classes()).only(options);
+        }
+        List<UnreadPart> unread = following(file, header);
+        FileStorages storages = new FileStorages(file, options);
         return TreeContents.of(node(file, options, header, storages, budget), Map.of(), List::of, budget)
-                .withPlaces(storages::placeOf).withUnverified(1, header.nbytes()).only(options);
+                .withPlaces(storages::placeOf).withUnverified(1, header.layout().nbytes()).withUnread(unread)
+                .only(options);
+    }
+
+    /// {@return the bytes that follow the array, if there are any}
+    ///
+    /// @throws io.undercroft.format.FormatException if they are a further array
+    private static List<UnreadPart> following(MappedFile file, NpyHeader header) throws IOException {
+        long end = header.length() + header.layout().nbytes();
+        long left = file.size() - end;
+        int start = (int) Math.min(left, NpyHeader.MAGIC.length);
+        if (Arrays.equals(ByteReader.bytes(file, end, start), NpyHeader.MAGIC)) {
+            header.requireEnd(file.size(), 0);
+        }
+        return left == 0 ? List.of() : List.of(new UnreadPart(Kind.BYTES, "what follows the array", end, left));
     }
 
     private static Object node(MappedFile file, OpenOptions options, NpyHeader header, FileStorages storages,
             ReadBudget budget) throws IOException {
         try {
-            return new ArrayNodes(header, new FileBytes(file, header.length(), storages), options.request(),
-                    new Allowance(budget)).node("");
+            return new ArrayNodes(header.layout(),
+                    new FileArray(file, header.length(), header.layout().nbytes(), storages),
+                    options.request()::isChosen, new Allowance(budget)).node("");
         } catch (ArithmeticException | IllegalArgumentException e) {
             throw NpyHeader.impossible(e, 0);
-        }
-    }
-
-    /// The elements of an array that is a file.
-    private record FileBytes(MappedFile file, long offset, FileStorages storages) implements ArrayBytes {
-        private static final int PART = 1 << 18;
-
-        @Override
-        public Storage stored(int alignment) {
-            return storages.stored(offset, file.size() - offset, alignment);
-        }
-
-        @Override
-        public void forEachPart(Part part) throws IOException {
-            long nbytes = file.size() - offset;
-            try (Arena arena = Arena.ofConfined()) {
-                MemorySegment buffer = arena.allocate(Math.min(PART, nbytes));
-                for (long done = 0; done < nbytes;) {
-                    MemorySegment piece = buffer.asSlice(0, Math.min(PART, nbytes - done));
-                    file.read(offset + done, piece);
-                    part.accept(done, piece);
-                    done += piece.byteSize();
-                }
-            }
         }
     }
 

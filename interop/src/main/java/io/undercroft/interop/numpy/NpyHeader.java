@@ -4,6 +4,8 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.numpy.ArrayLayout;
+import io.undercroft.interop.internal.numpy.NumpyType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -11,14 +13,12 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
 
-/// The header of an array, checked against the size of the file or archive record that it is in.
+/// The header of an array, checked against the size of the file or archive record that it is in. Other bytes may follow
+/// the elements.
 ///
-/// @param type the type of the elements
-/// @param isFortran whether they are in column-major order
-/// @param shape the sizes
+/// @param layout the elements
 /// @param length the bytes of the header, behind which the elements are
-/// @param nbytes the bytes of the elements
-record NpyHeader(NumpyType type, boolean isFortran, Shape shape, int length, long nbytes) {
+record NpyHeader(ArrayLayout layout, int length) {
     static final byte[] MAGIC = {(byte) 0x93, 'N', 'U', 'M', 'P', 'Y'};
     /// The magic number, the version, and the length of the rest, which takes 2 or 4 bytes.
     private static final int PREFIX = 12;
@@ -72,41 +72,41 @@ record NpyHeader(NumpyType type, boolean isFortran, Shape shape, int length, lon
 
     private static NpyHeader checked(DictReader text, int length, long size, long base) {
         try {
-            Shape shape = Shape.of(text.shape());
+            ArrayLayout layout = ArrayLayout.of(text.type(), Shape.of(text.shape()), text.isFortran());
             String type = shortened(text.type().descr());
-            long nbytes = Math.multiplyExact(text.type().itemsize(), shape.numel());
-            if (nbytes < size - length) {
-                throw new FormatException("NPY-SIZE", "an array of shape " + shape + " and type " + type
-                        + " takes " + nbytes + " bytes, and " + (size - length - nbytes) + " more follow", base,
-                        "If numpy.save wrote several arrays to one file, save them with numpy.savez; "
-                                + "else get the file again from its source");
+            if (layout.type().hasObjects()) {
+                // A pickle has the elements, and the shape once more.
+                return new NpyHeader(layout, length);
             }
-            if (nbytes != size - length) {
-                throw damaged("NPY-SIZE", "an array of shape " + shape + " and type " + type + " takes " + nbytes
-                        + " bytes, and there are " + (size - length), base);
+            if (layout.nbytes() > size - length) {
+                throw damaged("NPY-SIZE", "an array of shape " + layout.shape() + " and type " + type + " takes "
+                        + layout.nbytes() + " bytes, and there are " + (size - length), base);
             }
-            NpyHeader header = new NpyHeader(text.type(), text.isFortran(), shape, length, nbytes);
-            header.stride();
-            return header;
+            layout.stride();
+            return new NpyHeader(layout, length);
         } catch (ArithmeticException | IllegalArgumentException e) {
             throw impossible(e, base);
         }
     }
 
-    /// {@return the strides of the array, in its elements}
+    /// {@return whether a pickle is behind the header, and not the elements themselves}
+    boolean isPickled() {
+        return layout.type().hasObjects();
+    }
+
+    /// Refuses an array that is followed by other bytes.
     ///
-    /// @throws ArithmeticException if one is more than 2^63-1
-    long[] stride() {
-        if (!isFortran) {
-            return shape.contiguousStride();
+    /// @param size the bytes of header and elements, and of what follows
+    /// @param base where the header starts in the file, or [FormatException#NO_OFFSET] if it is compressed
+    void requireEnd(long size, long base) {
+        long more = size - length - layout.nbytes();
+        if (more > 0 && !isPickled()) {
+            throw new FormatException("NPY-SIZE", "an array of shape " + layout.shape() + " and type "
+                    + shortened(layout.type().descr()) + " takes " + layout.nbytes() + " bytes, and " + more
+                    + " more follow", base,
+                    "If numpy.save wrote several arrays to one file, save them with numpy.savez; "
+                            + "else get the file again from its source");
         }
-        long[] stride = new long[shape.rank()];
-        long step = 1;
-        for (int dim = 0; dim < stride.length; dim++) {
-            stride[dim] = step;
-            step = Math.multiplyExact(step, Math.max(shape.size(dim), 1));
-        }
-        return stride;
     }
 
     /// {@return whether a tensor is written in column-major order: if its elements lie so, and not in row-major order

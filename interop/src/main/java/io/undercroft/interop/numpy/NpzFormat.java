@@ -3,15 +3,20 @@ package io.undercroft.interop.numpy;
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.FormatSettings;
 import io.undercroft.interop.internal.NamedTensors;
+import io.undercroft.interop.internal.PickleReader.Pickles;
+import io.undercroft.interop.internal.PickleReader;
 import io.undercroft.interop.internal.ZipDirectory;
 import io.undercroft.interop.internal.ZipRecord;
-import io.undercroft.interop.numpy.ArrayNodes.Allowance;
+import io.undercroft.interop.internal.numpy.ArrayBytes;
+import io.undercroft.interop.internal.numpy.ArrayNodes.Allowance;
+import io.undercroft.interop.internal.numpy.ArrayNodes;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Draft;
+import io.undercroft.serializer.spi.FileStorages.Decoder;
 import io.undercroft.serializer.spi.FileStorages;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.spi.Setting;
@@ -21,6 +26,7 @@ import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.lang.foreign.Arena;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -38,6 +44,8 @@ import org.jspecify.annotations.Nullable;
 /// `deflate`.
 public final class NpzFormat implements CheckpointFormat {
     private static final String SUFFIX = ".npy";
+    /// What the codes begin with of exceptions that concern one record.
+    private static final List<String> UNREADABLE = List.of("NPY", "ZIP", "TORCH");
     private static final String COMPRESSION = "npz.compression";
 
     /// For the service loader.
@@ -64,10 +72,11 @@ public final class NpzFormat implements CheckpointFormat {
         }
     }
 
-    /// Each record is read by itself, as NumPy does: one that cannot be read becomes an [Unreadable].
+    /// Each record is read by itself, as NumPy does: one that cannot be read becomes an [Unreadable]. Every record has
+    /// a checksum, also if that is 0, as for Python's `zipfile`.
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
-        ZipDirectory zip = ZipDirectory.read(file);
+        ZipDirectory zip = ZipDirectory.readWithChecksums(file);
         if (!zip.records().isEmpty() && zip.records().stream().noneMatch(NpzFormat::isArray)) {
             ZipRecord first = zip.records().getFirst();
             throw new FormatException("NPZ-RECORD",
@@ -77,26 +86,32 @@ public final class NpzFormat implements CheckpointFormat {
         FileStorages storages = new FileStorages(file, options);
         ReadBudget budget = ReadBudget.of(file.size());
         Allowance allowance = new Allowance(budget);
-        SequencedMap<String, Object> arrays = LinkedHashMap.newLinkedHashMap(zip.records().size());
+        Pickles pickles = PickleReader.get().in(file, options, budget);
+        SequencedMap<String, @Nullable Object> arrays = LinkedHashMap.newLinkedHashMap(zip.records().size());
         for (ZipRecord record : zip.records()) {
             if (isArray(record)) {
                 String name = record.name().substring(0, record.name().length() - SUFFIX.length());
                 budget.takeMemory(ReadBudget.ENTRY);
-                arrays.put(name, array(name, new RecordBytes(zip, record, storages), options, allowance, budget));
+                arrays.put(name, array(name, new RecordBytes(zip, record, storages), options, allowance, pickles,
+                        budget));
             }
         }
         List<ZipRecord> unverified = zip.unverified();
-        return TreeContents.of(arrays, Map.of(), zip::damages, budget).withPlaces(storages::placeOf)
+        return TreeContents.of(arrays, Map.of(), zip::damages, budget)
+                .withPlaces(storage -> storages.placeOf(storage).isPresent()
+                        ? storages.placeOf(storage)
+                        : pickles.placeOf(storage))
                 .withUnverified(unverified.size(), unverified.stream().mapToLong(ZipRecord::size).sum())
-                .withUnread(zip.besides(NpzFormat::isArray)).only(options);
+                .withUnread(zip.besides(NpzFormat::isArray))
+                .withForeignClasses(pickles.classes()).only(options);
     }
 
     private static boolean isArray(ZipRecord record) {
         return record.name().endsWith(SUFFIX);
     }
 
-    private static Object array(String name, RecordBytes bytes, OpenOptions options, Allowance allowance,
-            ReadBudget budget) throws IOException {
+    private static @Nullable Object array(String name, RecordBytes bytes, OpenOptions options, Allowance allowance,
+            Pickles pickles, ReadBudget budget) throws IOException {
         NpyHeader header;
         try {
             header = bytes.header();
@@ -107,12 +122,15 @@ public final class NpzFormat implements CheckpointFormat {
         budget.takeMemory(bytes.record.isStored() ? 0 : 3L * header.length());
         budget.takeSteps(header.length());
         try {
-            return new ArrayNodes(header, bytes.behind(header), options.request(), allowance)
+            if (header.isPickled()) {
+                return bytes.behind(header).objects(pickles, budget);
+            }
+            return new ArrayNodes(header.layout(), bytes.behind(header), options.request()::isChosen, allowance)
                     .node(StateIndex.escape(name));
         } catch (ArithmeticException | IllegalArgumentException e) {
             return unreadable(NpyHeader.impossible(e, bytes.record.header()), bytes, budget);
         } catch (FormatException e) {
-            if (e.code().startsWith("NPY") || e.code().startsWith("ZIP")) {
+            if (UNREADABLE.stream().anyMatch(e.code()::startsWith)) {
                 return unreadable(e, bytes, budget);
             }
             // What opening the file may cost, or a device that is missing, concerns all records.
@@ -143,9 +161,24 @@ public final class NpzFormat implements CheckpointFormat {
             return new RecordBytes(zip, record, storages, header.length());
         }
 
+        @Nullable
+        Object objects(Pickles pickles, ReadBudget budget) throws IOException {
+            if (record.isStored()) {
+                zip.stream(record).check();
+                long start = zip.dataOffset(record);
+                return pickles.read(start + skipped, start + record.size());
+            }
+            budget.takeMemory(record.size());
+            try (Arena arena = Arena.ofConfined()) {
+                return pickles.read(zip.read(record, arena).asSlice(skipped));
+            }
+        }
+
         NpyHeader header() throws IOException {
             long base = record.isStored() ? zip.dataOffset(record) : FormatException.NO_OFFSET;
-            return NpyHeader.read(count -> zip.stream(record).first(count), record.size(), base);
+            NpyHeader header = NpyHeader.read(count -> zip.stream(record).first(count), record.size(), base);
+            header.requireEnd(record.size(), base);
+            return header;
         }
 
         @Override
@@ -155,6 +188,11 @@ public final class NpzFormat implements CheckpointFormat {
                     ? storages.stored(zip.dataOffset(record) + skipped, nbytes, alignment,
                             zip.checksum(record, skipped))
                     : storages.decoded(nbytes, into -> zip.stream(record).read(skipped, into));
+        }
+
+        @Override
+        public Storage decoded(long nbytes, Decoder decoder) {
+            return storages.decoded(nbytes, decoder);
         }
 
         @Override

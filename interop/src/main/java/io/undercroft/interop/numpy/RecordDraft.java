@@ -2,8 +2,11 @@ package io.undercroft.interop.numpy;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.NamedTensors;
-import io.undercroft.interop.numpy.NumpyType.Field;
-import io.undercroft.interop.numpy.NumpyType.Kind;
+import io.undercroft.interop.internal.numpy.ArrayNodes;
+import io.undercroft.interop.internal.numpy.FieldPlace;
+import io.undercroft.interop.internal.numpy.NumpyType.Field;
+import io.undercroft.interop.internal.numpy.NumpyType.Kind;
+import io.undercroft.interop.internal.numpy.NumpyType;
 import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
@@ -51,7 +54,7 @@ final class RecordDraft implements Draft {
     /// @throws IllegalArgumentException if the fields do not fit the type that the node names
     static RecordDraft of(String path, TypedMap records) {
         if (!(records.attributes().get(ArrayNodes.DTYPE) instanceof String descr)
-                || !(records.attributes().get(TextArray.SHAPE) instanceof Shape shape)) {
+                || !(records.attributes().get(ArrayNodes.SHAPE) instanceof Shape shape)) {
             throw new IllegalArgumentException(
                     path + ": records of NumPy have the attributes dtype, a text, and shape, a Shape");
         }

@@ -1,9 +1,9 @@
 package io.undercroft.interop.numpy;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
-import io.undercroft.interop.internal.Utf8;
-import io.undercroft.interop.numpy.NumpyType.Kind;
+import io.undercroft.interop.internal.numpy.ArrayNodes;
+import io.undercroft.interop.internal.numpy.NumpyText;
+import io.undercroft.interop.internal.numpy.NumpyType.Kind;
+import io.undercroft.interop.internal.numpy.NumpyType;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
@@ -23,9 +23,6 @@ import org.jspecify.annotations.Nullable;
 /// last dimension has the characters (uint32) or bytes (uint8) of a text, and zeros behind them. Here both read the
 /// same.
 public final class TextArray {
-    static final String LENGTH = "length";
-    static final String SHAPE = "shape";
-
     private final Kind kind;
     private final Shape shape;
     private final Object values;
@@ -59,7 +56,7 @@ public final class TextArray {
     }
 
     private static TextArray ofList(Kind kind, Typed typed, List<?> texts) {
-        Shape shape = typed.attributes().get(SHAPE) instanceof Shape given ? given : Shape.of(texts.size());
+        Shape shape = typed.attributes().get(ArrayNodes.SHAPE) instanceof Shape given ? given : Shape.of(texts.size());
         if (shape.numel() != texts.size() || !texts.stream().allMatch(String.class::isInstance)) {
             throw new IllegalArgumentException("a " + typed.type() + " of shape " + shape + " has " + texts.size()
                     + " values, or some that are no texts");
@@ -119,68 +116,6 @@ public final class TextArray {
     }
 
     private String text(Tensor characters) {
-        int[] codes = characters.toIntArray();
-        return decode(kind, codes)
-                .orElseGet(() -> kind == Kind.TEXT ? replaced(codes) : new String(bytes(codes), UTF_8));
-    }
-
-    /// {@return the text of some characters or bytes, unless they are none}
-    ///
-    /// @param kind which of both
-    /// @param codes the characters or bytes, with zeros behind them
-    static Optional<String> decode(Kind kind, int[] codes) {
-        int[] used = Arrays.copyOf(codes, length(codes));
-        if (kind == Kind.BYTES) {
-            return Utf8.decode(bytes(used));
-        }
-        return Arrays.stream(used).allMatch(TextArray::isCharacter)
-                ? Optional.of(new String(used, 0, used.length))
-                : Optional.empty();
-    }
-
-    /// {@return the characters or bytes of a text, unless it has half a surrogate pair, or zeros at its end, which
-    /// would be lost}
-    ///
-    /// @param kind which of both
-    /// @param text the text
-    static Optional<int[]> encode(Kind kind, String text) {
-        int[] codes = kind == Kind.TEXT
-                ? text.codePoints().toArray()
-                : codes(text.getBytes(UTF_8));
-        return decode(kind, codes).filter(text::equals).map(_ -> codes);
-    }
-
-    private static int length(int[] codes) {
-        int length = codes.length;
-        while (length > 0 && codes[length - 1] == 0) {
-            length--;
-        }
-        return length;
-    }
-
-    private static boolean isCharacter(int code) {
-        return Character.isValidCodePoint(code) && (code < Character.MIN_SURROGATE || code > Character.MAX_SURROGATE);
-    }
-
-    private static String replaced(int[] codes) {
-        int[] known = Arrays.stream(codes).limit(length(codes)).map(code -> isCharacter(code) ? code : '\uFFFD')
-                .toArray();
-        return new String(known, 0, known.length);
-    }
-
-    private static byte[] bytes(int[] codes) {
-        byte[] bytes = new byte[length(codes)];
-        for (int i = 0; i < bytes.length; i++) {
-            bytes[i] = (byte) codes[i];
-        }
-        return bytes;
-    }
-
-    private static int[] codes(byte[] bytes) {
-        int[] codes = new int[bytes.length];
-        for (int i = 0; i < bytes.length; i++) {
-            codes[i] = Byte.toUnsignedInt(bytes[i]);
-        }
-        return codes;
+        return NumpyText.decodeReplacing(kind, characters.toIntArray());
     }
 }

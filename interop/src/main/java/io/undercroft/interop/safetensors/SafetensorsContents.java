@@ -74,7 +74,9 @@ final class SafetensorsContents implements Contents {
         SafetensorsHeader header = SafetensorsHeader.read(file);
         Sharing sharing = ignoresSharing(options) ? Sharing.none(header.metadata()) : Sharing.of(header);
         SafetensorsContents contents = new SafetensorsContents(file, header, sharing, options);
-        sharing.views().keySet().forEach(contents::find);
+        for (String view : sharing.views().keySet()) {
+            contents.find(view);
+        }
         return contents;
     }
 
@@ -125,9 +127,10 @@ final class SafetensorsContents implements Contents {
             return Optional.empty();
         }
         Tensor found = find(key);
-        Unreadable.why(found).ifPresent(why -> {
-            throw why;
-        });
+        Optional<FormatException> why = Unreadable.why(found);
+        if (why.isPresent()) {
+            throw why.get();
+        }
         return Optional.of(found);
     }
 
@@ -164,12 +167,19 @@ final class SafetensorsContents implements Contents {
     /// Tensors that were not read hold nothing.
     @Override
     public void release() {
-        bases.values().forEach(Contents::release);
+        for (Storage base : bases.values()) {
+            Contents.release(base);
+        }
     }
 
     private SequencedMap<String, Tensor> tensors() {
         SequencedMap<String, Tensor> all = LinkedHashMap.newLinkedHashMap(entries.size());
-        rawNames().forEach(name -> all.put(name, find(name)));
+        for (String name : entries.keySet()) {
+            all.put(name, find(name));
+        }
+        for (String name : sharing.aliases().keySet()) {
+            all.put(name, find(name));
+        }
         return all;
     }
 

@@ -10,7 +10,6 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.SequencedMap;
@@ -26,16 +25,19 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
     static final int PREFIX = Long.BYTES;
     /// How long a header may be: the limit of the reference implementation.
     static final long LONGEST = 100_000_000;
-    /// The member that is no tensor.
     /// The most tensors that are described wrongly before the file is refused whole, as each costs more than others.
     private static final int MOST_UNREADABLE = 1 << 12;
+    /// The member that is no tensor.
     static final String METADATA = "__metadata__";
     static final String DAMAGED = "The file is incomplete or damaged; get it again from its source";
 
     private static final ValueLayout.OfLong LENGTH = ValueLayout.JAVA_LONG_UNALIGNED
             .withOrder(ByteOrder.LITTLE_ENDIAN);
-    private static final Comparator<Entry> BY_PLACE = Comparator.comparingLong(Entry::start)
-            .thenComparingLong(Entry::end);
+
+    private static int compareByPlace(Entry one, Entry other) {
+        int byStart = Long.compare(one.start(), other.start());
+        return byStart != 0 ? byStart : Long.compare(one.end(), other.end());
+    }
 
     /// {@return whether a file starts as files of this format do}
     ///
@@ -204,7 +206,7 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
 
         private void checkLayout(long fileSize) {
             List<Entry> sorted = new ArrayList<>(entries.values());
-            sorted.sort(BY_PLACE);
+            sorted.sort(SafetensorsHeader::compareByPlace);
             long end = data;
             for (Entry entry : sorted) {
                 if (entry.start() != end) {

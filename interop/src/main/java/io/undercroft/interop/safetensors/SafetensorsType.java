@@ -20,14 +20,17 @@ record SafetensorsType(String name, int order, DType dtype) {
     private static final Map<DType, SafetensorsType> BY_DTYPE = new HashMap<>();
 
     static {
-        List.of(known("BOOL", DType.BOOL), carried(F4, 4), carried("F6_E2M3", 6), carried("F6_E3M2", 6),
+        for (SafetensorsType type : List.of(known("BOOL", DType.BOOL), carried(F4, 4), carried("F6_E2M3", 6),
+                carried("F6_E3M2", 6),
                 known("U8", DType.UINT8), known("I8", DType.INT8), known("F8_E5M2", DType.FLOAT8_E5M2),
                 known("F8_E4M3", DType.FLOAT8_E4M3FN), known("F8_E8M0", DType.FLOAT8_E8M0FNU),
                 known("F8_E4M3FNUZ", DType.FLOAT8_E4M3FNUZ), known("F8_E5M2FNUZ", DType.FLOAT8_E5M2FNUZ),
                 known("I16", DType.INT16), known("U16", DType.UINT16), known("F16", DType.FLOAT16),
                 known("BF16", DType.BFLOAT16), known("I32", DType.INT32), known("U32", DType.UINT32),
                 known("F32", DType.FLOAT32), known("C64", DType.COMPLEX64), known("F64", DType.FLOAT64),
-                known("I64", DType.INT64), known("U64", DType.UINT64)).forEach(SafetensorsType::add);
+                known("I64", DType.INT64), known("U64", DType.UINT64))) {
+            add(type);
+        }
         BY_DTYPE.put(DType.FLOAT4_E2M1FN_X2, BY_DTYPE.get(carried(F4, 4).dtype));
     }
 

@@ -46,7 +46,9 @@ record Sharing(SequencedMap<String, String> aliases, SequencedMap<String, View> 
     /// @return the sharing
     static Sharing of(SafetensorsHeader header) {
         Sharing sharing = none(new LinkedHashMap<>());
-        header.metadata().forEach((key, value) -> {
+        for (Map.Entry<String, String> each : header.metadata().entrySet()) {
+            String key = each.getKey();
+            String value = each.getValue();
             if (key.equals(VIEWS)) {
                 sharing.views.putAll(new Reader(value, header.entries()).views());
             } else if (isAlias(key, value, header.entries())) {
@@ -54,7 +56,7 @@ record Sharing(SequencedMap<String, String> aliases, SequencedMap<String, View> 
             } else {
                 sharing.metadata.put(key, value);
             }
-        });
+        }
         return sharing;
     }
 

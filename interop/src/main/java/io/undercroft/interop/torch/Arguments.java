@@ -1,5 +1,7 @@
 package io.undercroft.interop.torch;
 
+import io.undercroft.interop.internal.Values;
+import io.undercroft.serializer.state.PythonObjects;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
@@ -9,10 +11,8 @@ import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
-import java.math.BigInteger;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /// The arguments of a call in a pickle, of the types that the function needs.
@@ -30,6 +30,16 @@ final class Arguments {
     /// {@return what fills maps and sets}
     Containers containers() {
         return containers;
+    }
+
+    /// {@return all arguments}
+    Tuple values() {
+        return values;
+    }
+
+    /// {@return what makes arrays of NumPy}
+    PickledArrays arrays() {
+        return containers.arrays();
     }
 
     /// {@return the number of arguments}
@@ -149,26 +159,13 @@ final class Arguments {
     /// {@return what kind of value this is, in Python's words}
     static String describe(@Nullable Object value) {
         return switch (value) {
-            case null -> "None";
-            case Boolean _ -> "a bool";
-            case Long _ -> "an integer";
-            case BigInteger _ -> "an integer";
-            case Double _ -> "a float";
-            case String _ -> "a string";
-            case byte[] _ -> "bytes";
-            case Tuple _ -> "a tuple";
-            case List<?> _ -> "a list";
-            case TypedMap object when InertObject.is(object) -> "an object of " + InertObject.className(object);
-            case Map<?, ?> _ -> "a dict";
-            case Set<?> _ -> "a set";
-            case Tensor _ -> "a tensor";
-            case Storage _ -> "a storage";
-            case TypedStorage _ -> "a storage";
-            case DType _ -> "a dtype";
+            case ByteRun _ -> "bytes";
+            case BlankArray _ -> "an array without elements";
+            case TypedMap map when !PythonObjects.is(map) -> "a dict";
             case Typed typed -> "a value of type " + typed.type();
             case Symbol symbol when Globals.function(symbol) != null -> "the function " + symbol.name();
             case Symbol symbol when !Globals.isConstant(symbol) -> "the class " + symbol.name();
-            default -> "a value of type " + value.getClass().getSimpleName();
+            case null, default -> Values.describe(value);
         };
     }
 }

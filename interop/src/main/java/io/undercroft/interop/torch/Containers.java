@@ -1,6 +1,7 @@
 package io.undercroft.interop.torch;
 
 import io.undercroft.serializer.spi.ReadBudget;
+import io.undercroft.serializer.state.PythonObjects;
 import io.undercroft.serializer.state.StateKeys;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
@@ -44,22 +45,30 @@ final class Containers {
     private final ReadBudget budget;
     private final String file;
     private final boolean keepsObjects;
+    private final PickledArrays arrays;
     private long copiesLeft;
 
     /// @param pickleSize bytes in the pickle
     /// @param budget what running the pickle may cost
     /// @param file the name of the file, for messages that come when it was opened long ago
     /// @param keepsObjects whether objects of any class may be keys of dicts
-    Containers(long pickleSize, ReadBudget budget, String file, boolean keepsObjects) {
+    /// @param arrays makes arrays of NumPy
+    Containers(long pickleSize, ReadBudget budget, String file, boolean keepsObjects, PickledArrays arrays) {
         this.copiesLeft = pickleSize;
         this.budget = budget;
         this.file = file;
         this.keepsObjects = keepsObjects;
+        this.arrays = arrays;
     }
 
     /// {@return whether objects of any class may be keys of dicts}
     boolean keepsObjects() {
         return keepsObjects;
+    }
+
+    /// {@return what makes arrays of NumPy}
+    PickledArrays arrays() {
+        return arrays;
     }
 
     /// {@return the name of the file that the pickle is in}
@@ -99,29 +108,42 @@ final class Containers {
     /// A state has no objects as keys. Such items are a list of pairs under one key.
     private void putUnderObject(Map<@Nullable Object, @Nullable Object> map, @Nullable Object key,
             @Nullable Object value) {
-        if (!(map.get(InertObject.OBJECT_KEYS) instanceof ArrayList<?>)) {
+        budget.takeMemory(ReadBudget.CONTAINER);
+        pairs(map).add(Tuple.of(key, value));
+    }
+
+    private List<@Nullable Object> pairs(Map<@Nullable Object, @Nullable Object> map) {
+        Object there = map.get(InertObject.OBJECT_KEYS);
+        if (there == null) {
             budget.takeMemory(ReadBudget.CONTAINER);
             checkKey(map, map.keySet(), InertObject.OBJECT_KEYS);
-            map.put(InertObject.OBJECT_KEYS, new ArrayList<>());
+            List<@Nullable Object> pairs = new ArrayList<>();
+            map.put(InertObject.OBJECT_KEYS, pairs);
+            return pairs;
         }
-        budget.takeMemory(ReadBudget.CONTAINER);
         @SuppressWarnings("unchecked")
-        ArrayList<@Nullable Object> pairs = (ArrayList<@Nullable Object>) map.get(InertObject.OBJECT_KEYS);
-        if (pairs != null) {
-            pairs.add(Tuple.of(key, value));
-        }
+        List<@Nullable Object> pairs = (List<@Nullable Object>) there;
+        return pairs;
+    }
+
+    /// {@return whether an element of a set is an object, or a tuple with one in it}
+    ///
+    /// @param elements of the set
+    boolean hasObject(Collection<? extends @Nullable Object> elements) {
+        budget.takeSteps(elements.size());
+        return keepsObjects && elements.stream().anyMatch(Containers::isObject);
     }
 
     /// {@return whether a key is an object, or a tuple with one in it}
     private static boolean isObject(@Nullable Object key) {
         if (key instanceof Tuple tuple && tuple.size() <= StateKeys.MAX_PARTS) {
             for (int i = 0; i < tuple.size(); i++) {
-                if (tuple.get(i) instanceof Typed || InertObject.is(tuple.get(i))) {
+                if (tuple.get(i) instanceof Typed || PythonObjects.is(tuple.get(i))) {
                     return true;
                 }
             }
         }
-        return key instanceof Typed || InertObject.is(key);
+        return key instanceof Typed || PythonObjects.is(key);
     }
 
     /// Adds an element that Python can hash.

@@ -30,11 +30,16 @@ final class DangerousNames {
     private static final Set<String> BUILTINS = Set.of("object", "slice", "range", "xrange", "int", "float", "str",
             "bool", "list", "dict", "tuple", "bytes", "bytearray", "set", "frozenset", "complex", "memoryview",
             "type", "property", "staticmethod", "classmethod", "super", "Ellipsis", "NotImplemented", "NoneType", "abs",
-            "min",
-            "max", "sum", "len", "round", "pow", "sorted", "reversed", "zip", "enumerate");
+            "min", "max", "sum", "len", "round", "pow", "sorted", "reversed", "zip", "enumerate");
     private static final List<String> EXCEPTIONS = List.of("Error", "Exception", "Warning", "Exit", "Interrupt",
             "Iteration");
+    /// What joblib before 0.10 writes for an array whose elements are in another file. Its constructor opens nothing.
+    private static final Set<String> WRAPPERS = Set.of("joblib.numpy_pickle.NDArrayWrapper",
+            "joblib.numpy_pickle.ZNDArrayWrapper");
     private static final String OWN = "builtins.";
+    /// Modules that other modules import, so that they are found there as if they were classes: `torch:os.system`.
+    private static final Set<String> IMPORTED = Set.of("os", "sys", "posix", "nt", "subprocess", "builtins",
+            "__builtin__", "importlib", "shutil", "socket", "ctypes", "runpy", "pty", "pickle", "_pickle", "marshal");
 
     private DangerousNames() {}
 
@@ -42,6 +47,9 @@ final class DangerousNames {
     ///
     /// @param name the full name, as [ForeignNames] has it
     static boolean contains(String name) {
+        if (WRAPPERS.contains(name)) {
+            return false;
+        }
         String plain = name.replace(ForeignNames.NESTED, '.');
         if (plain.startsWith(OWN) && !isHarmless(plain.substring(OWN.length()))) {
             return true;
@@ -52,7 +60,24 @@ final class DangerousNames {
                 return true;
             }
         }
-        return NAMES.contains(plain);
+        return NAMES.contains(plain) || isOfModule(name.substring(start(name)));
+    }
+
+    /// {@return where the name in the module starts}
+    private static int start(String name) {
+        int nested = name.indexOf(ForeignNames.NESTED);
+        return 1 + (nested < 0 ? name.lastIndexOf('.') : nested);
+    }
+
+    /// {@return whether a name in a module leads to another module, or to what Python itself sets on a class}
+    private static boolean isOfModule(String path) {
+        String[] words = path.split("\\.", -1);
+        for (int i = 0; i < words.length; i++) {
+            if (IMPORTED.contains(words[i]) || (i > 0 && words[i].startsWith("__"))) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private static boolean isHarmless(String own) {

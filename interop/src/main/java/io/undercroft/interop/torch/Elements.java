@@ -56,6 +56,13 @@ final class Elements {
         });
     }
 
+    /// {@return what makes storages of bytes that are not in the byte order of the file}
+    ///
+    /// @param device the target device
+    FileStorages on(Device device) {
+        return storages.savedFrom(device);
+    }
+
     /// {@return where the bytes of a storage start in the file, if they are there as they are in memory}
     ///
     /// @param storage any storage

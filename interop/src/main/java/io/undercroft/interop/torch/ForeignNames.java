@@ -2,10 +2,13 @@ package io.undercroft.interop.torch;
 
 import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.spi.ReadBudget;
+import io.undercroft.serializer.state.PythonObjects;
 import io.undercroft.serializer.state.Symbol;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /// The names in a pickle that are not in the table [Globals]: classes, and functions that a pickle calls. They are
 /// labels. No class is ever looked up by one.
@@ -19,8 +22,10 @@ final class ForeignNames {
     private static final String EXTENSION = "extension:";
     /// The longest name, in characters.
     private static final int LONGEST = 256;
-    /// How Python 3 calls modules that Python 2 called otherwise, of which protocol 2 writes the old names.
-    private static final Map<String, String> RENAMED = Map.of("__builtin__", "builtins", "copy_reg", "copyreg");
+    /// How Python 3 calls modules that Python 2 called otherwise, of which protocol 2 writes the old names; and one
+    /// that only Python 3.13 has.
+    private static final Map<String, String> RENAMED = Map.of("__builtin__", "builtins", "copy_reg", "copyreg",
+            "exceptions", "builtins", "pathlib._local", "pathlib");
     /// What a name in a class begins with in other kinds of types of nodes.
     private static final List<String> RESERVED = List.of("java", "torch7", "python", "extension");
 
@@ -37,10 +42,17 @@ final class ForeignNames {
         /// The type of its objects.
         private final String type;
         private long objects;
+        /// How often the pickle refers to it, and how many of these references have left nothing in the state.
+        private long references;
+        private long resolved;
 
         Known(String name) {
             this.symbol = new Symbol(name);
-            this.type = InertObject.TYPE + name;
+            this.type = PythonObjects.TYPE + name;
+        }
+
+        boolean isLeft() {
+            return objects > 0 || references != resolved || references == 0;
         }
     }
 
@@ -71,12 +83,52 @@ final class ForeignNames {
     /// @throws PickleFault if no class can be called so
     Symbol symbol(String module, String name, ReadBudget budget) {
         String in = RENAMED.getOrDefault(module, module);
-        String full = in + (name.indexOf('.') < 0 ? '.' : NESTED) + name;
-        boolean isReserved = name.indexOf('.') >= 0 && RESERVED.contains(in);
-        if (module.indexOf(NESTED) >= 0 || name.indexOf(NESTED) >= 0 || isReserved || !isName(full)) {
+        String there = module.equals("__builtin__") ? Globals.RENAMED.getOrDefault(name, name) : name;
+        String full = in + (there.indexOf('.') < 0 ? '.' : NESTED) + there;
+        boolean isReserved = there.indexOf('.') >= 0 && RESERVED.contains(in);
+        if (module.indexOf(NESTED) >= 0 || there.indexOf(NESTED) >= 0 || isReserved || !isName(full)) {
             throw PickleFault.global(module + "." + name);
         }
-        return known(full, budget).symbol;
+        Known known = known(full, budget);
+        known.references++;
+        return known.symbol;
+    }
+
+    /// {@return the constant for a class in a class, which protocols up to 3 find by a call; null if it is no plain
+    /// name, or dangerous}
+    @Nullable
+    Symbol inner(Symbol outer, String name, ReadBudget budget) {
+        String path = outer.name();
+        int dot = path.lastIndexOf('.');
+        if (dot < 0 || path.startsWith(EXTENSION) || name.startsWith("_") || name.indexOf('.') >= 0) {
+            return null;
+        }
+        budget.takeText(path.length() + name.length());
+        String full = path.indexOf(NESTED) >= 0
+                ? path + '.' + name
+                : path.substring(0, dot) + NESTED + path.substring(dot + 1) + '.' + name;
+        String module = full.substring(0, full.indexOf(NESTED));
+        if (name.indexOf(NESTED) >= 0 || RESERVED.contains(module) || !isName(full) || DangerousNames.contains(full)) {
+            return null;
+        }
+        resolved(outer);
+        return symbol(module, full.substring(module.length() + 1), budget);
+    }
+
+    /// Counts another reference to a name, from the memo of the pickle.
+    void refer(Symbol symbol) {
+        Known there = known.get(symbol.name());
+        if (there != null) {
+            there.references++;
+        }
+    }
+
+    /// Takes note that nothing of a reference is left in the state. A name of which nothing is left is not reported.
+    void resolved(Symbol symbol) {
+        Known there = known.get(symbol.name());
+        if (there != null) {
+            there.resolved++;
+        }
     }
 
     /// {@return the constant for a class that the pickle names by a number of `copyreg.add_extension`}
@@ -106,8 +158,14 @@ final class ForeignNames {
 
     /// {@return the names, in the order in which they come first}
     List<ForeignClass> classes() {
-        return known.entrySet().stream().map(entry -> new ForeignClass(entry.getKey(), entry.getValue().objects,
-                DangerousNames.contains(entry.getKey()))).toList();
+        List<ForeignClass> classes = new ArrayList<>();
+        for (Map.Entry<String, Known> entry : known.entrySet()) {
+            if (entry.getValue().isLeft()) {
+                classes.add(new ForeignClass(entry.getKey(), entry.getValue().objects,
+                        DangerousNames.contains(entry.getKey())));
+            }
+        }
+        return classes;
     }
 
     /// {@return whether a text may be the full name of a class}

@@ -1,9 +1,6 @@
 package io.undercroft.interop.torch;
 
-import static java.nio.charset.StandardCharsets.ISO_8859_1;
-import static java.nio.charset.StandardCharsets.US_ASCII;
-import static java.nio.charset.StandardCharsets.UTF_8;
-
+import io.undercroft.serializer.state.PythonObjects;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
@@ -11,16 +8,15 @@ import io.undercroft.storage.Complex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
 import java.nio.charset.Charset;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
-import java.util.function.Function;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 /// Everything that a pickle may name: the whole of it, by name. It follows the list that
 /// `torch.load(weights_only=True)` allows, plus what is harmless and common in checkpoints (`frozenset`, `defaultdict`,
@@ -42,10 +38,11 @@ final class Globals {
     static final String LAYOUT = "torch.serialization._get_layout";
     /// The functions that only pickles of TorchScript call.
     private static final String SCRIPT = "torch.jit._pickle.";
+    private static final String NUMPY = "numpy.";
     static final String DEFAULT_FACTORY = "default_factory";
 
     /// How Python 3 calls what Python 2 called otherwise; protocol 2 writes the old names.
-    private static final Map<String, String> RENAMED = Map.of("long", "int", "unicode", "str");
+    static final Map<String, String> RENAMED = Map.of("long", "int", "unicode", "str", "xrange", "range");
 
     /// The one function before whose second argument an unknown name is let through in any pickle, as a label.
     static final Symbol REBUILD_FROM_TYPE = new Symbol(Rebuild.FROM_TYPE);
@@ -69,25 +66,56 @@ final class Globals {
     /// The class of storages whose elements are bytes.
     static final StorageClass UNTYPED = new StorageClass("torch.storage.UntypedStorage", null);
 
-    private static final Map<DType, StorageClass> STORAGES_BY_DTYPE = STORAGE_CLASSES.stream()
-            .map(name -> new StorageClass("torch." + name + "Storage", DType.of(name)))
-            .collect(Collectors.toUnmodifiableMap(type -> Objects.requireNonNull(type.dtype()), Function.identity()));
-    private static final Map<String, StorageClass> STORAGES = storages();
-    private static final Map<String, PickleFunction> FUNCTIONS = functions();
-    private static final Map<String, Object> TABLE = table();
+    private static final Map<DType, StorageClass> STORAGES_BY_DTYPE = new HashMap<>();
+    private static final Map<String, StorageClass> STORAGES = new HashMap<>();
+    /// The functions that pickles called, by name.
+    private static final Map<String, PickleFunction> FUNCTIONS = new ConcurrentHashMap<>();
+    private static final Map<String, Object> TABLE = new ConcurrentHashMap<>();
+
+    static {
+        for (String name : STORAGE_CLASSES) {
+            StorageClass type = new StorageClass("torch." + name + "Storage", DType.of(name));
+            STORAGES_BY_DTYPE.put(DType.of(name), type);
+            STORAGES.put(type.name(), type);
+        }
+        STORAGES.put(UNTYPED.name(), UNTYPED);
+        for (DType dtype : DType.values()) {
+            TABLE.put("torch." + dtype.name(), dtype);
+        }
+        for (String name : SYMBOLS) {
+            TABLE.put("torch." + name, new Symbol("torch." + name));
+        }
+        for (String name : FACTORIES) {
+            TABLE.put("builtins." + name, new Symbol("builtins." + name));
+        }
+        for (String name : STORAGES.keySet()) {
+            TABLE.put(name, new Symbol(name));
+        }
+        TABLE.put(REBUILD_FROM_TYPE.name(), REBUILD_FROM_TYPE);
+        TABLE.put(PickledArrays.ARRAY, new Symbol(PickledArrays.ARRAY));
+    }
 
     private Globals() {}
 
     /// {@return what a name stands for, or null if it is not in the table}
     static @Nullable Object find(String module, String name) {
-        return module.equals("__builtin__")
-                ? TABLE.get("builtins." + RENAMED.getOrDefault(name, name))
-                : TABLE.get(module + "." + name);
+        return find(module.equals("__builtin__")
+                ? "builtins." + RENAMED.getOrDefault(name, name)
+                : module + "." + name);
+    }
+
+    private static @Nullable Object find(String name) {
+        Object there = TABLE.get(name);
+        if (there == null && function(name) != null) {
+            there = new Symbol(name);
+            TABLE.put(name, there);
+        }
+        return there;
     }
 
     /// {@return the function that a value is the name of, or null}
     static @Nullable PickleFunction function(@Nullable Object value) {
-        return value instanceof Symbol symbol ? FUNCTIONS.get(symbol.name()) : null;
+        return value instanceof Symbol symbol ? function(symbol.name()) : null;
     }
 
     /// {@return the storage class that a value is the name of, or null}
@@ -104,13 +132,18 @@ final class Globals {
     ///
     /// @param tensors what a pickle named
     static @Nullable StorageClass storageOfTensors(@Nullable Object tensors) {
-        for (String name : TENSOR_CLASSES) {
-            if (tensors != null && (tensors.equals(TABLE.get("torch." + name + "Tensor"))
-                    || tensors.equals(TABLE.get("torch.cuda." + name + "Tensor")))) {
-                return storageClass(DType.of(name));
-            }
+        String type = tensors instanceof Symbol symbol ? tensorType(symbol.name()) : null;
+        return type == null ? null : storageClass(DType.of(type));
+    }
+
+    /// {@return the type of a class of tensors, such as `Float` of `torch.FloatTensor`, or null if it is none}
+    private static @Nullable String tensorType(String name) {
+        if (!name.startsWith("torch.") || !name.endsWith("Tensor")) {
+            return null;
         }
-        return null;
+        String module = name.startsWith("torch.cuda.") ? "torch.cuda." : "torch.";
+        String type = name.substring(module.length(), name.length() - "Tensor".length());
+        return TENSOR_CLASSES.contains(type) ? type : null;
     }
 
     /// {@return whether a constant is the name of a layout, which PyTorch looks up by a function}
@@ -122,93 +155,118 @@ final class Globals {
     ///
     /// @param name the full name of a class, a function or a constant, of the table or not
     static boolean isOfWeights(String name) {
-        return TABLE.containsKey(name) && !name.equals(FROZENSET) && !name.equals(DEFAULT_DICT)
-                && !FORMATS.contains(name) && !name.startsWith(SCRIPT);
+        return find(name) != null && !name.equals(FROZENSET) && !name.equals(DEFAULT_DICT)
+                && !FORMATS.contains(name) && !name.startsWith(SCRIPT) && !isOfNumpy(name);
+    }
+
+    /// {@return whether a name of the table is one of NumPy}
+    static boolean isOfNumpy(Object known) {
+        return known instanceof Symbol symbol && isOfNumpy(symbol.name());
+    }
+
+    private static boolean isOfNumpy(String name) {
+        return name.startsWith(NUMPY) || name.equals(PickledArrays.WRAPPER);
+    }
+
+    /// {@return whether a function makes a value of bytes that may be the elements of an array}
+    static boolean takesElements(@Nullable Object value) {
+        return value instanceof Symbol symbol && symbol.name().startsWith(NUMPY)
+                && (symbol.name().endsWith(PickledArrays.SCALAR) || symbol.name().endsWith(PickledArrays.FROM_BUFFER))
+                && function(symbol.name()) != null;
     }
 
     /// {@return whether a constant is known by its own name, and is no class and no function but those of Python's own
     /// that a `defaultdict` makes its values with}
     static boolean isConstant(Symbol symbol) {
         return isKnown(symbol) && !STORAGES.containsKey(symbol.name())
-                && (symbol.name().equals(SET) || !FUNCTIONS.containsKey(symbol.name()));
+                && (symbol.name().equals(SET) || function(symbol.name()) == null);
     }
 
     /// {@return whether a constant is in the table, or the name of a layout}
     static boolean isKnown(Symbol symbol) {
-        return TABLE.get(symbol.name()) instanceof Symbol || isLayout(symbol);
+        return find(symbol.name()) instanceof Symbol || isLayout(symbol);
     }
 
-    private static Map<String, Object> table() {
-        Map<String, Object> table = new HashMap<>();
-        DType.values().forEach(dtype -> table.put("torch." + dtype.name(), dtype));
-        Stream.concat(SYMBOLS.stream().map(name -> "torch." + name),
-                FACTORIES.stream().map(name -> "builtins." + name)).forEach(name -> table.put(name, new Symbol(name)));
-        STORAGES.keySet().forEach(name -> table.put(name, new Symbol(name)));
-        FUNCTIONS.keySet().forEach(name -> table.put(name, new Symbol(name)));
-        table.put(REBUILD_FROM_TYPE.name(), REBUILD_FROM_TYPE);
-        return Collections.unmodifiableMap(table);
-    }
-
-    private static Map<String, StorageClass> storages() {
-        Map<String, StorageClass> storages = new HashMap<>();
-        STORAGES_BY_DTYPE.values().forEach(type -> storages.put(type.name(), type));
-        storages.put(UNTYPED.name(), UNTYPED);
-        return Collections.unmodifiableMap(storages);
-    }
-
-    private static Map<String, PickleFunction> functions() {
-        Map<String, PickleFunction> functions = new HashMap<>();
-        addPython(functions);
-        addTensors(functions);
-        addScript(functions);
-        return Collections.unmodifiableMap(functions);
-    }
-
-    private static void addPython(Map<String, PickleFunction> table) {
-        function(table, ORDERED_DICT, Globals::orderedDict);
-        function(table, COUNTER, Globals::counter);
-        function(table, DEFAULT_DICT, Globals::defaultDict);
-        function(table, SET, Globals::set);
-        function(table, FROZENSET, arguments -> new Typed(FROZENSET, set(arguments)));
-        function(table, "builtins.bytes", Globals::bytes);
-        function(table, BYTEARRAY, arguments -> new Typed(BYTEARRAY, bytes(arguments)));
-        function(table, COMPLEX, Globals::complex);
-        function(table, ENCODE, Globals::bytes);
-        function(table, LAYOUT, Globals::layout);
-        function(table, SIZE, arguments -> sized(arguments, 1).shape(0));
-        function(table, DEVICE, Globals::device);
-    }
-
-    private static void addTensors(Map<String, PickleFunction> table) {
-        function(table, Rebuild.TENSOR, arguments -> blank(arguments, null));
-        for (String name : TENSOR_CLASSES) {
-            function(table, "torch." + name + "Tensor", arguments -> blank(arguments, DType.of(name)));
-            function(table, "torch.cuda." + name + "Tensor", arguments -> blank(arguments, DType.of(name)));
+    private static @Nullable PickleFunction function(String name) {
+        PickleFunction there = FUNCTIONS.get(name);
+        if (there == null) {
+            PickleFunction.Body body = body(name);
+            if (body != null) {
+                there = new PickleFunction(name, body);
+                FUNCTIONS.put(name, there);
+            }
         }
-        function(table, "torch._utils._rebuild_tensor", arguments -> Rebuild.tensor(sized(arguments, 4)));
-        function(table, Rebuild.TENSOR_V2, Rebuild::tensorV2);
-        function(table, Rebuild.TENSOR_V3, Rebuild::tensorV3);
-        function(table, Rebuild.META, Rebuild::meta);
-        function(table, "torch._utils._rebuild_device_tensor_from_cpu_tensor", Rebuild::fromCpu);
-        function(table, Rebuild.QUANTIZED, Rebuild::quantized);
-        function(table, Rebuild.SPARSE, Rebuild::sparse);
-        function(table, Rebuild.NESTED, Rebuild::nested);
-        function(table, Rebuild.MAKE_PARAMETER, Rebuild::parameter);
-        function(table, Rebuild.MAKE_PARAMETER_WITH_STATE, Rebuild::parameterWithState);
-        function(table, Rebuild.PARAMETER, Rebuild::parameterClass);
-        function(table, Rebuild.FROM_TYPE, Rebuild::fromType);
+        return there;
     }
 
-    /// What TorchScript calls: functions that return a list, or another value, as it is.
-    private static void addScript(Map<String, PickleFunction> table) {
-        for (String list : List.of("int", "double", "bool", "tensor")) {
-            function(table, SCRIPT + "build_" + list + "list", arguments -> sized(arguments, 1).list(0));
+    /// What a function does, or null if it is not in the table. A switch, since a map would make all functions at the
+    /// first pickle, and each takes the JVM longer than the pickle.
+    private static PickleFunction.@Nullable Body body(String name) {
+        return switch (name) {
+            case ORDERED_DICT -> Globals::orderedDict;
+            case COUNTER -> Globals::counter;
+            case DEFAULT_DICT -> Globals::defaultDict;
+            case SET -> Globals::set;
+            case FROZENSET -> arguments -> new Typed(FROZENSET, set(arguments));
+            case "builtins.bytes", ENCODE -> Globals::bytes;
+            case BYTEARRAY -> arguments -> new Typed(BYTEARRAY, bytes(arguments));
+            case COMPLEX -> Globals::complex;
+            case LAYOUT -> Globals::layout;
+            case SIZE -> arguments -> sized(arguments, 1).shape(0);
+            case DEVICE -> Globals::device;
+            case Rebuild.TENSOR -> arguments -> blank(arguments, null);
+            case "torch._utils._rebuild_tensor" -> arguments -> Rebuild.tensor(sized(arguments, 4));
+            case Rebuild.TENSOR_V2 -> Rebuild::tensorV2;
+            case Rebuild.TENSOR_V3 -> Rebuild::tensorV3;
+            case Rebuild.META -> Rebuild::meta;
+            case "torch._utils._rebuild_device_tensor_from_cpu_tensor",
+                    "torch._utils._rebuild_device_tensor_from_numpy" ->
+                Rebuild::fromCpu;
+            case Rebuild.QUANTIZED -> Rebuild::quantized;
+            case Rebuild.SPARSE -> Rebuild::sparse;
+            case Rebuild.NESTED -> Rebuild::nested;
+            case Rebuild.MAKE_PARAMETER -> Rebuild::parameter;
+            case Rebuild.MAKE_PARAMETER_WITH_STATE -> Rebuild::parameterWithState;
+            case Rebuild.PARAMETER -> Rebuild::parameterClass;
+            case Rebuild.FROM_TYPE -> Rebuild::fromType;
+            // What TorchScript calls: functions that return a list, or another value, as it is.
+            case SCRIPT + "build_intlist", SCRIPT + "build_doublelist", SCRIPT + "build_boollist",
+                    SCRIPT + "build_tensorlist" ->
+                arguments -> sized(arguments, 1).list(0);
+            case PickledArrays.WRAPPER -> PickledArrays::wrapper;
+            case SCRIPT + "restore_type_tag" -> arguments -> sized(arguments, 2).get(0);
+            default -> name.startsWith(NUMPY) ? ofNumpy(name) : ofTensorClass(name);
+        };
+    }
+
+    /// What arrays, scalars and types of NumPy are made with.
+    private static PickleFunction.@Nullable Body ofNumpy(String name) {
+        if (name.equals(PickledArrays.DTYPE)) {
+            return arguments -> arguments.arrays().type(arguments);
         }
-        function(table, SCRIPT + "restore_type_tag", arguments -> sized(arguments, 2).get(0));
+        if (name.equals(PickledArrays.MASKED)) {
+            return arguments -> PickledArrays.blank(name, arguments);
+        }
+        for (String module : PickledArrays.MULTIARRAY) {
+            if (name.equals(module + PickledArrays.RECONSTRUCT)) {
+                return arguments -> PickledArrays.blank(name, arguments);
+            }
+            if (name.equals(module + PickledArrays.SCALAR)) {
+                return arguments -> arguments.arrays().scalar(arguments);
+            }
+        }
+        for (String module : PickledArrays.NUMERIC) {
+            if (name.equals(module + PickledArrays.FROM_BUFFER)) {
+                return arguments -> arguments.arrays().fromBuffer(arguments);
+            }
+        }
+        return null;
     }
 
-    private static void function(Map<String, PickleFunction> table, String name, PickleFunction.Body body) {
-        table.put(name, new PickleFunction(name, body));
+    /// The constructor of tensors of a class such as `torch.FloatTensor`.
+    private static PickleFunction.@Nullable Body ofTensorClass(String name) {
+        String type = tensorType(name);
+        return type == null ? null : arguments -> blank(arguments, DType.of(type));
     }
 
     private static Arguments sized(Arguments arguments, int size) {
@@ -250,7 +308,7 @@ final class Globals {
             case null -> null;
             case Symbol symbol when isConstant(symbol) -> symbol;
             case Object other when arguments.containers().keepsObjects()
-                    && (other instanceof Symbol || InertObject.is(other)) ->
+                    && (other instanceof Symbol || PythonObjects.is(other)) ->
                 other;
             default -> throw arguments.wrong(0, "a class of Python's own");
         };

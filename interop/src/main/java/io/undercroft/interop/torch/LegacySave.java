@@ -14,6 +14,7 @@ import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.TypedStorage;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.math.BigInteger;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
@@ -21,7 +22,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /// One call of `torch.save` in a file: five pickles (a magic number, the version of the format, what kind of machine it
@@ -40,18 +40,44 @@ final class LegacySave {
     private static final long VERSION = 1001;
 
     private final MappedFile file;
-    private final long pickle;
-    private final long end;
-    /// Where the bytes of storages are, by their keys.
-    private final Map<String, Run> runs;
+    private final Layout layout;
     private final boolean isStrict;
 
-    private LegacySave(MappedFile file, long pickle, long end, Map<String, Run> runs, boolean isStrict) {
+    private LegacySave(MappedFile file, Layout layout, boolean isStrict) {
         this.file = file;
-        this.pickle = pickle;
-        this.end = end;
-        this.runs = runs;
+        this.layout = layout;
         this.isStrict = isStrict;
+    }
+
+    /// Where the parts of a save are.
+    ///
+    /// @param pickle where the state starts
+    /// @param end where the next save would start
+    /// @param runs the bytes of storages, by their keys
+    private record Layout(long pickle, long end, Map<String, Run> runs) {
+        /// Steps over a save.
+        static Layout of(PickleStream stream, ForeignNames names) throws IOException {
+            long start = stream.position();
+            require(MAGIC.equals(stream.pickle()), "the magic number of torch.save is missing", start);
+            long version = stream.position();
+            require(Long.valueOf(VERSION).equals(stream.pickle()), "the format has another version than " + VERSION,
+                    version);
+            long system = stream.position();
+            require(stream.pickle() instanceof Map, "the description of the machine is no dict", system);
+            long pickle = stream.position();
+            TorchStorages sizes = TorchStorages.ofSizes();
+            stream.pickle(new Ids(sizes), names, ArrayStorages.ofSizes());
+            Map<String, Run> runs = LegacySave.runs(stream, sizes);
+            return new Layout(pickle, stream.position(), runs);
+        }
+
+        Run run(Entry entry) {
+            Run run = runs.get(entry.key());
+            if (run == null) {
+                throw entry.refused("has no bytes");
+            }
+            return run;
+        }
     }
 
     /// The bytes of a storage in the file.
@@ -71,17 +97,36 @@ final class LegacySave {
     /// @throws FormatException if it is malformed or uses anything that is not allowed
     static LegacySave at(MappedFile file, long start, boolean isStrict, ReadBudget budget) throws IOException {
         PickleStream stream = new PickleStream(file, start, file.size(), budget);
-        require(MAGIC.equals(stream.pickle()), "the magic number of torch.save is missing", start);
-        long version = stream.position();
-        require(Long.valueOf(VERSION).equals(stream.pickle()), "the format has another version than " + VERSION,
-                version);
-        long system = stream.position();
-        require(stream.pickle() instanceof Map, "the description of the machine is no dict", system);
-        long pickle = stream.position();
-        TorchStorages sizes = TorchStorages.ofSizes();
-        stream.pickle(new Ids(sizes), ForeignNames.of(isStrict));
-        Map<String, Run> runs = runs(stream, sizes);
-        return new LegacySave(file, pickle, stream.position(), runs, isStrict);
+        return new LegacySave(file, Layout.of(stream, ForeignNames.of(isStrict)), isStrict);
+    }
+
+    /// Reads a save of one storage, as `pickle.dump` of a tensor has it in its pickle.
+    ///
+    /// @param save the whole save
+    /// @param file the name of the file that it is in
+    /// @param options how that is opened
+    /// @param filter which storages are loaded
+    /// @param elements makes storages
+    /// @param budget what reading that may cost
+    /// @return a [Storage] or [TypedStorage]
+    /// @throws FormatException if it is anything else
+    static Object storageIn(byte[] save, String file, OpenOptions options, StorageFilter filter, Elements elements,
+            ReadBudget budget) throws IOException {
+        MemorySegment bytes = MemorySegment.ofArray(save);
+        Layout layout = Layout.of(new PickleStream(bytes, file, budget), ForeignNames.ofTensors());
+        require(layout.end == save.length, "bytes follow that are no part of it", layout.end);
+        TorchStorages storages = new TorchStorages(options, filter, entry -> layout.run(entry).tail,
+                (entry, device) -> {
+                    long offset = layout.run(entry).offset;
+                    return elements.open(OptionalLong.empty(), entry.nbytes(), entry::dtype, device, null,
+                            into -> into.copyFrom(bytes.asSlice(offset, into.byteSize())));
+                });
+        Object storage = new PickleStream(bytes.asSlice(layout.pickle), file, budget).pickle(new Ids(storages),
+                ForeignNames.ofTensors(), ArrayStorages.ofSizes());
+        if (storage instanceof Storage || storage instanceof TypedStorage) {
+            return storage;
+        }
+        throw PickleStream.refused("it is no storage", layout.pickle);
     }
 
     private static void require(boolean condition, String otherwise, long offset) {
@@ -152,7 +197,7 @@ final class LegacySave {
 
     /// {@return where the next save would start}
     long end() {
-        return end;
+        return layout.end;
     }
 
     /// Opens the save.
@@ -165,37 +210,31 @@ final class LegacySave {
     Contents open(OpenOptions options, List<UnreadPart> unread) throws IOException {
         Elements elements = new Elements(file, options, ByteOrder.LITTLE_ENDIAN);
         return StorageFilter.read(options, (opening, filter) -> contents(new TorchStorages(opening, filter,
-                entry -> run(entry).tail, (entry, device) -> open(entry, elements, device)))
+                entry -> layout.run(entry).tail, (entry, device) -> open(entry, elements, device)),
+                ArrayStorages.of(elements, opening, filter))
                 .withPlaces(elements::placeOf).withUnread(unread));
     }
 
     /// There are no checksums.
-    private TreeContents contents(TorchStorages storages) throws IOException {
+    private TreeContents contents(TorchStorages storages, ArrayStorages arrays) throws IOException {
         ReadBudget budget = ReadBudget.of(file.size());
         ForeignNames names = ForeignNames.of(isStrict);
-        Object state = new PickleStream(file, pickle, file.size(), budget).pickle(new Ids(storages), names);
+        Object state = new PickleStream(file, layout.pickle, file.size(), budget).pickle(new Ids(storages), names,
+                arrays);
         StateCheck.check(state, isStrict, _ -> {});
         return TreeContents.of(state, Map.of(), List::of, budget).withUnverified(1, file.size())
-                .withForeignClasses(names.classes(), tensors -> ModuleNames.of(state, tensors));
+                .withForeignClasses(names.classes());
     }
 
     private Storage open(Entry entry, Elements elements, Device device) {
-        long offset = run(entry).offset;
+        long offset = layout.run(entry).offset;
         return elements.open(OptionalLong.of(offset), entry.nbytes(), entry::dtype, device, null,
                 into -> file.read(offset, into));
     }
 
-    private Run run(Entry entry) {
-        Run run = runs.get(entry.key());
-        if (run == null) {
-            throw entry.refused("has no bytes");
-        }
-        return run;
-    }
-
     /// What persistent ids refer to: storages, and views of them, whose ids have a sixth part
     /// `(key, offset in elements, number of elements)`.
-    private static final class Ids implements Function<@Nullable Object, @Nullable Object> {
+    private static final class Ids implements Unpickler.References {
         private final TorchStorages storages;
         private final Map<String, View> views = new HashMap<>();
 
@@ -206,7 +245,7 @@ final class LegacySave {
         private record View(Tuple geometry, Storage root, Storage slice) {}
 
         @Override
-        public @Nullable Object apply(@Nullable Object id) {
+        public @Nullable Object find(@Nullable Object id) {
             if (id instanceof Tuple parts && parts.size() == 4 && "module".equals(parts.get(0))) {
                 // A class with its source.
                 return parts.get(1);

@@ -5,6 +5,7 @@ import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -45,12 +46,14 @@ record Pickle(MemorySegment bytes, List<Storage> storages, List<String> distrust
     private void checkReadable(ForeignNames names) {
         try {
             ReadBudget budget = ReadBudget.of(bytes.byteSize());
-            Object state = new Unpickler(bytes, TorchStorages.ofSizes()::find, names, budget, "the pickle")
-                    .run(FormatException.NO_OFFSET);
+            Object state = new Unpickler(PickleInput.of(bytes, "the pickle", ArrayStorages.ofSizes()),
+                    TorchStorages.ofSizes()::find, names, budget).run();
             StateCheck.check(state, names.isStrict(), tensor -> Unreadable.why(tensor).ifPresent(why -> {
                 throw why;
             }));
             StateIndex.of(state, budget::takeName);
+        } catch (IOException e) {
+            throw new AssertionError("a pickle in memory is read without I/O", e);
         } catch (FormatException e) {
             throw new IllegalArgumentException("cannot save the state for PyTorch: " + e.what(), e);
         }

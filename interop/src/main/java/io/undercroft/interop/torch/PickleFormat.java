@@ -1,16 +1,18 @@
 package io.undercroft.interop.torch;
 
-import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.PickleReader;
+import io.undercroft.interop.internal.StorageFilter;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
-import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.UnreadPart.Kind;
+import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.spi.Setting;
 import io.undercroft.serializer.spi.TreeContents;
 import java.io.IOException;
+import java.nio.ByteOrder;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -19,9 +21,27 @@ import org.jspecify.annotations.Nullable;
 /// describes them. Nothing of a file is ever run. There are no checksums, so [Contents#verify] reports that nothing was
 /// verified.
 ///
+/// joblib writes the elements of arrays between the opcodes of a pickle; such files are read too.
+///
 /// A file may hold several pickles, one after the other. The first is opened, as by `pickle.load`, and
 /// [Contents#unread] reports the rest.
 public final class PickleFormat implements CheckpointFormat {
+    static {
+        Reader.provide();
+    }
+
+    /// Reads the pickles in files of NumPy.
+    private static final class Reader extends PickleReader {
+        private static void provide() {
+            provide(new Reader());
+        }
+
+        @Override
+        public Pickles in(MappedFile file, OpenOptions options, ReadBudget budget) {
+            return new PicklesInFile(file, options, budget);
+        }
+    }
+
     /// For the service loader.
     public PickleFormat() {}
 
@@ -42,31 +62,53 @@ public final class PickleFormat implements CheckpointFormat {
 
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
+        Elements elements = new Elements(file, options, ByteOrder.LITTLE_ENDIAN);
+        return StorageFilter.read(options,
+                (opening, filter) -> contents(file, opening, filter, elements).withPlaces(elements::placeOf));
+    }
+
+    private static TreeContents contents(MappedFile file, OpenOptions options, StorageFilter filter, Elements elements)
+            throws IOException {
         ReadBudget budget = ReadBudget.of(file.size());
+        References references = new References(file, options, filter, elements, budget);
+        ArrayStorages arrays = ArrayStorages.of(elements, options, filter);
         ForeignNames names = ForeignNames.of(TorchSettings.isStrict(options));
         PickleStream stream = new PickleStream(file, 0, file.size(), budget);
-        Object state = read(file, stream, names);
+        Object state = stream.pickle(references, names, arrays);
         StateCheck.check(state, names.isStrict(), _ -> {});
         List<UnreadPart> rest = stream.position() == file.size()
                 ? List.of()
                 : List.of(new UnreadPart(Kind.BYTES, "what is behind the first pickle", stream.position(),
                         file.size() - stream.position()));
         return TreeContents.of(state, Map.of(), List::of, budget).withUnverified(1, file.size()).withUnread(rest)
-                .withForeignClasses(names.classes(), tensors -> ModuleNames.of(state, tensors)).only(options);
+                .withForeignClasses(names.classes());
     }
 
-    private static @Nullable Object read(MappedFile file, PickleStream stream, ForeignNames names) throws IOException {
-        try {
-            return stream.pickle(_ -> {
-                throw PickleFault.malformed("a persistent id where there is nothing to refer to");
-            }, names);
-        } catch (FormatException e) {
-            if (PickleProbe.isJoblib(file)) {
-                throw new FormatException("PICKLE-JOBLIB",
-                        "a file of joblib, which has the elements of arrays between the opcodes of its pickle", 0,
-                        "In Python, load it with joblib.load, and save its arrays with numpy.savez", e);
-            }
-            throw e;
+    /// Storages are in the pickle itself.
+    private static final class References implements Unpickler.References {
+        private final String file;
+        private final OpenOptions opening;
+        private final StorageFilter filter;
+        private final Elements elements;
+        private final ReadBudget budget;
+        private int count;
+
+        References(MappedFile file, OpenOptions opening, StorageFilter filter, Elements elements, ReadBudget budget) {
+            this.file = file.path().toString();
+            this.opening = opening;
+            this.filter = filter;
+            this.elements = elements;
+            this.budget = budget;
+        }
+
+        @Override
+        public @Nullable Object find(@Nullable Object id) {
+            throw PickleFault.malformed("a persistent id where there is nothing to refer to");
+        }
+
+        @Override
+        public Object storage(byte[] save) throws IOException {
+            return LegacySave.storageIn(save, file, opening, filter.in("save " + count++), elements, budget);
         }
     }
 

@@ -5,15 +5,13 @@ import io.undercroft.interop.internal.ByteReader;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.spi.ReadBudget;
 import java.io.IOException;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/// Pickles, numbers and runs of bytes that are one after the other in a part of a file. The length of a pickle is not
-/// recorded, so its end is searched first; then it is read and run. For use by one thread.
+/// Pickles, numbers and runs of bytes that are one after the other in a part of a file. For use by one thread.
 final class PickleStream {
-    private final MappedFile file;
+    private final @Nullable MappedFile file;
+    private final String name;
     private final ReadBudget budget;
     private final ByteReader in;
 
@@ -23,8 +21,20 @@ final class PickleStream {
     /// @param budget what reading the pickles may cost
     PickleStream(MappedFile file, long start, long end, ReadBudget budget) {
         this.file = file;
+        this.name = file.path().toString();
         this.budget = budget;
         this.in = new ByteReader(file, start, end,
+                (due, position, left) -> refused(due + " bytes are due and " + left + " are left", position));
+    }
+
+    /// @param bytes the part, in memory
+    /// @param name the name of the file that it is from
+    /// @param budget what reading the pickles may cost
+    PickleStream(MemorySegment bytes, String name, ReadBudget budget) {
+        this.file = null;
+        this.name = name;
+        this.budget = budget;
+        this.in = new ByteReader(bytes,
                 (due, position, left) -> refused(due + " bytes are due and " + left + " are left", position));
     }
 
@@ -40,20 +50,16 @@ final class PickleStream {
 
     /// Runs a pickle.
     ///
-    /// @param persistent gives what a persistent id refers to; throws [PickleFault]
+    /// @param references what the pickle refers to
     /// @param names receives the names that are not in the table
+    /// @param arrays makes the storages of arrays
     /// @return what it builds
     /// @throws IOException if reading fails
     /// @throws FormatException if it is malformed, or uses a name that it may not use
     @Nullable
-    Object pickle(Function<@Nullable Object, @Nullable Object> persistent, ForeignNames names) throws IOException {
-        long start = in.position();
-        long length = findStop() - start;
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment pickle = arena.allocate(length, Long.BYTES);
-            file.read(start, pickle);
-            return new Unpickler(pickle, persistent, names, budget, file.path().toString()).run(start);
-        }
+    Object pickle(Unpickler.References references, ForeignNames names, ArrayStorages arrays) throws IOException {
+        PickleInput input = file == null ? PickleInput.of(in, name, arrays) : PickleInput.of(file, in, arrays);
+        return new Unpickler(input, references, names, budget).run();
     }
 
     /// Runs a pickle that refers to nothing outside itself.
@@ -65,7 +71,7 @@ final class PickleStream {
     Object pickle() throws IOException {
         return pickle(_ -> {
             throw PickleFault.malformed("a persistent id where there is nothing to refer to");
-        }, ForeignNames.ofTensors());
+        }, ForeignNames.ofTensors(), ArrayStorages.ofSizes());
     }
 
     /// {@return whether some bytes further on 8 bytes are a number}
@@ -83,18 +89,6 @@ final class PickleStream {
     /// {@return a refusal of what is at an offset of the file}
     static FormatException refused(String what, long offset) {
         return PickleFault.malformed(what).at("", offset);
-    }
-
-    /// Steps over opcodes up to the one that ends the pickle.
-    private long findStop() throws IOException {
-        long start = in.position();
-        while (in.position() - start < TorchZipFormat.LARGEST_PICKLE) {
-            if (skip() == Opcode.STOP) {
-                return in.position();
-            }
-        }
-        throw new FormatException("TORCH-PICKLE", "the pickle has more than " + TorchZipFormat.LARGEST_PICKLE
-                + " bytes", start, "Keep large data in tensors and not in lists");
     }
 
     /// {@return the next opcode, which is stepped over with its argument}

@@ -1,5 +1,6 @@
 package io.undercroft.interop.torch;
 
+import io.undercroft.serializer.state.PythonObjects;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import io.undercroft.format.FormatException;
@@ -34,6 +35,8 @@ import org.jspecify.annotations.Nullable;
 /// What is one object in the state is one object in the pickle, also if it holds itself. It recurses on containers, and
 /// refuses those that nest deeper than any reader of ours would take.
 final class Pickler {
+    /// What the types of the nodes of NumPy begin with.
+    private static final String NUMPY = "numpy.";
     /// How many items Python adds to a container at once, so that its stack stays small.
     private static final int BATCH = 1000;
 
@@ -207,7 +210,7 @@ final class Pickler {
         } else if (symbol.equals(InertObject.OBJECT_KEYS)) {
             requireObjects("a dict whose keys are objects");
         } else if (ForeignNames.isName(symbol.name())) {
-            foreign(symbol.name());
+            foreign("the class or function", symbol.name());
         } else {
             throw new IllegalArgumentException("the constant " + symbol.name() + " is not one of PyTorch's");
         }
@@ -216,8 +219,8 @@ final class Pickler {
     // ---- objects ----
 
     /// Names a class that is not in the table.
-    private void foreign(String name) {
-        String what = "the class or function " + FormatException.quote(name) + " of Python";
+    private void foreign(String kind, String name) {
+        String what = kind + " " + FormatException.quote(name) + " of Python";
         if (DangerousNames.contains(name)) {
             throw new IllegalArgumentException("it is " + what + ", with which a file can run code when it is loaded;"
                     + " such a file is never written. Save a part of the state without it");
@@ -238,18 +241,38 @@ final class Pickler {
         if (object.type().equals(InertObject.REFERENCE)) {
             throw new IllegalArgumentException("it refers to something outside the file that it was read from");
         }
-        if (object.type().equals(InertObject.CALL)) {
-            requireObjects("made by " + InertObject.className(object) + " of objects of Python");
-            write(attributes.get(InertObject.CALLABLE));
-        } else if (Globals.isKnown(new Symbol(InertObject.className(object)))) {
-            requireObjects("made by " + InertObject.className(object) + " of objects of Python");
-            global(InertObject.className(object));
-        } else {
-            foreign(InertObject.className(object));
+        if (object.attributes().containsKey(InertObject.ARRAY)) {
+            requireNotOfNumpy(NUMPY + "ndarray");
         }
-        makeObject(attributes);
+        if (attributes.containsKey(InertObject.BASE)) {
+            call(ForeignCalls.RECONSTRUCTOR, () -> reconstructed(object, attributes));
+        } else {
+            classOf(object, attributes);
+            makeObject(attributes);
+        }
         remember(object);
         fill(object, attributes);
+    }
+
+    private void classOf(TypedMap object, Map<String, @Nullable Object> attributes) {
+        String name = PythonObjects.className(object);
+        if (object.type().equals(InertObject.CALL)) {
+            requireObjects("made by " + name + " of objects of Python");
+            write(attributes.get(InertObject.CALLABLE));
+        } else if (Globals.isKnown(new Symbol(name))) {
+            requireObjects("made by " + name + " of objects of Python");
+            global(name);
+        } else {
+            foreign("an object of the class", name);
+        }
+    }
+
+    /// What makes an object by a class of Python's own that its class is derived from.
+    private void reconstructed(TypedMap object, Map<String, @Nullable Object> attributes) {
+        classOf(object, attributes);
+        write(attributes.get(InertObject.BASE));
+        write(attributes.get(InertObject.VALUE));
+        out.op(Opcode.TUPLE3);
     }
 
     private void requireObjects(String name) {
@@ -431,7 +454,7 @@ final class Pickler {
             }
             case Globals.DEFAULT_DICT -> defaultDict(map);
             default -> {
-                if (InertObject.is(map)) {
+                if (PythonObjects.is(map)) {
                     object(map);
                 } else if (NamedTensors.isPlain(map)) {
                     dict(map);
@@ -474,9 +497,19 @@ final class Pickler {
                 call(Globals.BYTEARRAY, () -> encoded(bytes, "latin-1"));
             case Set<?> set when typed.type().equals(Globals.FROZENSET) ->
                 call(Globals.FROZENSET, () -> setParts(set));
-            case null, default -> call(tensors.call(typed));
+            case null, default -> {
+                requireNotOfNumpy(typed.type());
+                call(tensors.call(typed));
+            }
         }
         remember(typed);
+    }
+
+    private static void requireNotOfNumpy(String type) {
+        if (type.startsWith(NUMPY)) {
+            throw new IllegalArgumentException("it is a " + type + " of NumPy, and a file of PyTorch has tensors of"
+                    + " numbers only. Save a part of the state without it, or arrays as npz");
+        }
     }
 
     // ---- calls and the memo ----

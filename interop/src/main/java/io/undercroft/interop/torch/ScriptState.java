@@ -2,6 +2,7 @@ package io.undercroft.interop.torch;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.spi.ReadBudget;
+import io.undercroft.serializer.state.PythonObjects;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Tensor;
@@ -53,7 +54,7 @@ final class ScriptState {
     }
 
     private boolean isModule(TypedMap object) {
-        return InertObject.is(object) && classes.isModule(InertObject.className(object));
+        return PythonObjects.is(object) && classes.isModule(PythonObjects.className(object));
     }
 
     /// First its parameters, then its buffers, then those of the modules in it. Recursion is safe, as the depth is
@@ -63,7 +64,7 @@ final class ScriptState {
             throw new FormatException("TORCH-SCRIPT", "modules hold each other more than " + StateIndex.MAX_DEPTH
                     + " deep", FormatException.NO_OFFSET, PickleFault.DAMAGED);
         }
-        String type = InertObject.className(module);
+        String type = PythonObjects.className(module);
         budget.takeSteps(3L * module.size());
         module.forEach((key, value) -> {
             if (key instanceof String name && value instanceof Tensor && classes.isParameter(type, name)) {

@@ -95,7 +95,8 @@ final class StateCheck {
             throw PickleFault.because("TORCH-SHARED",
                     "containers hold each other so often that walking them would take "
                             + (root.expanded == Long.MAX_VALUE ? "more than 2^62" : root.expanded) + " steps",
-                    PickleFault.DAMAGED);
+                    "If it holds objects of a program, such as a plot, save only the state_dict() in Python; else the "
+                            + "file is made to mislead");
         }
     }
 
@@ -184,6 +185,8 @@ final class StateCheck {
                     ? leftOver(symbol)
                     : PickleFault.global(symbol.name());
             case BlankTensor blank -> throw leftOver(blank);
+            case BlankArray blank -> throw leftOver(blank);
+            case ByteRun run -> throw leftOver(run);
             case null, default -> null;
         };
     }

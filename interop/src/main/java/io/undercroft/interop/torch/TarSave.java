@@ -38,6 +38,7 @@ final class TarSave {
     private final MappedFile file;
     private final TarDirectory tar;
     private final TorchStorages storages;
+    private final ArrayStorages arrays;
     private final ReadBudget budget;
     private final boolean isStrict;
     private final Map<Long, Object> objects = new HashMap<>();
@@ -54,6 +55,7 @@ final class TarSave {
         this.file = file;
         this.tar = tar;
         this.budget = ReadBudget.of(file.size());
+        this.arrays = ArrayStorages.of(elements, options, filter);
         this.isStrict = TorchSettings.isStrict(options);
         this.storages = new TorchStorages(options, filter, _ -> 0, (entry, device) -> {
             long start = offset;
@@ -73,12 +75,12 @@ final class TarSave {
         each("tensors", this::readTensor, _ -> {});
         PickleStream pickle = member("pickle");
         ForeignNames names = ForeignNames.of(isStrict);
-        Object state = pickle.pickle(this::find, names);
+        Object state = pickle.pickle(this::find, names, arrays);
         checkEnd("pickle", pickle);
         StateCheck.check(state, names.isStrict(), _ -> {});
         unread.addAll(tar.besides(members));
         return TreeContents.of(state, Map.of(), List::of, budget).withUnverified(1, file.size()).withUnread(unread)
-                .withForeignClasses(names.classes(), tensors -> ModuleNames.of(state, tensors));
+                .withForeignClasses(names.classes());
     }
 
     /// Such machines wrote numbers and elements as they have them in memory, which PyTorch itself does not notice.

@@ -135,16 +135,17 @@ final class TorchStorages {
     /// An entry and the storage made of it.
     private record Opened(Entry entry, Storage storage) {}
 
-    /// Finds the storage that a persistent id names: `("storage", class, key, location, number of elements)`.
+    /// Finds the storage that a persistent id names: `("storage", class, key, location, number of elements)`. In
+    /// TorchScript archives of 2019 a sixth part is `None`, where files of `torch.save` had a view of the storage.
     ///
     /// @param id the id
     /// @return a [TypedStorage], or a [Storage] for PyTorch's untyped ones
     /// @throws PickleFault if the id is malformed, contradicts another one or its record
     Object find(@Nullable Object id) {
-        if (!(id instanceof Tuple parts && parts.size() == 5)) {
-            throw notStorage();
+        if (id instanceof Tuple parts && (parts.size() == 5 || (parts.size() == 6 && parts.get(5) == null))) {
+            return findStorage(parts);
         }
-        return findStorage(parts);
+        throw notStorage();
     }
 
     /// Finds the storage that the first five parts of a persistent id name.

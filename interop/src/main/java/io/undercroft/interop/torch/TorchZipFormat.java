@@ -1,7 +1,5 @@
 package io.undercroft.interop.torch;
 
-import static java.nio.charset.StandardCharsets.ISO_8859_1;
-
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.ByteReader;
 import io.undercroft.interop.internal.StorageFilter;
@@ -24,7 +22,6 @@ import io.undercroft.storage.Storage;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
@@ -32,10 +29,12 @@ import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 /// What `torch.save` writes since PyTorch 1.6: a zip archive of one pickle and one record for each storage.
 ///
@@ -140,13 +139,23 @@ public final class TorchZipFormat implements CheckpointFormat {
                         entry -> tail(zip, prefix, entry, known),
                         (entry, device) -> open(zip, headers, prefix, entry, elements, device));
             };
-            ForeignNames names = ForeignNames.of(TorchSettings.isStrict(options));
+            Archive archive = new Archive(file, zip, ArrayStorages.of(elements, opening, filter),
+                    ForeignNames.of(TorchSettings.isStrict(options)), elements.isForeign());
             return (zip.find(folder + CONSTANTS).isPresent()
-                    ? program(zip, pickle, storages, names, known, elements.isForeign())
-                    : contents(zip, pickle, storages.in(DATA), names, known, elements.isForeign()))
+                    ? program(archive, pickle, storages, known)
+                    : contents(archive, pickle, storages.in(DATA), known))
                     .withPlaces(elements::placeOf);
         });
     }
+
+    /// An archive that is read.
+    ///
+    /// @param file the file that it is in
+    /// @param arrays makes the storages of arrays that are in pickles
+    /// @param names receives the names that are not in the table
+    /// @param isForeign whether the elements of storages have to be swapped
+    private record Archive(MappedFile file, ZipDirectory zip, ArrayStorages arrays, ForeignNames names,
+            boolean isForeign) {}
 
     /// The storages in the parts of an archive.
     private interface Storages {
@@ -159,7 +168,9 @@ public final class TorchZipFormat implements CheckpointFormat {
     /// @param used how many bytes of the pickle were read
     private static List<UnreadPart> besides(ZipDirectory zip, ZipRecord pickle, Set<String> known, long used) {
         String folder = folder(pickle);
-        SMALL_RECORDS.forEach(name -> known.add(folder + name));
+        for (String name : SMALL_RECORDS) {
+            known.add(folder + name);
+        }
         List<UnreadPart> parts = new ArrayList<>();
         if (used < pickle.size()) {
             parts.add(new UnreadPart(Kind.RECORD, "what is behind the end of the pickle in "
@@ -171,29 +182,33 @@ public final class TorchZipFormat implements CheckpointFormat {
     }
 
     /// Records without a checksum count as not verified.
-    private static TreeContents contents(ZipDirectory zip, ZipRecord pickle, TorchStorages storages,
-            ForeignNames names, Set<String> known, boolean isForeign) throws IOException {
+    private static TreeContents contents(Archive archive, ZipRecord pickle, TorchStorages storages, Set<String> known)
+            throws IOException {
+        ZipDirectory zip = archive.zip;
         // PyTorch stores pickles as they are. One that is compressed is paid for by the bytes that it has in the file.
         ReadBudget budget = ReadBudget.of(pickle.compressedSize());
-        Unpickled unpickled = load(zip, pickle, storages, names, isForeign, budget);
+        Unpickled unpickled = load(archive, pickle, storages, budget);
         List<ZipRecord> unverified = zip.unverified();
         return TreeContents.of(unpickled.state, Map.of(), zip::damages, budget)
-                .withUnverified(unverified.size(), unverified.stream().mapToLong(ZipRecord::size).sum())
+                .withUnverified(unverified.size(), unverified.isEmpty()
+                        ? 0
+                        : unverified.stream().mapToLong(ZipRecord::size).sum())
                 .withUnread(besides(zip, pickle, known, unpickled.nbytes))
-                .withForeignClasses(names.classes(), tensors -> ModuleNames.of(unpickled.state, tensors));
+                .withForeignClasses(archive.names.classes());
     }
 
     /// What is in a TorchScript archive, which has a pickle of a module and one of the tensors that its code refers to.
-    private static TreeContents program(ZipDirectory zip, ZipRecord pickle, Storages storages, ForeignNames names,
-            Set<String> known, boolean isForeign) throws IOException {
+    private static TreeContents program(Archive archive, ZipRecord pickle, Storages storages, Set<String> known)
+            throws IOException {
+        ZipDirectory zip = archive.zip;
         String folder = folder(pickle);
         ZipRecord constants = zip.find(folder + CONSTANTS).orElseThrow();
         List<ZipRecord> code = zip.records().stream().filter(record -> record.name().startsWith(folder + CODE))
                 .toList();
         ReadBudget budget = ReadBudget.of(Stream.concat(Stream.of(pickle, constants), code.stream())
                 .mapToLong(ZipRecord::compressedSize).sum());
-        Unpickled module = load(zip, pickle, storages.in(DATA), names, isForeign, budget);
-        Object values = load(zip, constants, storages.in("/constants"), names, isForeign, budget).state;
+        Unpickled module = load(archive, pickle, storages.in(DATA), budget);
+        Object values = load(archive, constants, storages.in("/constants"), budget).state;
         TypedMap state = ScriptState.of(module.state, values, new ScriptClasses(zip, folder, budget), budget);
         known.add(constants.name());
         List<UnreadPart> parts = new ArrayList<>();
@@ -206,8 +221,8 @@ public final class TorchZipFormat implements CheckpointFormat {
         return TreeContents.of(state, Map.of(), zip::damages, budget)
                 .withUnverified(unverified.size(), unverified.stream().mapToLong(ZipRecord::size).sum())
                 .withUnread(parts)
-                .withForeignClasses(names.classes().stream()
-                        .filter(each -> !each.name().startsWith(ScriptClasses.ROOT)).toList(), _ -> Map.of());
+                .withForeignClasses(archive.names.classes().stream()
+                        .filter(each -> !each.name().startsWith(ScriptClasses.ROOT)).toList());
     }
 
     private static UnreadPart codeIn(List<ZipRecord> code) {
@@ -225,7 +240,8 @@ public final class TorchZipFormat implements CheckpointFormat {
     private static long tail(ZipDirectory zip, String prefix, TorchStorages.Entry entry, Set<String> known) {
         String name = prefix + entry.key();
         known.add(name);
-        long tail = zip.find(name).map(record -> record.size() - entry.counted()).orElse(0L);
+        Optional<ZipRecord> record = zip.find(name);
+        long tail = record.isPresent() ? record.get().size() - entry.counted() : 0;
         return tail > 0 && tail < entry.itemsize() ? tail : 0;
     }
 
@@ -246,10 +262,14 @@ public final class TorchZipFormat implements CheckpointFormat {
         }
     }
 
+    /// A number, which TorchScript archives for mobile devices have with the suffix `.storage`.
     private static String checkedKey(TorchStorages.Entry entry) {
         String key = entry.key();
-        boolean plain = !key.isEmpty()
-                && key.chars().allMatch(c -> (c < 0x80 && Character.isLetterOrDigit(c)) || c == '_' || c == '-');
+        boolean plain = !key.isEmpty() && !key.startsWith(".");
+        for (int i = 0; i < key.length(); i++) {
+            char c = key.charAt(i);
+            plain &= (c < 0x80 && Character.isLetterOrDigit(c)) || c == '_' || c == '-' || c == '.';
+        }
         if (!plain) {
             throw PickleFault.because("TORCH-STORAGE", FormatException.quote(key) + " is no key of a storage",
                     PickleFault.DAMAGED);
@@ -280,7 +300,12 @@ public final class TorchZipFormat implements CheckpointFormat {
     }
 
     private static ZipRecord pickle(ZipDirectory zip) {
-        List<ZipRecord> pickles = zip.records().stream().filter(record -> isPickle(record.name())).toList();
+        List<ZipRecord> pickles = new ArrayList<>();
+        for (ZipRecord record : zip.records()) {
+            if (isPickle(record.name())) {
+                pickles.add(record);
+            }
+        }
         if (pickles.isEmpty() && zip.records().stream().anyMatch(record -> isModel(record.name()))) {
             throw new FormatException("TORCH-UNSUPPORTED",
                     "a TorchScript archive of 2019, which describes its tensors in model.json",
@@ -319,13 +344,14 @@ public final class TorchZipFormat implements CheckpointFormat {
     /// Older versions wrote no byte order, and ran on little-endian machines.
     private static ByteOrder byteOrder(ZipDirectory zip, String folder) throws IOException {
         String order = smallRecord(zip, folder + "/byteorder");
-        return switch (order) {
-            case null -> ByteOrder.LITTLE_ENDIAN;
-            case "little" -> ByteOrder.LITTLE_ENDIAN;
-            case "big" -> ByteOrder.BIG_ENDIAN;
-            default -> throw new FormatException("TORCH-BYTEORDER", "the byte order is " + FormatException.quote(order),
-                    FormatException.NO_OFFSET, PickleFault.DAMAGED);
-        };
+        if (order == null || order.equals("little")) {
+            return ByteOrder.LITTLE_ENDIAN;
+        }
+        if (order.equals("big")) {
+            return ByteOrder.BIG_ENDIAN;
+        }
+        throw new FormatException("TORCH-BYTEORDER", "the byte order is " + FormatException.quote(order),
+                FormatException.NO_OFFSET, PickleFault.DAMAGED);
     }
 
     private static @Nullable String smallRecord(ZipDirectory zip, String name) throws IOException {
@@ -349,24 +375,33 @@ public final class TorchZipFormat implements CheckpointFormat {
     /// @param nbytes how many bytes it has, up to its end
     private record Unpickled(@Nullable Object state, long nbytes) {}
 
-    private static Unpickled load(ZipDirectory zip, ZipRecord record, TorchStorages storages, ForeignNames names,
-            boolean isForeign, ReadBudget budget) throws IOException {
-        if (!record.isStored()) {
-            budget.takeMemory(record.size());
-        }
+    private static Unpickled load(Archive archive, ZipRecord record, TorchStorages storages, ReadBudget budget)
+            throws IOException {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment pickle = zip.read(record, arena);
-            long base = record.isStored() ? zip.dataOffset(record) : FormatException.NO_OFFSET;
-            Unpickler unpickler = new Unpickler(pickle, storages::find, names, budget, zip.file());
-            Object state = unpickler.run(base);
-            StateCheck.check(state, names.isStrict(), tensor -> {
-                if (isForeign) {
+            PickleInput input = input(archive, record, arena, budget);
+            Object state = new Unpickler(input, storages::find, archive.names, budget).run();
+            StateCheck.check(state, archive.names.isStrict(), tensor -> {
+                if (archive.isForeign) {
                     storages.use(tensor.storage(), tensor.dtype());
                 }
             });
-            return new Unpickled(state, unpickler.position());
+            return new Unpickled(state, input.used());
         } catch (UncheckedIOException e) {
             throw e.getCause();
         }
+    }
+
+    /// A pickle is checked before it is run, and what is in it as it is in memory is mapped in place.
+    private static PickleInput input(Archive archive, ZipRecord record, Arena arena, ReadBudget budget)
+            throws IOException {
+        ZipDirectory zip = archive.zip;
+        if (!record.isStored()) {
+            budget.takeMemory(record.size());
+            return PickleInput.of(zip.read(record, arena), zip.file(), archive.arrays);
+        }
+        zip.stream(record).check();
+        long start = zip.dataOffset(record);
+        return PickleInput.of(archive.file,
+                new ByteReader(archive.file, start, start + record.size(), PickleInput::tooShort), archive.arrays);
     }
 }

@@ -3,22 +3,24 @@ package io.undercroft.interop.torch;
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.ByteReader;
 import io.undercroft.interop.internal.Utf8;
+import io.undercroft.interop.internal.numpy.NumpyType.Kind;
 import io.undercroft.serializer.spi.ReadBudget;
+import io.undercroft.serializer.state.PythonObjects;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import java.io.IOException;
-import java.lang.foreign.MemorySegment;
+import java.io.UncheckedIOException;
 import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import java.util.function.Function;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /// Runs a pickle: a program for a stack machine that builds Python values, and here the Java values that stand for
@@ -36,12 +38,22 @@ final class Unpickler {
     static final int LONGEST_LINE = 256;
     /// Represents in the memo Python's None, as null there means that nothing was put.
     private static final Object NONE = new Object();
+    /// Of a set that is not in the memo, or that is referred to otherwise too.
+    private static final int NO_SLOT = -1;
+    private static final int MANY_SLOTS = -2;
 
+    /// The most slots of the memo.
+    private static final long MOST_SLOTS = 1 << 30;
+
+    private final PickleInput input;
     private final ByteReader in;
-    private final Function<@Nullable Object, ? extends @Nullable Object> persistent;
+    private final References references;
     private final ForeignNames names;
     private final Containers containers;
+    private final ForeignCalls calls;
     private final ReadBudget budget;
+    /// The memo slots of sets that were put there empty.
+    private final IdentityHashMap<Object, Integer> emptySets = new IdentityHashMap<>();
 
     private @Nullable Object[] stack = new @Nullable Object[64];
     private int top;
@@ -51,28 +63,46 @@ final class Unpickler {
     private @Nullable Object[] memo = new @Nullable Object[64];
     private int memoized;
 
-    /// @param pickle the pickle; other bytes may follow
-    /// @param persistent gives what a persistent id refers to; throws [PickleFault]
+    /// What a pickle refers to outside itself.
+    @FunctionalInterface
+    interface References {
+        /// {@return what a persistent id refers to}
+        ///
+        /// @throws PickleFault if it refers to nothing
+        @Nullable
+        Object find(@Nullable Object id);
+
+        /// {@return the storage in a file of `torch.save` that is in the pickle as bytes, or null if such are not read}
+        ///
+        /// @throws IOException if reading fails
+        /// @throws FormatException if it is no such file
+        default @Nullable Object storage(byte[] save) throws IOException {
+            return null;
+        }
+    }
+
+    /// @param input the pickle
+    /// @param references what the pickle refers to
     /// @param names receives the names that are not in the table
     /// @param budget what running the pickle may cost
-    /// @param file the name of the file that the pickle is in
-    Unpickler(MemorySegment pickle, Function<@Nullable Object, ? extends @Nullable Object> persistent,
-            ForeignNames names, ReadBudget budget, String file) {
-        this.in = new ByteReader(pickle, (due, _, left) -> PickleFault.malformed("the pickle ends too early: "
-                + Long.toUnsignedString(due) + " bytes are due and " + left + " are left"));
-        this.persistent = persistent;
+    Unpickler(PickleInput input, References references, ForeignNames names, ReadBudget budget) {
+        this.input = input;
+        this.in = input.in();
+        this.references = references;
         this.names = names;
-        this.containers = new Containers(pickle.byteSize(), budget, file, !names.isStrict());
+        this.containers = new Containers(input.size(), budget, input.name(), !names.isStrict(),
+                new PickledArrays(input, names, budget));
+        this.calls = new ForeignCalls(names, containers, references);
         this.budget = budget;
     }
 
     /// Runs the pickle.
     ///
-    /// @param base where in the file the pickle starts, or [FormatException#NO_OFFSET] if it is compressed there
     /// @return what it builds
+    /// @throws IOException if reading fails
     /// @throws FormatException if it is malformed, or uses a name that it may not use
     @Nullable
-    Object run(long base) {
+    Object run() throws IOException {
         while (true) {
             long start = in.position();
             Opcode opcode = null;
@@ -84,18 +114,14 @@ final class Unpickler {
                 }
                 step(opcode);
             } catch (PickleFault refused) {
+                long offset = input.offset(start);
                 String place = (opcode == null ? "" : ", opcode " + opcode)
-                        + (base >= 0 ? "" : " at byte " + start + " of the uncompressed pickle");
-                throw refused.at(place, base >= 0 ? base + start : FormatException.NO_OFFSET);
-            } catch (IOException e) {
-                throw new AssertionError("a pickle in memory is read without I/O", e);
+                        + (offset >= 0 ? "" : " at byte " + start + " of the uncompressed pickle");
+                throw refused.at(place, offset);
+            } catch (UncheckedIOException e) {
+                throw e.getCause();
             }
         }
-    }
-
-    /// {@return how many bytes of the pickle have been read}
-    long position() {
-        return in.position();
     }
 
     /// Python lets a pickle leave values behind, but no pickler does.
@@ -127,17 +153,14 @@ final class Unpickler {
             case BINUNICODE -> push(utf8(charged(in.u32())));
             case SHORT_BINUNICODE -> push(utf8(charged(in.u8())));
             case BINUNICODE8 -> push(utf8(charged(in.i64())));
-            case BINSTRING -> push(python2String(in.i32()));
-            case SHORT_BINSTRING -> push(python2String(in.u8()));
-            case STRING -> push(python2String(PickleText.quoted(bytesOfLine(Long.MAX_VALUE))));
+            case BINSTRING -> push(run(in.i32(), ByteRun.Kind.STRING));
+            case SHORT_BINSTRING -> push(run(in.u8(), ByteRun.Kind.STRING));
+            case STRING -> push(new ByteRun(input, PickleText.quoted(bytesOfLine(Long.MAX_VALUE))));
             case UNICODE -> push(PickleText.unicode(bytesOfLine(Long.MAX_VALUE)));
-            case BINBYTES -> push(in.bytes(charged(in.u32())));
-            case SHORT_BINBYTES -> push(in.bytes(charged(in.u8())));
-            case BINBYTES8 -> push(in.bytes(charged(in.i64())));
-            case BYTEARRAY8 -> {
-                budget.takeMemory(ReadBudget.CONTAINER);
-                push(new Typed(Globals.BYTEARRAY, in.bytes(charged(in.i64()))));
-            }
+            case BINBYTES -> push(run(in.u32(), ByteRun.Kind.BYTES));
+            case SHORT_BINBYTES -> push(run(in.u8(), ByteRun.Kind.BYTES));
+            case BINBYTES8 -> push(run(in.i64(), ByteRun.Kind.BYTES));
+            case BYTEARRAY8 -> push(run(in.i64(), ByteRun.Kind.BYTEARRAY));
 
             case EMPTY_TUPLE, TUPLE1, TUPLE2, TUPLE3, TUPLE, EMPTY_LIST, LIST, EMPTY_DICT, DICT, EMPTY_SET,
                     FROZENSET -> {
@@ -153,7 +176,10 @@ final class Unpickler {
             case MARK -> mark();
             case POP -> discard();
             case POP_MARK -> popToMark();
-            case DUP -> push(peek());
+            case DUP -> {
+                push(peek());
+                referAgain(peek());
+            }
             case BINPUT -> memoize(in.u8());
             case LONG_BINPUT -> memoize(in.u32());
             case MEMOIZE -> memoize(memoized);
@@ -185,15 +211,15 @@ final class Unpickler {
         switch (opcode) {
             case EMPTY_TUPLE -> push(Tuple.of());
             case TUPLE1 -> push(new Tuple(pop(1)));
-            case TUPLE2 -> push(new Tuple(pop(2)));
+            case TUPLE2 -> push(new Tuple(areElements(top - 2) ? copyBelow(2) : pop(2)));
             case TUPLE3 -> push(new Tuple(pop(3)));
-            case TUPLE -> push(new Tuple(popToMark()));
+            case TUPLE -> push(new Tuple(areElements(floor()) ? copyToMark() : popToMark()));
             case EMPTY_LIST -> push(new ArrayList<>());
             case LIST -> push(new ArrayList<>(popToMark()));
             case EMPTY_DICT -> push(new LinkedHashMap<>());
             case DICT -> dict();
             case EMPTY_SET -> push(new LinkedHashSet<>());
-            case FROZENSET -> push(new Typed(Globals.FROZENSET, containers.set(popToMark())));
+            case FROZENSET -> frozenSet(popToMark());
             default -> throw new AssertionError(opcode + " makes no container");
         }
     }
@@ -258,14 +284,13 @@ final class Unpickler {
         throw PickleFault.malformed("a name does not end");
     }
 
-    /// Python 2 had one type for text and bytes. As PyTorch does, it is taken as UTF-8 text; what is not stays bytes.
-    private Object python2String(long length) throws IOException {
-        return python2String(in.bytes(charged(length)));
-    }
-
-    private static Object python2String(byte[] bytes) {
-        Optional<String> text = Utf8.decode(bytes);
-        return text.isPresent() ? text.get() : bytes;
+    /// {@return a string of bytes, which are skipped}
+    private ByteRun run(long length, ByteRun.Kind kind) {
+        in.require(length);
+        budget.takeMemory(ReadBudget.ENTRY);
+        ByteRun run = new ByteRun(input, in.position(), length, kind);
+        in.skip(length);
+        return run;
     }
 
     private String textLine(long longest) throws IOException {
@@ -316,7 +341,7 @@ final class Unpickler {
             list.addAll(items);
             return;
         }
-        if (peek() instanceof TypedMap object && InertObject.is(object)) {
+        if (peek() instanceof TypedMap object && PythonObjects.is(object)) {
             InertObject.append(object, items, budget);
             return;
         }
@@ -337,7 +362,7 @@ final class Unpickler {
             throw PickleFault.malformed("a key without a value");
         }
         @SuppressWarnings("unchecked")
-        Map<@Nullable Object, @Nullable Object> map = peek() instanceof TypedMap object && InertObject.is(object)
+        Map<@Nullable Object, @Nullable Object> map = peek() instanceof TypedMap object && PythonObjects.is(object)
                 ? InertObject.items(object, containers)
                 : (Map<@Nullable Object, @Nullable Object>) peek();
         for (int i = 0; i < items.size(); i += 2) {
@@ -346,7 +371,7 @@ final class Unpickler {
     }
 
     private void addItems(List<@Nullable Object> items) {
-        if (peek() instanceof TypedMap object && InertObject.is(object)) {
+        if (peek() instanceof TypedMap object && PythonObjects.is(object)) {
             InertObject.add(object, items, containers);
             return;
         }
@@ -355,7 +380,33 @@ final class Unpickler {
         }
         @SuppressWarnings("unchecked")
         LinkedHashSet<@Nullable Object> set = (LinkedHashSet<@Nullable Object>) peek();
-        items.forEach(item -> containers.add(set, item));
+        if (containers.hasObject(items)) {
+            replace(set, items);
+        } else {
+            items.forEach(item -> containers.add(set, item));
+        }
+    }
+
+    /// Puts an object that contains objects in the place of a set.
+    private void replace(Set<@Nullable Object> set, List<@Nullable Object> more) {
+        Integer slot = emptySets.getOrDefault(set, NO_SLOT);
+        if (slot == MANY_SLOTS) {
+            throw PickleFault.because("TORCH-UNSUPPORTED", "a set contains an object that refers to the set",
+                    "In Python, save a list in its place");
+        }
+        containers.charge(set.size());
+        TypedMap object = InertObject.ofSet(Globals.SET, set, names, containers);
+        InertObject.add(object, more, containers);
+        stack[top - 1] = object;
+        if (slot != NO_SLOT) {
+            memo[slot] = object;
+        }
+    }
+
+    private void frozenSet(List<@Nullable Object> elements) {
+        push(containers.hasObject(elements)
+                ? InertObject.ofSet(Globals.FROZENSET, elements, names, containers)
+                : new Typed(Globals.FROZENSET, containers.set(elements)));
     }
 
     // ---- calls ----
@@ -373,7 +424,7 @@ final class Unpickler {
     private Object global(String module, String name) {
         budget.takeText(module.length() + name.length());
         Object known = Globals.find(module, name);
-        if (known != null) {
+        if (known != null && !(names.isStrict() && Globals.isOfNumpy(known))) {
             return known;
         }
         if (names.isStrict() && !isClassOfSubclass()) {
@@ -398,7 +449,7 @@ final class Unpickler {
     }
 
     /// @param recordedAs the attribute of an inert object that has the arguments
-    private void reduce(String recordedAs) {
+    private void reduce(String recordedAs) throws IOException {
         require(2);
         Object arguments = pop();
         Object callable = pop();
@@ -409,13 +460,21 @@ final class Unpickler {
             push(called(function, callable, values));
             return;
         }
-        boolean hasArguments = arguments instanceof Tuple || InertObject.is(arguments);
+        Object known = !names.isStrict() && callable instanceof Symbol symbol && arguments instanceof Tuple values
+                ? calls.call(symbol, values)
+                : null;
+        if (known != null) {
+            push(known);
+            return;
+        }
+        boolean hasArguments = arguments instanceof Tuple || PythonObjects.is(arguments);
         if (!hasArguments || !isRecorded(callable)) {
             throw notCalled(callable, arguments);
         }
         TypedMap object = InertObject.of(callable, names, budget);
         if (recordedAs.equals(InertObject.ARGUMENTS) || !(arguments instanceof Tuple none && none.isEmpty())) {
             InertObject.set(object, recordedAs, arguments, budget);
+            InertObject.describe(object, budget);
         }
         push(object);
     }
@@ -429,7 +488,7 @@ final class Unpickler {
 
     /// {@return whether a call of something is recorded}
     private boolean isRecorded(@Nullable Object callable) {
-        return !names.isStrict() && (callable instanceof Symbol || InertObject.is(callable));
+        return !names.isStrict() && (callable instanceof Symbol || PythonObjects.is(callable));
     }
 
     /// A function that does not take an inert object is not called with it; then the call is recorded.
@@ -437,7 +496,7 @@ final class Unpickler {
         try {
             return function.call(values, containers);
         } catch (PickleFault refused) {
-            if (names.isStrict() || !InertObject.isIn(values, budget)) {
+            if (names.isStrict() || !(InertObject.isIn(values, budget) || isSetOfObjects(function, values))) {
                 throw refused;
             }
             TypedMap object = InertObject.of(callable, names, budget);
@@ -446,11 +505,17 @@ final class Unpickler {
         }
     }
 
+    private boolean isSetOfObjects(PickleFunction function, Tuple values) {
+        return (function.name().equals(Globals.SET) || function.name().equals(Globals.FROZENSET))
+                && values.size() == 1 && values.getFirst() instanceof List<?> elements
+                && containers.hasObject(elements);
+    }
+
     /// Makes an object of a class with arguments by position and by keyword.
-    private void newObject() {
+    private void newObject() throws IOException {
         require(3);
         Object keywords = pop();
-        if (keywords instanceof Map<?, ?> none && none.isEmpty() && !InertObject.is(keywords)) {
+        if (keywords instanceof Map<?, ?> none && none.isEmpty() && !PythonObjects.is(keywords)) {
             reduce(InertObject.NEW_ARGUMENTS);
             return;
         }
@@ -466,7 +531,7 @@ final class Unpickler {
     }
 
     /// Makes an object of the class behind the last mark, with the arguments behind it.
-    private void object() {
+    private void object() throws IOException {
         List<@Nullable Object> values = popToMark();
         if (values.isEmpty()) {
             throw PickleFault.malformed("the stack lacks a class");
@@ -475,7 +540,8 @@ final class Unpickler {
     }
 
     /// Without arguments, Python calls the method `__new__` of a class only.
-    private void instance(@Nullable Object callable, Tuple arguments) {
+    private void instance(@Nullable Object callable, Tuple arguments) throws IOException {
+        budget.takeMemory(ReadBudget.CONTAINER);
         push(callable);
         push(arguments);
         reduce(arguments.isEmpty() ? InertObject.NEW_ARGUMENTS : InertObject.ARGUMENTS);
@@ -485,7 +551,8 @@ final class Unpickler {
     private void persistent(@Nullable Object id) {
         budget.takeMemory(ReadBudget.TENSOR);
         try {
-            push(persistent.apply(id));
+            push(references.find(id));
+            referAgain(peek());
         } catch (PickleFault refused) {
             if (names.isStrict() || !namesNoStorage(id)) {
                 throw refused;
@@ -499,7 +566,7 @@ final class Unpickler {
     private boolean namesNoStorage(@Nullable Object id) {
         return id instanceof Tuple parts
                 ? !parts.isEmpty() && (!"storage".equals(parts.getFirst()) || InertObject.isIn(parts, budget))
-                : InertObject.is(id);
+                : PythonObjects.is(id);
     }
 
     private void build() {
@@ -509,12 +576,25 @@ final class Unpickler {
             case BlankTensor blank -> {
                 Object tensor = blank.build(state, containers);
                 stack[top - 1] = tensor;
-                blank.memoSlots().forEach(slot -> memo[slot] = tensor);
+                remember(tensor, blank, blank.memoSlots());
                 // If the blank tensor is on the stack once more, these slots do not refer to it any longer.
                 blank.memoSlots().clear();
             }
-            case TypedMap object when InertObject.is(object) -> InertObject.build(object, state, containers);
-            case TypedMap map -> containers.setAttributes(map.attributes(), state);
+            case BlankArray blank -> {
+                Object array = containers.arrays().build(blank, state, containers);
+                stack[top - 1] = array;
+                remember(array, blank, blank.memoSlots());
+                blank.memoSlots().clear();
+            }
+            case Typed type when containers.arrays().isType(type) -> containers.arrays().setState(type, state);
+            case TypedMap object when PythonObjects.is(object) -> {
+                InertObject.build(object, state, containers);
+                if (PickledArrays.isWrapper(object)) {
+                    stack[top - 1] = containers.arrays().wrapped(object, containers);
+                }
+            }
+            case TypedMap map when !map.type().equals(Kind.RECORD.type()) ->
+                containers.setAttributes(map.attributes(), state);
             case Typed typed when state instanceof Tuple values ->
                 Rebuild.setState(typed, new Arguments(typed.type() + ".__setstate__", values, containers));
             case Symbol symbol when isRecorded(symbol) -> {
@@ -541,14 +621,35 @@ final class Unpickler {
 
     private @Nullable Object pop() {
         require(1);
-        return stack[--top];
+        return value(stack[--top]);
+    }
+
+    /// {@return a value as it is in a state}
+    private @Nullable Object value(@Nullable Object value) {
+        return value instanceof ByteRun run ? run.value(budget) : value;
+    }
+
+    /// {@return whether the values from a place on are for a function or an array that takes the elements of arrays}
+    /// These stay where they are in the file.
+    private boolean areElements(int place) {
+        Object below = place > 0 && place <= top ? stack[place - 1] : null;
+        return below instanceof BlankArray || Globals.takesElements(below);
     }
 
     /// {@return the uppermost values, the lowest first}
     private List<@Nullable Object> pop(int count) {
+        return values(copyBelow(count));
+    }
+
+    private List<@Nullable Object> copyBelow(int count) {
         require(count);
         top -= count;
         return copy(top, top + count);
+    }
+
+    private List<@Nullable Object> values(List<@Nullable Object> items) {
+        items.replaceAll(this::value);
+        return items;
     }
 
     private @Nullable Object peek() {
@@ -585,6 +686,10 @@ final class Unpickler {
     }
 
     private List<@Nullable Object> popToMark() {
+        return values(copyToMark());
+    }
+
+    private List<@Nullable Object> copyToMark() {
         if (openMarks == 0) {
             throw PickleFault.malformed("the stack lacks a mark");
         }
@@ -603,8 +708,8 @@ final class Unpickler {
 
     private void memoize(long slot) {
         // A pickle writes at least one byte for every slot, so this bounds the memo.
-        if (slot >= in.end()) {
-            throw PickleFault.malformed("memo slot " + slot + " in a pickle of " + in.end() + " bytes");
+        if (slot >= Math.min(input.size(), MOST_SLOTS)) {
+            throw PickleFault.malformed("memo slot " + slot + " in a pickle of " + input.size() + " bytes");
         }
         int index = (int) slot;
         if (index >= memo.length) {
@@ -620,7 +725,19 @@ final class Unpickler {
         if (value instanceof BlankTensor blank) {
             budget.takeMemory(ReadBudget.NUMBER);
             blank.memoSlots().add(index);
+        } else if (value instanceof BlankArray blank) {
+            budget.takeMemory(ReadBudget.NUMBER);
+            blank.memoSlots().add(index);
         }
+        if (value instanceof LinkedHashSet<?> set && set.isEmpty()) {
+            budget.takeMemory(ReadBudget.ENTRY);
+            emptySets.merge(set, index, (_, _) -> MANY_SLOTS);
+        }
+    }
+
+    /// Puts what was filled in the place of what was blank, but where another value was put since.
+    private void remember(Object filled, Object blank, List<Integer> slots) {
+        slots.stream().filter(slot -> memo[slot] == blank).forEach(slot -> memo[slot] = filled);
     }
 
     private @Nullable Object remembered(long slot) {
@@ -628,6 +745,17 @@ final class Unpickler {
         if (value == null) {
             throw PickleFault.malformed("nothing was put into memo slot " + slot);
         }
+        referAgain(value);
         return value == NONE ? null : value;
+    }
+
+    /// Takes note of another reference to a value.
+    private void referAgain(@Nullable Object value) {
+        switch (value) {
+            case Symbol symbol -> names.refer(symbol);
+            case LinkedHashSet<?> set when set.isEmpty() -> emptySets.put(set, MANY_SLOTS);
+            case null, default -> {
+            }
+        }
     }
 }

@@ -2,6 +2,7 @@ package io.undercroft.interop.torch7;
 
 import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.interop.internal.Utf8;
+import io.undercroft.interop.internal.Values;
 import io.undercroft.serializer.SaveReport.Kind;
 import io.undercroft.serializer.SaveReport.Loss;
 import io.undercroft.serializer.spi.Draft;
@@ -114,10 +115,10 @@ final class LuaWriter {
             case Storage storage -> writeStorage(new TypedStorage(storage, DType.UINT8));
             case Typed typed -> writeTyped(typed);
             case TypedMap map -> writeTypedMap(map);
-            case Tuple _ -> throw refused("a Tuple", "make a List of it");
+            case Tuple _ -> throw refused("a tuple", "make a list of it");
             case Map<?, ?> map -> writeTable(map, entries(map));
             case List<?> list -> writeTable(list, entries(list));
-            default -> throw refused("a value of type " + value.getClass().getSimpleName(),
+            default -> throw refused(Values.describe(value),
                     "make numbers, strings, lists, maps or tensors of it");
         }
     }

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.SparseOutput;
+import io.undercroft.interop.internal.numpy.NumpyType;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
@@ -77,6 +78,31 @@ class NumpyFormatsTest {
                 assertThat(c.format()).isEqualTo("npz");
                 checkArrays(c);
             }
+        }
+    }
+
+    /// For Python's `zipfile` 0 is a checksum as any other.
+    @Test
+    void aChecksumOfZeroIsCompared() throws IOException {
+        Path file = folder.resolve("a.npz");
+        Checkpoint.save(file, Map.of("w", Tensor.ones(DType.FLOAT32, 4)));
+        byte[] bytes = Files.readAllBytes(file);
+        ByteBuffer archive = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+        for (int at = 0; at + 46 < bytes.length; at++) {
+            if (archive.getInt(at) == 0x02014b50) {
+                archive.putInt(at + 16, 0);
+            }
+        }
+        Files.write(file, bytes);
+        try (Checkpoint c = Checkpoint.open(file)) {
+            assertThat(c.tensor("w").getFloat(0)).isEqualTo(1);
+            Verification verification = c.verify();
+            assertThat(verification.unverifiedBytes()).isZero();
+            assertThat(verification.damages()).singleElement()
+                    .satisfies(damage -> assertThat(damage.code()).isEqualTo("ZIP-CRC"));
+            assertThatExceptionOfType(FormatException.class)
+                    .isThrownBy(() -> Checkpoint.save(folder.resolve("b.croft"), c.tree()))
+                    .withMessageContaining("has the checksum");
         }
     }
 
@@ -198,25 +224,6 @@ class NumpyFormatsTest {
     }
 
     @Test
-    void recordsWithoutAChecksumAreNotVerified() throws IOException {
-        Path path = folder.resolve("a.npz");
-        Map<String, Tensor> state = new LinkedHashMap<>();
-        state.put("a", Tensor.of(1, 2, 3));
-        state.put("b", Tensor.of(1.5));
-        Checkpoint.save(path, state);
-        try (Checkpoint c = Checkpoint.open(path)) {
-            assertThat(c.verify().unverifiedExtents()).isZero();
-        }
-        byte[] bytes = Files.readAllBytes(path);
-        int entry = new String(bytes, ISO_8859_1).indexOf("PK\1\2");
-        Arrays.fill(bytes, entry + 16, entry + 20, (byte) 0);
-        Files.write(path, bytes);
-        try (Checkpoint c = Checkpoint.open(path)) {
-            assertThat(c.verify()).isEqualTo(new Verification(List.of(), 1, 128 + 12));
-        }
-    }
-
-    @Test
     void whatTakesPartInDifferentiationKeepsItsOrder() throws IOException {
         Path path = folder.resolve("a.npz");
         Tensor turned = Tensor.arange(DType.FLOAT32, 6).view(2, 3).t();
@@ -286,7 +293,7 @@ class NumpyFormatsTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '#', quoteCharacter = '`', value = {
-            "NPY-DTYPE # {'descr': '|O', 'fortran_order': False, 'shape': (1,), }",
+            "TORCH-PICKLE # {'descr': '|O', 'fortran_order': False, 'shape': (1,), }",
             "NPY-DTYPE # {'descr': '|V0', 'fortran_order': False, 'shape': (4,), }",
             "NPY-DTYPE # {'descr': '|V1000000', 'fortran_order': False, 'shape': (1,), }",
             "NPY-DTYPE # {'descr': '<M8[y]', 'fortran_order': False, 'shape': (1,), }",
@@ -298,7 +305,7 @@ class NumpyFormatsTest {
             "NPY-DTYPE # {'descr': 'U', 'fortran_order': False, 'shape': (1,), }",
             "NPY-DTYPE # {'descr': '<U9999999999999999999', 'fortran_order': False, 'shape': (1,), }",
             "NPY-DTYPE # {'descr': '', 'fortran_order': False, 'shape': (1,), }",
-            "NPY-DTYPE # {'descr': [('a', '<f4'), ('b', '|O')], 'fortran_order': False, 'shape': (1,), }",
+            "TORCH-PICKLE # {'descr': [('a', '<f4'), ('b', '|O')], 'fortran_order': False, 'shape': (1,), }",
             "NPY-SIZE # {'descr': '<U999999999999999999', 'fortran_order': False, 'shape': (1,), }",
             "NPY-SIZE # {'descr': [('a', '<f4'), ('b', '<f8')], 'fortran_order': False, 'shape': (1,), }",
             "NPY-SIZE # {'descr': [('a', '|S8'), ('', '|V99')], 'fortran_order': False, 'shape': (1,), }",
@@ -328,12 +335,10 @@ class NumpyFormatsTest {
             "NPY-HEADER # {'descr': open('x'), 'fortran_order': False, 'shape': (1,)}",
             "NPY-HEADER # {'descr': '<f8', 'fortran_order': False, 'shape': (1,)",
             "NPY-HEADER # dict(descr='<f8')",
-            "NPY-SIZE # {'descr': '<f8', 'fortran_order': False, 'shape': (2,)}",
-            "NPY-SIZE # {'descr': '<f8', 'fortran_order': False, 'shape': ()}  ",
-            "NPY-SIZE # {'descr': '<f4', 'fortran_order': False, 'shape': (1,)}"
+            "NPY-SIZE # {'descr': '<f8', 'fortran_order': False, 'shape': (2,)}"
     })
     void aHeaderIsRefused(String code, String header) throws IOException {
-        int data = header.contains(", 0)") ? 0 : header.contains("()") ? 9 : 8;
+        int data = header.contains(", 0)") ? 0 : 8;
         for (int version = 1; version <= 3; version++) {
             assertThat(refusal(array(version, header, data)).code()).isEqualTo(code);
         }

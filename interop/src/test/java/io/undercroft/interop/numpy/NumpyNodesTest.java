@@ -486,10 +486,9 @@ class NumpyNodesTest {
             assertThat(c.tensor("number").toIntArray()).containsExactly(5);
             for (String bad : List.of("object", "unknown", "short", "dimensions", "empty")) {
                 assertThatExceptionOfType(FormatException.class).isThrownBy(() -> c.tensor(bad))
-                        .withMessageContainingAll("a.npz", "NPY", "'" + bad + ".npy'");
+                        .withMessageContainingAll("a.npz", bad.equals("object") ? "TORCH-PICKLE" : "NPY",
+                                "'" + bad + ".npy'");
             }
-            assertThatExceptionOfType(FormatException.class).isThrownBy(() -> c.tensor("object"))
-                    .withMessageContainingAll("pickle", "allow_pickle=True");
             assertThat(c.damages()).hasSize(5);
         }
     }

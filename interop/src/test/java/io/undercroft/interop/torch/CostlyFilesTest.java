@@ -10,14 +10,11 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.Test;
@@ -120,44 +117,6 @@ class CostlyFilesTest {
         FormatException refusal = catchThrowableOfType(FormatException.class, () -> Checkpoint.open(file).close());
         assertThat(Proc.allocatedByThisThread() - before).isLessThan(LEAST + 2 * Files.size(file));
         assertThat(refusal == null || refusal.code().startsWith("COST")).isTrue();
-    }
-
-    /// A file can name any class. None of the JVM is loaded, or even looked for.
-    @Test
-    void tenThousandClassesInAFileLoadNoneOfTheJvm() throws IOException {
-        Path first = stored(classes(10));
-        Checkpoint.open(first).close();
-        Path file = stored(classes(10_000));
-        Set<String> lookedFor = ConcurrentHashMap.newKeySet();
-        ClassLoader former = Thread.currentThread().getContextClassLoader();
-        ClassLoader recording = new ClassLoader(former) {
-            @Override
-            protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
-                lookedFor.add(name);
-                return super.loadClass(name, resolve);
-            }
-        };
-        Thread.currentThread().setContextClassLoader(recording);
-        try {
-            long loaded = ManagementFactory.getClassLoadingMXBean().getTotalLoadedClassCount();
-            try (Checkpoint c = Checkpoint.open(file)) {
-                assertThat(c.foreignClasses()).hasSize(10_000);
-                assertThat((List<?>) c.state()).hasSize(10_000);
-            }
-            // Other threads of the JVM may load some.
-            assertThat(ManagementFactory.getClassLoadingMXBean().getTotalLoadedClassCount() - loaded).isLessThan(1000);
-        } finally {
-            Thread.currentThread().setContextClassLoader(former);
-        }
-        assertThat(lookedFor).noneMatch(name -> name.contains("Class"));
-    }
-
-    private static byte[] classes(int count) {
-        PickleBuilder pickle = new PickleBuilder().ops("](");
-        for (int i = 0; i < count; i++) {
-            pickle.global("java.util", "Class" + i).ops(")R");
-        }
-        return pickle.ops("e").stop();
     }
 
     private Path deflated(char opcode, int count) throws IOException {

@@ -1,5 +1,6 @@
 package io.undercroft.interop.torch;
 
+import io.undercroft.serializer.state.PythonObjects;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
@@ -103,7 +104,7 @@ class HostileFilesTest {
     }
 
     private static TypedMap objectIn(Object state) {
-        return state instanceof TypedMap object && InertObject.is(object)
+        return state instanceof TypedMap object && PythonObjects.is(object)
                 ? object
                 : StateIndex.children(state).stream().filter(each -> each instanceof Map || each instanceof List)
                         .map(HostileFilesTest::objectIn).findFirst().orElseThrow();

@@ -1,31 +1,39 @@
 package io.undercroft.interop.torch;
 
+import io.undercroft.serializer.state.PythonObjects;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.SaveReport.Kind;
+import io.undercroft.serializer.SaveReport.Loss;
+import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
 import io.undercroft.testsupport.Sameness;
 import java.io.IOException;
-import java.lang.foreign.MemorySegment;
+import java.io.UncheckedIOException;
 import java.lang.foreign.ValueLayout;
 import java.math.BigInteger;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.EnumSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NoSuchElementException;
 import java.util.Random;
 import java.util.Set;
 import java.util.zip.ZipEntry;
@@ -41,11 +49,15 @@ class InertObjectsTest {
     @TempDir
     private Path folder;
 
-    private static Object load(byte[] pickle, ForeignNames names) {
-        Object state = new Unpickler(MemorySegment.ofArray(pickle), TorchStorages.ofSizes()::find, names,
-                ReadBudget.of(pickle.length), "a.pt").run(0);
-        StateCheck.check(state, names.isStrict(), _ -> {});
-        return state;
+    static Object load(byte[] pickle, ForeignNames names) {
+        try {
+            Object state = new Unpickler(UnpicklerTest.input(pickle), TorchStorages.ofSizes()::find, names,
+                    ReadBudget.of(pickle.length)).run();
+            StateCheck.check(state, names.isStrict(), _ -> {});
+            return state;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     private static Object load(byte[] pickle) {
@@ -90,6 +102,16 @@ class InertObjectsTest {
             pickle.ops("s");
         }
         return pickle.ops("b");
+    }
+
+    /// A module as a node of a state.
+    private static TypedMap node(Map<String, Tensor> parameters, Map<String, Tensor> buffers,
+            Map<String, TypedMap> modules) {
+        TypedMap node = new TypedMap("python:torch.nn.modules.Net");
+        node.put("_parameters", parameters);
+        node.put("_buffers", buffers);
+        node.put("_modules", modules);
+        return node;
     }
 
     @Nested
@@ -226,7 +248,7 @@ class InertObjectsTest {
                     .ops(")").bytes(0x81).integer(2).ops("s").stop());
             assertThat(map.get("a")).isEqualTo(1L);
             Tuple pair = (Tuple) ((List<?>) map.get(InertObject.OBJECT_KEYS)).getFirst();
-            assertThat(InertObject.is(pair.get(0))).isTrue();
+            assertThat(PythonObjects.is(pair.get(0))).isTrue();
             assertThat(pair.get(1)).isEqualTo(2L);
         }
 
@@ -288,7 +310,8 @@ class InertObjectsTest {
         @ValueSource(strings = {"os system", "posix system", "nt system", "builtins eval", "__builtin__ exec",
                 "builtins getattr", "subprocess Popen", "torch.hub load", "torch.storage _load_from_bytes",
                 "importlib import_module", "pickle loads", "marshal loads", "types CodeType", "operator attrgetter",
-                "runpy run_path", "webbrowser open", "os.path join", "builtins __import__", "io open"})
+                "runpy run_path", "webbrowser open", "joblib.numpy_pickle load", "os.path join", "builtins __import__",
+                "io open"})
         void dangerousOnesAreReported(String global) {
             String[] parts = global.split(" ", 2);
             ForeignNames names = ForeignNames.all();
@@ -300,7 +323,8 @@ class InertObjectsTest {
         @ParameterizedTest
         @ValueSource(strings = {"torch.nn.modules.linear Linear", "argparse Namespace", "pathlib PosixPath",
                 "torch._C._nn gelu", "builtins object", "builtins ValueError", "copyreg _reconstructor", "osmosis C",
-                "numpy.core.multiarray scalar", "functools partial", "transformers_modules.my-model.modeling Model"})
+                "numpy.random._pickle __randomstate_ctor", "functools partial",
+                "joblib.numpy_pickle NDArrayWrapper", "transformers_modules.my-model.modeling Model"})
         void commonOnesAreNotDangerous(String global) {
             String[] parts = global.split(" ", 2);
             ForeignNames names = ForeignNames.all();
@@ -361,6 +385,90 @@ class InertObjectsTest {
             assertThatExceptionOfType(FormatException.class).isThrownBy(
                     () -> Checkpoint.open(file, OpenOptions.defaults().setting("torch.strict", "on")).close())
                     .withMessageContaining("torch.nn.modules.Net");
+        }
+
+        /// Names of `state_dict()` are taken wherever names are, in a file of PyTorch and in a `.croft` file of it.
+        @ParameterizedTest
+        @ValueSource(strings = {"module.pt", "module.croft"})
+        void theseNamesAreTakenWhereNamesAre(String name) throws IOException {
+            Path file = folder.resolve(name);
+            try (Checkpoint c = Checkpoint.open(net())) {
+                if (!file.equals(c.path())) {
+                    Checkpoint.save(file, c.tree());
+                }
+            }
+            try (Checkpoint c = Checkpoint.open(file)) {
+                assertThat(c.aliases()).containsOnlyKeys("fc1.weight", "fc1.mean", "tied.weight");
+                assertThat(c.contains("fc1.mean")).isTrue();
+                assertThat(c.contains("fc2.mean")).isFalse();
+                assertThat(c.rows("fc1.mean", 1, 3).shape()).isEqualTo(Shape.of(2));
+                assertThat(c.rows("fc1.mean", new long[]{3}).shape()).isEqualTo(Shape.of(1));
+                Map<String, Tensor> into = Map.of("fc1.mean", Tensor.of(1f, 1f, 1f, 1f));
+                assertThat(c.loadMatching(into).missing()).isEmpty();
+                assertThat(into.get("fc1.mean").getFloat(3)).isZero();
+                assertThatThrownBy(() -> c.tensor("fc1.wieght")).hasMessageContaining("did you mean 'fc1.weight'");
+            }
+            for (String pattern : List.of("fc1.m*", "_modules/fc1/_buffers/*")) {
+                try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().only(pattern))) {
+                    assertThat(c.names()).as(pattern).containsExactly("_modules/fc1/_buffers/mean");
+                    assertThat(c.aliases()).containsOnlyKeys("fc1.mean");
+                    assertThat(c.contains("fc1.weight")).isFalse();
+                    assertThat(c.tensor("fc1.mean").storage().isMeta()).isFalse();
+                }
+            }
+            try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().only("tied.*", "fc1.mean"))) {
+                assertThat(c.names()).contains("_modules/fc1/_buffers/mean").hasSize(2);
+            }
+            assertThatExceptionOfType(NoSuchElementException.class)
+                    .isThrownBy(() -> Checkpoint.open(file, OpenOptions.defaults().only("fc2.*")).close());
+        }
+
+        @ParameterizedTest
+        @ValueSource(strings = {"out.safetensors", "out.npz", "out.gguf"})
+        void formatsOfTensorsByNameHaveWhatStateDictHas(String name) throws IOException {
+            Path out = folder.resolve(name);
+            try (Checkpoint c = Checkpoint.open(net())) {
+                SaveReport report = Checkpoint.save(out, c.tree());
+                assertThat(report.loss(Kind.OBJECTS)).contains(new Loss(Kind.OBJECTS, 3,
+                        List.of("torch.nn.modules.Net", "torch.nn.modules.Linear")));
+                assertThat(report.loss(Kind.OUTSIDE_STATE_DICT)).isEmpty();
+                assertThat(report.loss(Kind.ATTRIBUTES)).isEmpty();
+            }
+            try (Checkpoint c = Checkpoint.open(out)) {
+                assertThat(c.names()).containsExactlyInAnyOrder("fc1.weight", "fc1.mean", "tied.weight");
+            }
+        }
+
+        @Test
+        void tensorsThatStateDictDoesNotHaveAreReported() throws IOException {
+            TypedMap inner = node(Map.of("w", Tensor.of(1f)),
+                    Map.of("kept", Tensor.of(2f), "cache", Tensor.of(3f)), Map.of());
+            inner.put("_non_persistent_buffers_set", Set.of("cache"));
+            inner.put("scale", Tensor.of(4f));
+            TypedMap net = node(Map.of(), Map.of(), Map.of("fc", inner));
+            Map<String, Object> state = new LinkedHashMap<>();
+            state.put("net", net);
+            state.put("mean", Tensor.of(5f));
+            Path out = folder.resolve("out.safetensors");
+
+            SaveReport report = Checkpoint.save(out, state);
+
+            assertThat(report.loss(Kind.OUTSIDE_STATE_DICT).orElseThrow().names()).containsExactlyInAnyOrder(
+                    "net/_modules/fc/_buffers/cache", "net/_modules/fc/scale");
+            try (Checkpoint c = Checkpoint.open(out)) {
+                assertThat(c.names()).containsExactlyInAnyOrder("net~1fc.w", "net~1fc.kept", "mean");
+            }
+        }
+
+        @Test
+        void modulesThatShareModulesAtEveryLevelAreRefused() {
+            TypedMap module = node(Map.of("w", Tensor.of(1f)), Map.of(), Map.of());
+            for (int i = 0; i < 30; i++) {
+                module = node(Map.of(), Map.of(), Map.of("a", module, "b", module));
+            }
+            TypedMap root = module;
+            assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.save(folder.resolve("o.npz"), root))
+                    .withMessageContaining("too many names");
         }
 
         @Test
@@ -492,12 +600,8 @@ class InertObjectsTest {
             Random random = new Random(7);
             int refused = 0;
             for (int round = 0; round < 100_000; round++) {
-                byte[] bad = good.clone();
-                for (int n = random.nextInt(3); n >= 0; n--) {
-                    bad[random.nextInt(bad.length)] = (byte) random.nextInt(256);
-                }
                 try {
-                    load(bad);
+                    load(PickleBuilder.damaged(good, random));
                 } catch (FormatException e) {
                     assertThat(e.getMessage().getBytes(UTF_8)).hasSizeLessThan(4096).doesNotContain('\n');
                     refused++;

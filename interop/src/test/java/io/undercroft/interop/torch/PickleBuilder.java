@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.Random;
 
 /// Writes pickles opcode by opcode, also ones that Python would never write.
 final class PickleBuilder {
@@ -17,6 +18,15 @@ final class PickleBuilder {
     byte[] stop() {
         bytes('.');
         return out.toByteArray();
+    }
+
+    /// {@return a pickle with one to three bytes changed}
+    static byte[] damaged(byte[] pickle, Random random) {
+        byte[] damaged = pickle.clone();
+        for (int n = random.nextInt(3); n >= 0; n--) {
+            damaged[random.nextInt(damaged.length)] = (byte) random.nextInt(256);
+        }
+        return damaged;
     }
 
     PickleBuilder bytes(int... bytes) {
@@ -41,6 +51,14 @@ final class PickleBuilder {
         bytes('X');
         u32(utf8.length);
         out.writeBytes(utf8);
+        return this;
+    }
+
+    /// A value of bytes, as protocols from 3 on have it.
+    PickleBuilder data(byte... data) {
+        bytes('B');
+        u32(data.length);
+        out.writeBytes(data);
         return this;
     }
 

@@ -122,10 +122,10 @@ class PickleFormatTest {
     }
 
     @Test
-    void aFileOfJoblibWithAnArrayIsNamed() throws IOException {
-        String bytes = "\u0080\4\u0095\20\0\0\0\0\0\0\0\u008c\23joblib.numpy_pickle\u0094\u008c\21NumpyArrayWrapper"
-                + "\u0094\u0093\u0094)\u0081\u0094}\u0094b\3\7\7\7";
-        assertThat(refusal(file(bytes)).code()).isEqualTo("PICKLE-JOBLIB");
+    void aWrapperOfJoblibThatDescribesNoArrayIsRefused() throws IOException {
+        String bytes = "\u0080\4\u0095\20\0\0\0\0\0\0\0\u008c\23joblib.numpy_pickle\u0094\u008c\21"
+                + "NumpyArrayWrapper\u0094\u0093\u0094)\u0081\u0094}\u0094b\3\7\7\7";
+        assertThat(refusal(file(bytes)).what()).contains("an array of joblib without a dtype");
     }
 
     // ---- the real library ----

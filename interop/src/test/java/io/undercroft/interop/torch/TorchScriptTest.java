@@ -162,6 +162,20 @@ class TorchScriptTest {
         }
     }
 
+    /// As archives for mobile devices have them, and those of PyTorch 1.3.
+    @Test
+    void storagesAreNamedAsOlderVersionsAndThoseForMobileDevicesDo() throws IOException {
+        Map<String, byte[]> records = records();
+        PickleBuilder constants = new PickleBuilder().global("torch._utils", "_rebuild_tensor_v2").ops("((");
+        constants.text("storage").global("torch", "FloatStorage").text("0.storage").text("cpu").integer(2);
+        constants.ops("NtQ").integer(0).integer(2).bytes(0x85).integer(1).bytes(0x85, 0x89).ops("NtR");
+        records.put("constants.pkl", constants.bytes(0x85).stop());
+        records.put("constants/0.storage", records.remove("constants/0"));
+        try (Checkpoint c = Checkpoint.open(archive(records))) {
+            assertThat(c.tensor("constants/0").toFloatArray()).containsExactly(8, 9);
+        }
+    }
+
     private FormatException refusal(Map<String, byte[]> records, OpenOptions options) throws IOException {
         Path path = archive(records);
         FormatException refusal = catchThrowableOfType(FormatException.class,

@@ -18,6 +18,8 @@ import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
 import io.undercroft.testsupport.Proc;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.math.BigInteger;
 import java.util.ArrayList;
@@ -42,16 +44,30 @@ class UnpicklerTest {
     }
 
     private static Object load(byte[] pickle, ReadBudget budget, ForeignNames names) {
+        try {
+            return run(pickle, budget, names);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static Object run(byte[] pickle, ReadBudget budget, ForeignNames names) throws IOException {
         Map<Object, Storage> storages = new LinkedHashMap<>();
-        Object state = new Unpickler(MemorySegment.ofArray(pickle), id -> {
-            if (!(id instanceof Tuple parts && parts.size() == 5 && parts.get(4) instanceof Long numel && numel >= 0)) {
-                throw PickleFault.malformed("no storage");
-            }
-            return new TypedStorage(storages.computeIfAbsent(parts.get(2), _ -> Storage.meta(4 * numel)),
-                    DType.FLOAT32);
-        }, names, budget, "a.pt").run(0);
+        Object state = new Unpickler(
+                PickleInput.of(MemorySegment.ofArray(pickle), "the pickle", ArrayStorages.ofSizes()), id -> {
+                    if (!(id instanceof Tuple parts && parts.size() == 5 && parts.get(4) instanceof Long numel
+                            && numel >= 0)) {
+                        throw PickleFault.malformed("no storage");
+                    }
+                    return new TypedStorage(storages.computeIfAbsent(parts.get(2), _ -> Storage.meta(4 * numel)),
+                            DType.FLOAT32);
+                }, names, budget).run();
         StateCheck.check(state, names.isStrict(), _ -> {});
         return state;
+    }
+
+    static PickleInput input(byte[] pickle) {
+        return PickleInput.of(MemorySegment.ofArray(pickle), "a.pt", ArrayStorages.ofSizes());
     }
 
     private static FormatException refusal(byte[] pickle) {
@@ -241,7 +257,7 @@ class UnpicklerTest {
             FormatException refusal = refusal(pickle().global(parts[0], name).text("echo").bytes(0x85).ops("R").stop());
             assertThat(refusal.code()).isEqualTo("TORCH-GLOBAL");
             assertThat(refusal.what()).contains("'" + parts[0] + "." + name + "'");
-            assertThat(refusal.offset()).isEqualTo(2);
+            assertThat(refusal.what()).endsWith(" at byte 2 of the uncompressed pickle");
         }
 
         @Test
@@ -321,8 +337,7 @@ class UnpicklerTest {
         @Test
         void theErrorNamesOpcodeAndPlace() {
             FormatException refusal = refusal(pickle().ops("N").ops("R").stop());
-            assertThat(refusal.what()).contains("opcode REDUCE");
-            assertThat(refusal.offset()).isEqualTo(3);
+            assertThat(refusal.what()).endsWith("opcode REDUCE at byte 3 of the uncompressed pickle");
         }
     }
 
@@ -443,12 +458,8 @@ class UnpicklerTest {
             Random random = new Random(42);
             int refused = 0;
             for (int round = 0; round < 100_000; round++) {
-                byte[] bad = good.clone();
-                for (int n = random.nextInt(3); n >= 0; n--) {
-                    bad[random.nextInt(bad.length)] = (byte) random.nextInt(256);
-                }
                 try {
-                    load(bad);
+                    load(PickleBuilder.damaged(good, random));
                 } catch (FormatException e) {
                     refused++;
                 }

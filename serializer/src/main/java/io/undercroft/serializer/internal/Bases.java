@@ -101,7 +101,9 @@ public final class Bases implements BaseFiles, AutoCloseable {
     @Override
     public synchronized void close() {
         closed = true;
-        open.values().forEach(MappedFile::close);
+        for (MappedFile each : open.values()) {
+            each.close();
+        }
         open.clear();
     }
 

@@ -19,6 +19,7 @@ import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.internal.loading.RowReader;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Unreadable;
+import io.undercroft.serializer.state.PythonObjects;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
@@ -36,9 +37,7 @@ import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// The contents of a `.croft` file. Tensors and storages are made on request, the state tree likewise; a
@@ -46,10 +45,9 @@ import org.jspecify.annotations.Nullable;
 /// method may find that the file is damaged.
 public final class CroftContents implements Contents, StateDecoder.Tables {
     /// The rules that the records of a tensor, its type and its storage may break without affecting other tensors.
-    private static final Set<String> OF_ONE_TENSOR = Stream
-            .of(Rule.V1_ARITHMETIC, Rule.V2_RANGE, Rule.V4_EXTENT_SUM, Rule.V5_STRIDE_RANGE, Rule.V8_LIMIT,
-                    Rule.V9_RESERVED, Rule.V10_INDEX, Rule.V13_UNSUPPORTED, Rule.V15_STRUCTURE)
-            .map(Rule::code).collect(Collectors.toUnmodifiableSet());
+    private static final Set<String> OF_ONE_TENSOR = Set.of(Rule.V1_ARITHMETIC.code(), Rule.V2_RANGE.code(),
+            Rule.V4_EXTENT_SUM.code(), Rule.V5_STRIDE_RANGE.code(), Rule.V8_LIMIT.code(), Rule.V9_RESERVED.code(),
+            Rule.V10_INDEX.code(), Rule.V13_UNSUPPORTED.code(), Rule.V15_STRUCTURE.code());
 
     private final MappedFile file;
     private final ByteSource source;
@@ -65,6 +63,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     /// Placeholders for tensors that cannot be read; they are in the tree only.
     private final Map<Integer, Tensor> unreadable = new ConcurrentHashMap<>();
     private final Lazy<Tree> tree = new Lazy<>(() -> reading(this::readTree));
+    private @Nullable Map<String, String> aliases;
 
     /// The decoded state with its names. (A record, since the state itself may be null.)
     private record Tree(@Nullable Object state, StateIndex names) {}
@@ -118,7 +117,8 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     /// Names are read from the table, without the tree.
     @Override
     public boolean anyName(Predicate<String> test) {
-        return reading(() -> IntStream.range(0, snapshot.nameCount()).anyMatch(number -> passes(number, test)));
+        return reading(() -> IntStream.range(0, snapshot.nameCount())
+                .anyMatch(number -> passes(number, name -> options.request().isChosen(name) && test.test(name))));
     }
 
     private boolean passes(int number, Predicate<String> test) {
@@ -129,7 +129,24 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
             // Reading that tensor throws it again.
             return false;
         }
-        return options.request().isChosen(name) && test.test(name);
+        return test.test(name);
+    }
+
+    @Override
+    public synchronized Map<String, String> aliases() {
+        Map<String, String> there = aliases;
+        if (there == null) {
+            there = reading(this::findAliases);
+            aliases = there;
+        }
+        return there;
+    }
+
+    /// The tree is read only if the names suggest that it has modules.
+    private Map<String, String> findAliases() {
+        boolean mayHave = IntStream.range(0, snapshot.nameCount())
+                .anyMatch(number -> passes(number, PythonObjects::mayBeInModule));
+        return mayHave ? PythonObjects.aliases(state(), tree.get().names.tensors()) : Map.of();
     }
 
     @Override
@@ -297,10 +314,14 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     @Override
     public Tensor tensor(int number) {
         checkNumber(number, snapshot.tensorCount(), "tensor");
-        return tensors.computeIfAbsent(number, _ -> {
-            TensorRecord record = snapshot.tensor(number);
-            return makeTensor(number, record, storage(record.storage()));
-        });
+        Tensor there = tensors.get(number);
+        if (there != null) {
+            return there;
+        }
+        TensorRecord record = snapshot.tensor(number);
+        Tensor made = makeTensor(number, record, storage(record.storage()));
+        Tensor first = tensors.putIfAbsent(number, made);
+        return first != null ? first : made;
     }
 
     /// Returns the tensor for a caller that reads it: damage is thrown now.
@@ -319,10 +340,13 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
 
     @Override
     public DType dtype(int number) {
-        return dtypes.computeIfAbsent(checkNumber(number, snapshot.dtypeCount(), "dtype"), _ -> {
+        DType there = dtypes.get(checkNumber(number, snapshot.dtypeCount(), "dtype"));
+        if (there == null) {
             DTypeRecord record = snapshot.dtype(number);
-            return DType.opaque(record.name(), record.bits());
-        });
+            there = DType.opaque(record.name(), record.bits());
+            dtypes.put(number, there);
+        }
+        return there;
     }
 
     /// The tables that a tree refers to. A tensor that breaks a rule does not prevent reading the others.
@@ -389,20 +413,34 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
 
     /// Refuses a tree that names more tensors than the index, or by longer names than the file could contain.
     private LongConsumer namesWithin(long count) {
-        long[] left = {count, file.size()};
-        return length -> {
-            left[0]--;
-            left[1] -= length;
-            if (left[0] < 0) {
+        return new NameLimit(count, file.size());
+    }
+
+    /// How many names there may be, and how many characters they may have together.
+    private static final class NameLimit implements LongConsumer {
+        private final long count;
+        private final long size;
+        private long names;
+        private long characters;
+
+        NameLimit(long count, long size) {
+            this.count = count;
+            this.size = size;
+        }
+
+        @Override
+        public void accept(long length) {
+            names++;
+            characters += length;
+            if (names > count) {
                 throw Rule.V6_NAME.broken("the state tree names more tensors than the index, which has " + count,
                         FormatException.NO_OFFSET);
             }
-            if (left[1] < 0) {
+            if (characters > size) {
                 throw Rule.V6_NAME.broken("the names of the tensors in the state tree have more characters than the "
-                        + file.size() + " bytes of the file, so they are not those of the index",
-                        FormatException.NO_OFFSET);
+                        + size + " bytes of the file, so they are not those of the index", FormatException.NO_OFFSET);
             }
-        };
+        }
     }
 
     /// The names in the index must be those of the tree, so that both find the same tensor.
@@ -412,15 +450,15 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
                     "the state tree names " + names.tensors().size() + " tensors, the index " + snapshot.nameCount(),
                     FormatException.NO_OFFSET);
         }
-        names.tensors().forEach((name, tensor) -> {
+        for (String name : names.tensors().keySet()) {
             int number = snapshot.findTensor(name);
-            if (number < 0 || tables.tensor(number) != tensor) {
+            if (number < 0 || tables.tensor(number) != names.tensors().get(name)) {
                 throw Rule.V6_NAME.broken(
                         "the name '" + FormatException.quote(name)
                                 + "' means another tensor in the index than in the state tree",
                         FormatException.NO_OFFSET);
             }
-        });
+        }
     }
 
     private static int checkNumber(int number, int count, String what) {

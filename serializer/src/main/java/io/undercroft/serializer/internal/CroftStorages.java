@@ -90,7 +90,8 @@ final class CroftStorages implements AutoCloseable {
     ///
     /// @param number its number, less than their count
     Storage storage(int number) {
-        return storages.computeIfAbsent(number, this::make);
+        Storage there = storages.get(number);
+        return there != null ? there : storages.computeIfAbsent(number, this::make);
     }
 
     /// {@return a storage on which a tensor can be read} The storage is checked now, if the policy requires it.
@@ -178,8 +179,12 @@ final class CroftStorages implements AutoCloseable {
     @Override
     public void close() {
         try (bases) {
-            storages.values().forEach(Contents::release);
-            damaged.values().forEach(suspect -> Contents.release(suspect.readable));
+            for (Storage storage : storages.values()) {
+                Contents.release(storage);
+            }
+            if (!damaged.isEmpty()) {
+                damaged.values().forEach(suspect -> Contents.release(suspect.readable));
+            }
         }
     }
 
@@ -207,7 +212,7 @@ final class CroftStorages implements AutoCloseable {
         return switch (request.checksums()) {
             case NONE -> false;
             case WHEN_READ_WHOLE -> snapshot.baseCount() > 0
-                    && extents(record).anyMatch(extent -> extent.kind() == ExtentKind.FOREIGN);
+                    && extents(record).stream().anyMatch(extent -> extent.kind() == ExtentKind.FOREIGN);
             case ON_TOUCH, EAGER -> true;
         };
     }
@@ -236,7 +241,7 @@ final class CroftStorages implements AutoCloseable {
         List<StorageChunk> chunks = request.checksums() == ChecksumPolicy.NONE ? List.of() : check.table(number);
         List<RunChecksum> runs = chunks.stream()
                 .map(chunk -> new RunChecksum(Kind.CRC32C, chunk.start(), chunk.length(), chunk.checksum())).toList();
-        return new Stored(new PieceInput(extents(record).map(this::piece).toList()), runs,
+        return new Stored(new PieceInput(pieces(extents(record))), runs,
                 (damaged, bytes) -> MappedAccess.guarded(file, () -> uploaded(number,
                         damaged.stream().map(chunk -> chunks.get(chunk)).toList(), bytes)));
     }
@@ -263,7 +268,7 @@ final class CroftStorages implements AutoCloseable {
         checkKnown(number);
         boolean checksNow = isCheckedWhole(record);
         Allocation bytes = request.isInMemory()
-                ? memory.read(extents(record).map(this::piece).toList())
+                ? memory.read(pieces(extents(record)))
                 : checkable(number, record, map(record));
         List<StorageChunk> chunks = checksNow
                 ? check(number, new Span(0, record.nbytes()), bytes, !request.isInMemory())
@@ -304,8 +309,11 @@ final class CroftStorages implements AutoCloseable {
         }
         try {
             Map<Integer, MappedFile> files = new HashMap<>();
-            extents(record).filter(extent -> extent.kind() != ExtentKind.ZERO)
-                    .forEach(extent -> files.computeIfAbsent(extent.base(), this::fileOf));
+            for (ExtentRecord extent : extents(record)) {
+                if (extent.kind() != ExtentKind.ZERO && !files.containsKey(extent.base())) {
+                    files.put(extent.base(), fileOf(extent.base()));
+                }
+            }
             MappedFile held = file.retain();
             return new Allocation(mapped.segment(), mapped.sharing(), mapped.filename().orElse(null), () -> {
                 mapped.free();
@@ -375,7 +383,7 @@ final class CroftStorages implements AutoCloseable {
     private List<Piece> pieces(StorageRecord record, Span part) {
         List<Piece> pieces = new ArrayList<>();
         long start = 0;
-        for (ExtentRecord extent : extents(record).toList()) {
+        for (ExtentRecord extent : extents(record)) {
             long end = start + extent.length();
             long from = Math.max(part.start(), start);
             long to = Math.min(part.end(), end);
@@ -391,19 +399,33 @@ final class CroftStorages implements AutoCloseable {
     /// same bytes. Otherwise it has a separate mapping or copy, so that writes to one storage are not visible in
     /// another.
     private Allocation map(StorageRecord record) {
-        List<ExtentRecord> extents = extents(record).toList();
-        if (file.mode() == MapMode.SHARED) {
-            extents.forEach(CroftStorages::checkWritable);
+        List<ExtentRecord> extents = extents(record);
+        boolean shared = false;
+        for (ExtentRecord extent : extents) {
+            if (file.mode() == MapMode.SHARED) {
+                checkWritable(extent);
+            }
+            shared |= extent.isShared();
         }
-        List<Piece> pieces = extents.stream().map(this::piece).toList();
-        boolean shared = extents.stream().anyMatch(ExtentRecord::isShared);
+        List<Piece> pieces = pieces(extents);
         FilePiece run = shared ? null : run(pieces);
         return run == null ? file.allocation(pieces) : run.file().window(run.offset(), run.length());
     }
 
-    private Stream<ExtentRecord> extents(StorageRecord record) {
-        return IntStream.range(record.firstExtent(), record.firstExtent() + record.extentCount())
-                .mapToObj(snapshot::extent);
+    private List<ExtentRecord> extents(StorageRecord record) {
+        List<ExtentRecord> extents = new ArrayList<>(record.extentCount());
+        for (int i = 0; i < record.extentCount(); i++) {
+            extents.add(snapshot.extent(record.firstExtent() + i));
+        }
+        return extents;
+    }
+
+    private List<Piece> pieces(List<ExtentRecord> extents) {
+        List<Piece> pieces = new ArrayList<>(extents.size());
+        for (ExtentRecord extent : extents) {
+            pieces.add(piece(extent));
+        }
+        return pieces;
     }
 
     private static void checkWritable(ExtentRecord extent) {
@@ -429,10 +451,9 @@ final class CroftStorages implements AutoCloseable {
     }
 
     private Piece piece(ExtentRecord extent, long start, long length) {
-        return switch (extent.kind()) {
-            case RAW, FOREIGN -> fileOf(extent.base()).piece(extent.fileOffset() + start, length);
-            case ZERO -> new ZeroPiece(length);
-        };
+        return extent.kind() == ExtentKind.ZERO
+                ? new ZeroPiece(length)
+                : fileOf(extent.base()).piece(extent.fileOffset() + start, length);
     }
 
     private MappedFile fileOf(int base) {

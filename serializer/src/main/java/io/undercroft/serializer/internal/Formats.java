@@ -75,12 +75,7 @@ public final class Formats {
         if (CROFT.matches(file)) {
             return Optional.of(CROFT);
         }
-        for (CheckpointFormat format : Providers.formats(CROFT.name())) {
-            if (matches(format, file)) {
-                return Optional.of(format);
-            }
-        }
-        return Optional.empty();
+        return Optional.ofNullable(Providers.first(CROFT.name(), format -> matches(format, file)));
     }
 
     private static boolean matches(CheckpointFormat format, MappedFile file) throws IOException {

@@ -1,10 +1,9 @@
 package io.undercroft.serializer.internal;
 
 import io.undercroft.serializer.spi.CheckpointFormat;
-import java.lang.System.Logger;
+import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
@@ -19,7 +18,6 @@ import org.jspecify.annotations.Nullable;
 /// The formats that `ServiceLoader` finds, which may be those of third parties. If one fails, that is logged once as a
 /// warning, and does not affect the others.
 final class Providers {
-    private static final Logger LOG = System.getLogger(Providers.class.getName());
     /// After this many failures in a row, loading ends.
     private static final int MOST_FAULTS = 100;
     private static final String OURS = "io.undercroft.";
@@ -28,51 +26,89 @@ final class Providers {
 
     private Providers() {}
 
+    /// A test of formats.
+    @FunctionalInterface
+    interface Test {
+        /// {@return whether this is the wanted format}
+        boolean isWanted(CheckpointFormat format) throws IOException;
+    }
+
     /// {@return the formats next to this library and those of the thread's context class loader, each class once; ours
     /// first, the others in the order in which they were found}
     ///
-    /// @param taken names that none of them may have; of two with the same name the second is left out
-    static List<CheckpointFormat> formats(String... taken) {
-        List<CheckpointFormat> found = new ArrayList<>();
+    /// @param taken a name that none of them may have; of two with the same name the second is left out
+    static List<CheckpointFormat> formats(String taken) {
+        List<CheckpointFormat> formats = new ArrayList<>();
+        try {
+            CheckpointFormat _ = first(taken, format -> !formats.add(format));
+        } catch (IOException impossible) {
+            throw new AssertionError(impossible);
+        }
+        return formats;
+    }
+
+    /// {@return the first of [#formats] that passes a test, or null} Ours are loaded only until one of them does.
+    ///
+    /// @param taken a name that none of them may have
+    /// @param test the test
+    /// @throws IOException if the test throws it
+    static @Nullable CheckpointFormat first(String taken, Test test) throws IOException {
         ClassLoader own = CheckpointFormat.class.getClassLoader();
         ClassLoader context = Thread.currentThread().getContextClassLoader();
-        find(own, found);
-        if (context != own) {
-            find(context, found);
+        List<CheckpointFormat> others = new ArrayList<>();
+        Set<Class<?>> classes = new HashSet<>();
+        Set<String> names = new HashSet<>(Set.of(taken));
+        CheckpointFormat found = firstOfOurs(own, others, classes, names, test);
+        if (found == null && context != own) {
+            found = firstOfOurs(context, others, classes, names, test);
         }
-        found.sort(Comparator.comparing(format -> !format.getClass().getName().startsWith(OURS)));
-        return distinct(found, new HashSet<>(List.of(taken)));
+        if (found != null) {
+            return found;
+        }
+        for (CheckpointFormat other : others) {
+            if (isUsable(other, classes, names) && test.isWanted(other)) {
+                return other;
+            }
+        }
+        return null;
     }
 
     /// Each failure concerns one provider, and the iterator continues after it.
-    private static void find(@Nullable ClassLoader loader, List<CheckpointFormat> found) {
+    private static @Nullable CheckpointFormat firstOfOurs(@Nullable ClassLoader loader, List<CheckpointFormat> others,
+            Set<Class<?>> classes, Set<String> names, Test test) throws IOException {
         Iterator<CheckpointFormat> formats = ServiceLoader.load(CheckpointFormat.class, loader).iterator();
         int faults = 0;
         while (faults < MOST_FAULTS) {
+            CheckpointFormat format;
             try {
                 if (!formats.hasNext()) {
-                    return;
+                    return null;
                 }
-                found.add(formats.next());
+                format = formats.next();
             } catch (ServiceConfigurationError | LinkageError e) {
                 faults++;
                 warn(String.valueOf(e.getMessage()), "a file format cannot be loaded, and is skipped: " + e, e);
+                continue;
+            }
+            if (!format.getClass().getName().startsWith(OURS)) {
+                others.add(format);
+            } else if (isUsable(format, classes, names) && test.isWanted(format)) {
+                return format;
             }
         }
+        return null;
     }
 
-    private static List<CheckpointFormat> distinct(List<CheckpointFormat> found, Set<String> names) {
-        Set<Class<?>> classes = new HashSet<>();
-        List<CheckpointFormat> formats = new ArrayList<>();
-        for (CheckpointFormat format : found) {
-            if (classes.add(format.getClass())) {
-                fault(format, names).ifPresentOrElse(
-                        fault -> warn(format.getClass().getName(),
-                                "the file format " + format.getClass().getName() + " is skipped: " + fault, null),
-                        () -> formats.add(format));
-            }
+    private static boolean isUsable(CheckpointFormat format, Set<Class<?>> classes, Set<String> names) {
+        if (!classes.add(format.getClass())) {
+            return false;
         }
-        return formats;
+        Optional<String> fault = fault(format, names);
+        if (fault.isPresent()) {
+            warn(format.getClass().getName(),
+                    "the file format " + format.getClass().getName() + " is skipped: " + fault.get(), null);
+        }
+        return fault.isEmpty();
     }
 
     private static Optional<String> fault(CheckpointFormat format, Set<String> names) {
@@ -94,7 +130,7 @@ final class Providers {
     /// @param cause the exception, or null
     static void warn(String about, String message, @Nullable Throwable cause) {
         if (WARNED.add(about)) {
-            LOG.log(Level.WARNING, message, cause);
+            System.getLogger(Providers.class.getName()).log(Level.WARNING, message, cause);
         }
     }
 }

@@ -66,7 +66,9 @@ public final class References {
                 boolean isRemembered) {
             this.path = path.toAbsolutePath();
             this.places = places;
-            this.companions = companions.stream().map(Path::toAbsolutePath).toList();
+            this.companions = companions.isEmpty()
+                    ? List.of()
+                    : companions.stream().map(Path::toAbsolutePath).toList();
             this.open = open == null ? null : new WeakReference<>(open);
             this.isRemembered = isRemembered;
         }
@@ -150,7 +152,11 @@ public final class References {
     }
 
     private static Referrer add(Referrer referrer) {
-        OPEN.stream().filter(Referrer::isForgotten).toList().forEach(Referrer::close);
+        for (Referrer each : OPEN) {
+            if (each.isForgotten()) {
+                each.close();
+            }
+        }
         OPEN.add(referrer);
         return referrer;
     }

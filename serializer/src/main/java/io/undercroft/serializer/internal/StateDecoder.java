@@ -23,6 +23,7 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -273,15 +274,20 @@ final class StateDecoder {
         if (keys.isEmpty()) {
             return;
         }
-        budget.check(keys).ifPresent(wrong -> {
-            throw switch (wrong) {
-                case NO_KEY -> malformed("has " + what + " that cannot be one");
-                case TWICE -> twice(what);
-                case TOO_MUCH -> new FormatException("CROFT-KEYS", "the state tree has a map or set of " + keys.size()
-                        + " keys, of which too many would be compared with each other", in.offset(),
-                        "The file was made to be slow; its tensors can be read by name all the same");
-            };
-        });
+        Optional<HashBudget.Wrong> wrong = budget.check(keys);
+        if (wrong.isPresent()) {
+            throw wrongKeys(wrong.get(), keys.size(), what);
+        }
+    }
+
+    private FormatException wrongKeys(HashBudget.Wrong wrong, int count, String what) {
+        return switch (wrong) {
+            case NO_KEY -> malformed("has " + what + " that cannot be one");
+            case TWICE -> twice(what);
+            case TOO_MUCH -> new FormatException("CROFT-KEYS", "the state tree has a map or set of " + count
+                    + " keys, of which too many would be compared with each other", in.offset(),
+                    "The file was made to be slow; its tensors can be read by name all the same");
+        };
     }
 
     private FormatException twice(String what) {

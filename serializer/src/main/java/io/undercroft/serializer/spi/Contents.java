@@ -107,8 +107,8 @@ public interface Contents {
         return List.of();
     }
 
-    /// {@return other names of tensors, by which programs know them: the name of each in [#names] by the other one} An
-    /// alias that is also a name means the tensor of that name.
+    /// {@return other names of the tensors of the state, chosen or not, by which programs know them: the name of each
+    /// by the other one} No alias is the name of a tensor.
     default Map<String, String> aliases() {
         return Map.of();
     }
@@ -130,11 +130,20 @@ public interface Contents {
     default void release() {
         List<Storage> storages = storages();
         Set<Storage> bases = new HashSet<>();
-        storages.forEach(storage -> storage.base().ifPresent(bases::add));
-        storages.forEach(bases::remove);
-        storages.forEach(Contents::release);
+        for (Storage storage : storages) {
+            Optional<Storage> base = storage.base();
+            if (base.isPresent()) {
+                bases.add(base.get());
+            }
+        }
+        for (Storage storage : storages) {
+            bases.remove(storage);
+            release(storage);
+        }
         // Those that only slices were made of.
-        bases.forEach(Contents::release);
+        for (Storage base : bases) {
+            release(base);
+        }
     }
 
     /// Releases one storage as [#release] does it.

@@ -45,9 +45,11 @@ public record OpenRequest(MapMode mapping, UnaryOperator<Device> devices, Option
     ///
     /// @param saved the device that is named in the file
     public Device deviceFor(Device saved) {
-        return saved.isMeta()
-                ? saved
-                : Objects.requireNonNull(devices.apply(saved), () -> "OpenOptions.devices gave no device for " + saved);
+        Device device = saved.isMeta() ? saved : devices.apply(saved);
+        if (device == null) {
+            throw new NullPointerException("OpenOptions.devices gave no device for " + saved);
+        }
+        return device;
     }
 
     /// {@return whether only some tensors are loaded}

@@ -33,11 +33,12 @@ import java.util.UUID;
 /// @param snapshotMemory the memory that background saves copy a state to, if it was given
 /// @param isReplacingReferenced whether a file may be replaced in which bytes of other files are stored
 /// @param isDeletingFormerFiles whether the files of a set that is replaced are deleted
+/// @param isLeavingOutUnreadable whether a state is saved without the tensors that cannot be read
 public record SaveRequest(Optional<String> format, Map<String, String> settings, Map<String, String> metadata,
         String message, Optional<Instant> time, Optional<UUID> uuid, Sharing sharing, List<Base> bases,
         Optional<Path> root, boolean savesWholeStorages, boolean savesZeros, long chunkSize, StateClasses classes,
         SaveProgress progress, Optional<SnapshotMemory> snapshotMemory, boolean isReplacingReferenced,
-        boolean isDeletingFormerFiles) {
+        boolean isDeletingFormerFiles, boolean isLeavingOutUnreadable) {
     /// A file whose bytes are referenced.
     ///
     /// @param file the file

@@ -6,13 +6,14 @@ import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.Verification;
-import io.undercroft.serializer.internal.Lazy;
+import io.undercroft.serializer.state.PythonObjects;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -23,24 +24,24 @@ import java.util.SequencedMap;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.LongConsumer;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /// The contents of a format whose whole state tree is read when a file is opened.
 public final class TreeContents implements Contents {
     private final @Nullable Object state;
     private final Map<String, String> metadata;
+    private final SequencedMap<String, Tensor> all;
+    /// The tensors that were chosen.
     private final SequencedMap<String, Tensor> tensors;
     private final List<Storage> storages;
     private final Check check;
     private final Details details;
-    private final Lazy<Map<String, String>> aliases;
+    private @Nullable Map<String, String> aliases;
 
     /// What a format adds to the state.
     private record Details(Function<Storage, OptionalLong> places, long unverifiedExtents, long unverifiedBytes,
-            List<UnreadPart> unread, List<ForeignClass> foreign,
-            Function<Map<String, Tensor>, Map<String, String>> aliases) {
-        static final Details NONE = new Details(_ -> OptionalLong.empty(), 0, 0, List.of(), List.of(), _ -> Map.of());
+            List<UnreadPart> unread, List<ForeignClass> foreign) {
+        static final Details NONE = new Details(_ -> OptionalLong.empty(), 0, 0, List.of(), List.of());
     }
 
     /// How a format checks a file against its checksums.
@@ -53,19 +54,19 @@ public final class TreeContents implements Contents {
         List<Damage> run() throws IOException;
     }
 
-    private TreeContents(@Nullable Object state, Map<String, String> metadata, SequencedMap<String, Tensor> tensors,
-            List<Storage> storages, Check check, Details details) {
+    private TreeContents(@Nullable Object state, Map<String, String> metadata, SequencedMap<String, Tensor> all,
+            SequencedMap<String, Tensor> tensors, List<Storage> storages, Check check, Details details) {
         this.state = state;
         this.metadata = metadata;
+        this.all = all;
         this.tensors = tensors;
         this.storages = storages;
         this.check = check;
         this.details = details;
-        this.aliases = new Lazy<>(() -> details.aliases.apply(tensors));
     }
 
     private TreeContents with(Details other) {
-        return new TreeContents(state, metadata, tensors, storages, check, other);
+        return new TreeContents(state, metadata, all, tensors, storages, check, other);
     }
 
     /// Contents of a state tree.
@@ -96,7 +97,8 @@ public final class TreeContents implements Contents {
     private static TreeContents of(@Nullable Object state, Map<String, String> metadata, Check check,
             LongConsumer names) {
         StateIndex index = index(state, names);
-        return new TreeContents(state, metadata, index.tensors(), readable(index), check, Details.NONE);
+        return new TreeContents(state, metadata, index.tensors(), index.tensors(), readable(index), check,
+                Details.NONE);
     }
 
     /// Leaves those tensors out that were not chosen, and the storages that only they use.
@@ -115,7 +117,8 @@ public final class TreeContents implements Contents {
         });
         List<Storage> left = chosen.values().stream().map(Tensor::storage).distinct().filter(storages::contains)
                 .toList();
-        return new TreeContents(state, metadata, Collections.unmodifiableSequencedMap(chosen), left, check, details);
+        return new TreeContents(state, metadata, all, Collections.unmodifiableSequencedMap(chosen), left, check,
+                details);
     }
 
     /// Adds the offsets of storages in the file.
@@ -124,7 +127,7 @@ public final class TreeContents implements Contents {
     /// @return the same contents, with places
     public TreeContents withPlaces(Function<Storage, OptionalLong> offsets) {
         return with(new Details(offsets, details.unverifiedExtents, details.unverifiedBytes, details.unread,
-                details.foreign, details.aliases));
+                details.foreign));
     }
 
     /// Records how much of the file has no checksum, for the report of a verification.
@@ -133,7 +136,7 @@ public final class TreeContents implements Contents {
     /// @param nbytes how many bytes these have
     /// @return the same contents, with that
     public TreeContents withUnverified(long extents, long nbytes) {
-        return with(new Details(details.places, extents, nbytes, details.unread, details.foreign, details.aliases));
+        return with(new Details(details.places, extents, nbytes, details.unread, details.foreign));
     }
 
     /// Sets which parts of the file the state does not contain.
@@ -142,25 +145,26 @@ public final class TreeContents implements Contents {
     /// @return the same contents, with that
     public TreeContents withUnread(List<UnreadPart> parts) {
         return with(new Details(details.places, details.unverifiedExtents, details.unverifiedBytes,
-                List.copyOf(parts), details.foreign, details.aliases));
+                List.copyOf(parts), details.foreign));
     }
 
-    /// Sets which classes of another language the file names, and by which other names programs know its tensors.
+    /// Sets which classes of another language the file names.
     ///
     /// @param classes what [#foreignClasses] returns
-    /// @param names makes the result of [#aliases] of the tensors by name, when it is first needed; must be safe for
-    ///     several threads
     /// @return the same contents, with these
-    public TreeContents withForeignClasses(List<ForeignClass> classes,
-            Function<Map<String, Tensor>, Map<String, String>> names) {
+    public TreeContents withForeignClasses(List<ForeignClass> classes) {
         return with(new Details(details.places, details.unverifiedExtents, details.unverifiedBytes, details.unread,
-                List.copyOf(classes), names));
+                List.copyOf(classes)));
     }
 
     /// {@return the storages that the file has}
     private static List<Storage> readable(StateIndex index) {
-        Set<Storage> standIns = index.tensors().values().stream().filter(tensor -> Unreadable.why(tensor).isPresent())
-                .map(Tensor::storage).collect(Collectors.toSet());
+        Set<Storage> standIns = new HashSet<>();
+        for (Tensor tensor : index.tensors().values()) {
+            if (Unreadable.why(tensor).isPresent()) {
+                standIns.add(tensor.storage());
+            }
+        }
         return standIns.isEmpty()
                 ? index.storages()
                 : index.storages().stream().filter(storage -> !standIns.contains(storage)).toList();
@@ -192,11 +196,15 @@ public final class TreeContents implements Contents {
 
     @Override
     public Optional<Tensor> tensor(String name) {
-        Optional<Tensor> found = Optional.ofNullable(tensors.get(name));
-        found.flatMap(Unreadable::why).ifPresent(why -> {
-            throw why;
-        });
-        return found;
+        Tensor found = tensors.get(name);
+        if (found == null) {
+            return Optional.empty();
+        }
+        Optional<FormatException> why = Unreadable.why(found);
+        if (why.isPresent()) {
+            throw why.get();
+        }
+        return Optional.of(found);
     }
 
     @Override
@@ -206,10 +214,7 @@ public final class TreeContents implements Contents {
 
     @Override
     public List<Damage> damages() {
-        List<Damage> damages = new ArrayList<>();
-        tensors.forEach((name, tensor) -> Unreadable.why(tensor)
-                .ifPresent(why -> damages.add(Damage.of("tensor " + FormatException.quote(name), 0, why))));
-        return damages;
+        return Unreadable.damages(Unreadable.in(tensors));
     }
 
     @Override
@@ -235,8 +240,11 @@ public final class TreeContents implements Contents {
     }
 
     @Override
-    public Map<String, String> aliases() {
-        return aliases.get();
+    public synchronized Map<String, String> aliases() {
+        if (aliases == null) {
+            aliases = PythonObjects.aliases(state, all);
+        }
+        return aliases;
     }
 
     @Override

@@ -1,19 +1,23 @@
 package io.undercroft.serializer.spi;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.Damage;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Optional;
+import java.util.SequencedMap;
 
 /// A placeholder for a tensor whose description in a file breaks a rule that concerns this tensor only, for instance
 /// one that reaches outside its storage. It keeps the place of the tensor in the state, so that the other tensors can
 /// be read.
 ///
-/// It has one element of the type `unreadable`, and access to its bytes throws the exception that it was made of:
-/// saving, exporting and reading it are refused. [Contents#tensor] throws that exception at once.
+/// It has one element of the type `unreadable`, and access to its bytes throws the exception that it was made of.
+/// [Contents#tensor] throws that exception at once. A state with a placeholder is saved without it, if
+/// [io.undercroft.serializer.SaveOptions#leavingOutUnreadable] allows that, and refused otherwise.
 public final class Unreadable {
     private static final DType TYPE = DType.opaque("unreadable", Byte.SIZE);
 
@@ -29,16 +33,21 @@ public final class Unreadable {
         return Tensor.of(nothing, TYPE, 0, Shape.of(1), 1);
     }
 
-    /// Refuses a state that holds a placeholder.
+    /// {@return what is wrong with the placeholders among tensors, by their names; usually nothing}
     ///
-    /// @param state the names of its tensors
-    /// @throws FormatException what is wrong with the first of them, with its name
-    public static void requireNone(StateIndex state) {
-        state.tensors().forEach((name, tensor) -> why(tensor).ifPresent(why -> {
-            throw new FormatException(why.code(),
-                    "the tensor " + FormatException.quote(name) + " cannot be saved: " + why.what(),
-                    why.offset(), "Save the other tensors without it");
-        }));
+    /// @param tensors tensors by name
+    public static SequencedMap<String, FormatException> in(SequencedMap<String, Tensor> tensors) {
+        SequencedMap<String, FormatException> found = new LinkedHashMap<>();
+        tensors.forEach((name, tensor) -> why(tensor).ifPresent(why -> found.put(name, why)));
+        return found;
+    }
+
+    /// {@return the same as damage, for [Contents#damages]}
+    ///
+    /// @param found what is wrong with tensors, by their names
+    public static List<Damage> damages(SequencedMap<String, FormatException> found) {
+        return found.sequencedEntrySet().stream()
+                .map(each -> Damage.of("tensor " + FormatException.quote(each.getKey()), 0, each.getValue())).toList();
     }
 
     /// {@return what is wrong with a tensor, or nothing if it is no placeholder}

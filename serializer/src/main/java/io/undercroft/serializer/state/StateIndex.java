@@ -3,7 +3,6 @@ package io.undercroft.serializer.state;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.serializer.internal.Lazy;
 import io.undercroft.storage.Complex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
@@ -64,7 +63,7 @@ public final class StateIndex {
     /// The containers that were walked: all, or all that are not plain and small.
     private final IdentityHashMap<Object, Place> containers = new IdentityHashMap<>();
     /// The places of all containers, once one was queried that is not in the map above.
-    private final Lazy<IdentityHashMap<Object, Place>> all = new Lazy<>(this::allContainers);
+    private volatile @Nullable IdentityHashMap<Object, Place> all;
     /// The last number appended to each repeated name, so that many equal names take no longer.
     private final Map<String, Integer> suffixes = new HashMap<>();
     private final Set<Storage> storages = new LinkedHashSet<>();
@@ -104,7 +103,9 @@ public final class StateIndex {
         Objects.requireNonNull(names, "names");
         StateIndex index = new StateIndex(state, names, false);
         index.visit(Place.ROOT, state, 0);
-        index.places.forEach(index::nameTensor);
+        for (TensorPlace place : index.places) {
+            index.nameTensor(place);
+        }
         index.places.clear();
         return index;
     }
@@ -186,7 +187,7 @@ public final class StateIndex {
     public @Nullable String pathOf(Object container) {
         Place place = containers.get(container);
         if (place == null) {
-            place = all.get().get(container);
+            place = allContainers().get(container);
         }
         return place == null ? null : place.path();
     }
@@ -194,9 +195,14 @@ public final class StateIndex {
     /// Most states have nothing that refers to a small container, so the places of these are looked for when the first
     /// one is queried.
     private IdentityHashMap<Object, Place> allContainers() {
-        StateIndex index = new StateIndex(root, _ -> {}, true);
-        index.visit(Place.ROOT, root, 0);
-        return index.containers;
+        IdentityHashMap<Object, Place> there = all;
+        if (there == null) {
+            StateIndex index = new StateIndex(root, _ -> {}, true);
+            index.visit(Place.ROOT, root, 0);
+            there = index.containers;
+            all = there;
+        }
+        return there;
     }
 
     /// {@return the path of an attribute of a typed value}
@@ -271,46 +277,39 @@ public final class StateIndex {
     /// Takes note of a value, and of what is in it if it is a container seen for the first time. Recursion is safe, as
     /// the depth is limited.
     private void visit(Place place, @Nullable Object value, int depth) {
-        switch (value) {
-            case Tensor tensor -> addTensor(place, tensor);
-            case Storage storage -> addStorage(storage);
-            case TypedStorage typed -> addStorage(typed.untyped());
-            case null, default -> {
-                if (value == null || !isContainer(value) || containers.putIfAbsent(value, place) != null) {
-                    addParameter(place, value);
-                } else if (!isEmpty(value)) {
-                    if (depth == MAX_DEPTH) {
-                        throw new IllegalArgumentException("the state nests containers more than " + MAX_DEPTH
-                                + " deep, at " + FormatException.quote(place.path()));
-                    }
-                    visitChildren(place, value, depth + 1);
-                }
+        if (value instanceof Tensor tensor) {
+            addTensor(place, tensor);
+        } else if (value instanceof Storage storage) {
+            addStorage(storage);
+        } else if (value instanceof TypedStorage typed) {
+            addStorage(typed.untyped());
+        } else if (value == null || !isContainer(value) || containers.putIfAbsent(value, place) != null) {
+            addParameter(place, value);
+        } else if (!isEmpty(value)) {
+            if (depth == MAX_DEPTH) {
+                throw new IllegalArgumentException("the state nests containers more than " + MAX_DEPTH + " deep, at "
+                        + FormatException.quote(place.path()));
             }
+            visitChildren(place, value, depth + 1);
         }
     }
 
     private void visitChildren(Place place, Object container, int depth) {
-        switch (container) {
-            case TypedMap map -> {
-                visitEntries(place, map, depth);
-                visitEntries(place, map.attributes(), depth);
-            }
-            case Map<?, ?> map -> visitEntries(place, map, depth);
-            case Typed typed -> {
-                visit(place, typed.value(), depth);
+        if (container instanceof Map<?, ?> map) {
+            visitEntries(place, map, depth);
+            if (map instanceof TypedMap typed) {
                 visitEntries(place, typed.attributes(), depth);
             }
-            case ScalarList _ -> {
-                // Holds nothing that has a name.
-            }
-            default -> {
-                int index = 0;
-                for (Object element : (Collection<?>) container) {
-                    if (hasPlaceHere(place, element)) {
-                        visit(place.child(index), element, depth);
-                    }
-                    index++;
+        } else if (container instanceof Typed typed) {
+            visit(place, typed.value(), depth);
+            visitEntries(place, typed.attributes(), depth);
+        } else if (!(container instanceof ScalarList)) {
+            int index = 0;
+            for (Object element : (Collection<?>) container) {
+                if (hasPlaceHere(place, element)) {
+                    visit(place.child(index), element, depth);
                 }
+                index++;
             }
         }
     }
@@ -349,13 +348,13 @@ public final class StateIndex {
     /// {@return whether nothing in a container has a place, and so little is in it that it may be looked at again
     /// wherever it is}
     private static boolean isPlain(@Nullable Object container) {
-        return switch (container) {
-            case TypedMap map -> map.attributes().isEmpty() && hasPlainEntries(map);
-            case Map<?, ?> map -> hasPlainEntries(map);
-            case Typed typed -> typed.attributes().isEmpty() && !hasPlace(typed.value());
-            case Collection<?> elements -> isPlain(elements);
-            case null, default -> false;
-        };
+        if (container instanceof Map<?, ?> map) {
+            return hasPlainEntries(map) && !(map instanceof TypedMap typed && !typed.attributes().isEmpty());
+        }
+        if (container instanceof Typed typed) {
+            return typed.attributes().isEmpty() && !hasPlace(typed.value());
+        }
+        return container instanceof Collection<?> elements && isPlain(elements);
     }
 
     /// Without an iterator for nothing: there may be half a million empty lists.
@@ -387,12 +386,10 @@ public final class StateIndex {
     }
 
     private static boolean isEmpty(Object container) {
-        return switch (container) {
-            case Collection<?> elements -> elements.isEmpty();
-            case TypedMap map -> map.isEmpty() && map.attributes().isEmpty();
-            case Map<?, ?> map -> map.isEmpty();
-            default -> false;
-        };
+        if (container instanceof Map<?, ?> map) {
+            return map.isEmpty() && !(map instanceof TypedMap typed && !typed.attributes().isEmpty());
+        }
+        return container instanceof Collection<?> elements && elements.isEmpty();
     }
 
     private void addStorage(Storage storage) {

@@ -30,6 +30,9 @@
 ///
 /// A sorted collection in reverse order has the attribute `order`, a map or set of constants of one enum the attribute
 /// `enum`.
+///
+/// **Objects of Python.** A pickle contains objects of classes that are not known here. Each is a [TypedMap] whose type
+/// is `python:` and the name of the class; [PythonObjects] finds the modules of PyTorch among them.
 @NullMarked
 package io.undercroft.serializer.state;
 

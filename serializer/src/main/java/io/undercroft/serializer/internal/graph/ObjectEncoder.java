@@ -41,7 +41,7 @@ import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.stream.Stream;
-import java.util.function.UnaryOperator;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /// Converts a state to the tree that represents it: the same containers, in which each Java object is a node of
@@ -63,7 +63,7 @@ public final class ObjectEncoder {
             Tensor.class, Storage.class, TypedStorage.class, QuantizedTensor.class);
 
     private final Map<Class<?>, ObjectType> types = new HashMap<>();
-    private final UnaryOperator<Object> leaves;
+    private final Function<Object, @Nullable Object> leaves;
     private final StatePath path = new StatePath();
     /// The objects that this is in.
     private final List<Object> open = new ArrayList<>();
@@ -71,7 +71,7 @@ public final class ObjectEncoder {
     private int lateFrom;
     private final ObjectBytes bytes;
 
-    private ObjectEncoder(StateClasses classes, UnaryOperator<Object> leaves) {
+    private ObjectEncoder(StateClasses classes, Function<Object, @Nullable Object> leaves) {
         this.classes = classes;
         this.leaves = leaves;
         this.arrays = new ArrayTypes(classes);
@@ -96,7 +96,7 @@ public final class ObjectEncoder {
     /// @return the tree
     /// @throws IllegalArgumentException if it holds something that cannot be saved; the message has its path
     public static @Nullable Object of(@Nullable Object state, StateClasses classes, String end) {
-        ObjectEncoder encoder = new ObjectEncoder(classes, UnaryOperator.identity());
+        ObjectEncoder encoder = new ObjectEncoder(classes, leaf -> leaf);
         try {
             return encoder.encode(state);
         } catch (IllegalArgumentException e) {
@@ -104,11 +104,12 @@ public final class ObjectEncoder {
         }
     }
 
-    /// {@return a copy of a tree}
+    /// {@return a copy of a tree, perhaps without some of its leaves} What is left out has no entry in the map that it
+    /// was in, and null is in its place in a list. A [Typed] around it and a sparse tensor of it are left out with it.
     ///
     /// @param tree a tree that this made
-    /// @param leaves the function from a tensor, a storage or an array of bytes to its copy
-    public static @Nullable Object copyOf(@Nullable Object tree, UnaryOperator<Object> leaves) {
+    /// @param leaves the function from a tensor, a storage or an array of bytes to its copy, or to null to leave it out
+    public static @Nullable Object copyOf(@Nullable Object tree, Function<Object, @Nullable Object> leaves) {
         return new ObjectEncoder(StateClasses.of(), leaves).encode(tree);
     }
 
@@ -149,7 +150,7 @@ public final class ObjectEncoder {
         };
     }
 
-    private Object encodeObject(Object object) {
+    private @Nullable Object encodeObject(Object object) {
         if (open.size() == StateIndex.MAX_DEPTH) {
             throw new IllegalArgumentException(
                     "the state nests containers more than " + StateIndex.MAX_DEPTH + " deep");
@@ -182,10 +183,10 @@ public final class ObjectEncoder {
         return node;
     }
 
-    private Object unregistered(Object object) {
+    private @Nullable Object unregistered(Object object) {
         return switch (object) {
             case Typed typed -> typed(typed);
-            case TypedMap map -> typedMap(map);
+            case TypedMap map -> TensorNodes.isSparse(map) && lacksLeaf(map.values()) ? null : typedMap(map);
             case Tuple tuple -> tuple(tuple);
             case QuantizedTensor tensor -> noted(tensor, TensorNodes.of(tensor));
             case SparseTensor tensor -> noted(tensor, TensorNodes.of(tensor));
@@ -270,7 +271,10 @@ public final class ObjectEncoder {
 
     // ---- what the tree has of itself ----
 
-    private Typed typed(Typed typed) {
+    private @Nullable Typed typed(Typed typed) {
+        if (lacksLeaf(Collections.singleton(typed.value())) || lacksLeaf(typed.attributes().values())) {
+            return null;
+        }
         Typed node = noted(typed, new Typed(typed.type(), null));
         node.value(encode(typed.value()));
         typed.attributes().forEach((name, value) -> node.attributes().put(name, encodeAt(name, value)));
@@ -280,8 +284,18 @@ public final class ObjectEncoder {
     private TypedMap typedMap(TypedMap map) {
         TypedMap node = noted(map, new TypedMap(map.type()));
         putAll(map, node);
-        map.attributes().forEach((name, value) -> node.attributes().put(name, encodeAt(name, value)));
+        putAll(map.attributes(), node.attributes());
         return node;
+    }
+
+    /// {@return whether one of some values is a tensor that is left out}
+    private boolean lacksLeaf(Collection<? extends @Nullable Object> values) {
+        for (Object value : values) {
+            if (value instanceof Tensor && leaves.apply(value) == null) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private Tuple tuple(Tuple tuple) {
@@ -294,8 +308,13 @@ public final class ObjectEncoder {
         return node.tuple();
     }
 
-    private void putAll(Map<?, ?> map, Map<@Nullable Object, @Nullable Object> node) {
-        map.forEach((key, value) -> node.put(key, encodeAt(key, value)));
+    private <K extends @Nullable Object> void putAll(Map<? extends K, ?> map, Map<K, @Nullable Object> node) {
+        map.forEach((key, value) -> {
+            Object encoded = encodeAt(key, value);
+            if (encoded != null || value == null) {
+                node.put(key, encoded);
+            }
+        });
     }
 
     private List<@Nullable Object> addAll(Collection<?> elements, List<@Nullable Object> node) {

@@ -2,16 +2,16 @@ package io.undercroft.serializer.internal.loading;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.Snapshot;
-import io.undercroft.serializer.internal.Lazy;
 import io.undercroft.serializer.spi.OpenRequest;
 import java.util.BitSet;
+import org.jspecify.annotations.Nullable;
 
 /// The storages of a snapshot that chosen tensors use. If not all tensors are chosen, the names are read once, on first
 /// use. Safe for any thread.
 public final class ChosenStorages {
     private final Snapshot snapshot;
     private final OpenRequest request;
-    private final Lazy<BitSet> numbers = new Lazy<>(this::find);
+    private @Nullable BitSet numbers;
 
     /// The storages of a snapshot.
     ///
@@ -26,7 +26,14 @@ public final class ChosenStorages {
     ///
     /// @param number the number of the storage
     public boolean contains(int number) {
-        return !request.isPartial() || numbers.get().get(number);
+        return !request.isPartial() || numbers().get(number);
+    }
+
+    private synchronized BitSet numbers() {
+        if (numbers == null) {
+            numbers = find();
+        }
+        return numbers;
     }
 
     private BitSet find() {

@@ -72,7 +72,7 @@ public final class NameLookup {
                 ? Stream.concat(Stream.of(rawName), ofRawName(rawName).stream()).toList()
                 : ofRawName(rawName);
         String ofAlias = found.isEmpty() ? aliases.get().get(name) : null;
-        return ofAlias == null ? found : List.of(ofAlias);
+        return ofAlias == null || !contains.test(ofAlias) ? found : List.of(ofAlias);
     }
 
     /// {@return the name that matches, if it is unambiguous}

@@ -13,6 +13,7 @@ import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /// Reads pieces of files into memory.
 ///
@@ -24,7 +25,7 @@ public final class PieceReader {
 
     private final MappedFile file;
     private final OpenRequest request;
-    private final Allocator memory;
+    private @Nullable Allocator memory;
 
     private record Share(MappedFile file, long offset, MemorySegment into) {
         void read() throws IOException {
@@ -39,7 +40,6 @@ public final class PieceReader {
     public PieceReader(MappedFile file, OpenRequest request) {
         this.file = file;
         this.request = request;
-        this.memory = request.memory().orElseGet(() -> new SlabAllocator(file.size()));
     }
 
     /// Reads pieces, one after the other, into one run of memory. Large ones are read by several threads.
@@ -72,9 +72,16 @@ public final class PieceReader {
         }
     }
 
+    private synchronized Allocator memory() {
+        if (memory == null) {
+            memory = request.memory().isPresent() ? request.memory().get() : new SlabAllocator(file.size());
+        }
+        return memory;
+    }
+
     private Allocation allocate(long nbytes) {
         try {
-            return memory.allocate(nbytes);
+            return memory().allocate(nbytes);
         } catch (OutOfMemoryError e) {
             OutOfMemoryError told = new OutOfMemoryError(file.path() + ": a storage of " + nbytes
                     + " bytes cannot be read into memory (" + e.getMessage()

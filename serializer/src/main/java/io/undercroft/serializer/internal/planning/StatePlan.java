@@ -6,10 +6,9 @@ import io.undercroft.format.internal.IndexBuilder;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.TensorRecord;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.internal.ByteSpan;
 import io.undercroft.serializer.internal.TensorFlags;
-import io.undercroft.serializer.internal.graph.ObjectEncoder;
-import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
@@ -35,15 +34,18 @@ public final class StatePlan {
     private final SequencedMap<String, Integer> names;
     private final List<PlannedStorage> storages;
     private final long identity;
+    private final List<SaveReport.Loss> leftOut;
 
     private StatePlan(byte[] tree, List<DTypeRecord> dtypes, List<TensorRecord> tensors,
-            SequencedMap<String, Integer> names, List<PlannedStorage> storages, long identity) {
+            SequencedMap<String, Integer> names, List<PlannedStorage> storages, long identity,
+            List<SaveReport.Loss> leftOut) {
         this.tree = tree;
         this.dtypes = dtypes;
         this.tensors = tensors;
         this.names = names;
         this.storages = storages;
         this.identity = identity;
+        this.leftOut = leftOut;
     }
 
     /// Plans a snapshot.
@@ -54,13 +56,12 @@ public final class StatePlan {
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
     /// @throws IllegalStateException if it holds a tensor whose storage was freed; the message has its name
     public static StatePlan of(@Nullable Object state, SaveOptions options) {
-        Object tree = ObjectEncoder.of(state, options.request().classes());
-        StateIndex names = StateIndex.of(tree);
-        Unreadable.requireNone(names);
+        ReadableState readable = ReadableState.of(state, options.request().classes(), options);
+        StateIndex names = readable.names();
         names.storages().forEach(storage -> checkReadable(storage, names));
         checkMeta(names);
         Reach reach = options.request().savesWholeStorages() ? Reach.whole(names) : Reach.of(names);
-        return new Planning(names).plan(tree, reach);
+        return new Planning(names).plan(readable, reach);
     }
 
     /// Refuses a storage that has no bytes any more, and names its path in the state.
@@ -108,7 +109,8 @@ public final class StatePlan {
     ///
     /// @param move the path
     StatePlan withStorages(UnaryOperator<PlannedStorage> move) {
-        return new StatePlan(tree, dtypes, tensors, names, storages.stream().map(move).toList(), identity);
+        return new StatePlan(tree, dtypes, tensors, names, storages.stream().map(move).toList(), identity,
+                leftOut);
     }
 
     /// {@return the number of tensors; one in two places counts once}
@@ -130,6 +132,11 @@ public final class StatePlan {
     /// {@return the number of bytes that sharing saves; see [Reach#identity]}
     public long identity() {
         return identity;
+    }
+
+    /// {@return what the state has and the snapshot will not have; see [ReadableState]}
+    public List<SaveReport.Loss> leftOut() {
+        return leftOut;
     }
 
     /// Adds the parts before the storages to an index.
@@ -177,13 +184,13 @@ public final class StatePlan {
         }
 
         /// The tree precedes the tensors, since it numbers its element types first.
-        StatePlan plan(@Nullable Object state, Reach reach) {
-            byte[] tree = StateEncoder.encode(state, this, names::pathOf);
+        StatePlan plan(ReadableState state, Reach reach) {
+            byte[] tree = StateEncoder.encode(state.tree(), this, names::pathOf);
             List<TensorRecord> records = tensors.sequencedKeySet().stream().map(this::record).toList();
             SequencedMap<String, Integer> numbers = new LinkedHashMap<>();
             names.tensors().forEach((name, tensor) -> numbers.put(name, number(tensors, tensor)));
             return new StatePlan(tree, List.copyOf(dtypes.sequencedKeySet()), records, numbers, planned(reach),
-                    reach.identity());
+                    reach.identity(), state.leftOut());
         }
 
         private List<PlannedStorage> planned(Reach reach) {

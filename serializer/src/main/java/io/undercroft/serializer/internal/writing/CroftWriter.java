@@ -120,7 +120,7 @@ public final class CroftWriter {
         return () -> {
             DedupReport bytes = work.run();
             return new SaveReport("croft", List.of(target.path()), Files.size(target.file()), plan.tensorCount(),
-                    plan.storages().size(), List.of(), List.of(), List.of(), Optional.of(bytes));
+                    plan.storages().size(), plan.leftOut(), List.of(), List.of(), Optional.of(bytes));
         };
     }
 

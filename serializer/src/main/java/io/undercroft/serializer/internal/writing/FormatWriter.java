@@ -12,14 +12,13 @@ import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.SourceCheck;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.Target;
-import io.undercroft.serializer.internal.graph.ObjectEncoder;
 import io.undercroft.serializer.internal.planning.Reach;
+import io.undercroft.serializer.internal.planning.ReadableState;
 import io.undercroft.serializer.internal.planning.SaveControl;
 import io.undercroft.serializer.internal.planning.Staging;
 import io.undercroft.serializer.internal.planning.TreeCopy;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Draft;
-import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.spi.Backing;
@@ -64,7 +63,7 @@ public final class FormatWriter {
     /// @throws IOException if writing fails; nothing is left behind
     public SaveReport write(Path path, @Nullable Object state, CheckpointFormat format, SaveOptions options)
             throws IOException {
-        Plan plan = plan(path, ObjectEncoder.of(state, StateClasses.of()), format, options);
+        Plan plan = plan(path, ReadableState.of(state, StateClasses.of(), options), format, options);
         Target target = Target.of(path);
         return target.write(() -> {
             try (Closeable _ = lock(target, plan.draft)) {
@@ -85,16 +84,14 @@ public final class FormatWriter {
     /// @throws IOException if the file cannot be written to, or there is no memory; nothing is left behind
     public PreparedSave prepare(Path path, @Nullable Object state, CheckpointFormat format, SaveOptions options,
             Staging staging) throws IOException {
-        Object tree = ObjectEncoder.of(state, StateClasses.of());
-        StateIndex original = StateIndex.of(tree);
-        Unreadable.requireNone(original);
+        ReadableState original = ReadableState.of(state, StateClasses.of(), options);
         Target target = Target.of(path);
         return PreparedSave.of(target, (resources, control) -> {
             target.requireDirectory();
             resources.add(target.lock());
-            Object copy = TreeCopy.of(tree, original.storages(), staging, resources);
-            checkSources(original);
-            Plan plan = plan(path, copy, format, options);
+            Object copy = TreeCopy.of(original.tree(), original.names().storages(), staging, resources);
+            checkSources(original.names());
+            Plan plan = plan(path, new ReadableState(copy, StateIndex.of(copy), original.leftOut()), format, options);
             control.expect(plan.nbytes);
             return () -> write(target, plan, () -> {}, control);
         });
@@ -104,13 +101,10 @@ public final class FormatWriter {
     private record Plan(CheckpointFormat format, SaveOptions options, StateIndex index, Draft draft, long nbytes,
             List<SaveReport.Loss> losses) {}
 
-    private static Plan plan(Path path, @Nullable Object tree, CheckpointFormat format, SaveOptions options) {
-        // What a reader could not name is refused too.
-        StateIndex index = StateIndex.of(tree);
-        Unreadable.requireNone(index);
-        Draft draft = draft(path, tree, index, format, options);
-        return new Plan(format, options, index, draft, PlannedSize.of(draft, index, path),
-                Losses.of(tree, index, draft, format, options));
+    private static Plan plan(Path path, ReadableState state, CheckpointFormat format, SaveOptions options) {
+        Draft draft = draft(path, state.tree(), state.names(), format, options);
+        return new Plan(format, options, state.names(), draft, PlannedSize.of(draft, state.names(), path),
+                Losses.of(state, draft, format, options));
     }
 
     /// A set is always locked, since another writer might be replacing the same files.

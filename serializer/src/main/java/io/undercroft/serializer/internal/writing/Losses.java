@@ -4,9 +4,11 @@ import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport.Kind;
 import io.undercroft.serializer.SaveReport.Loss;
 import io.undercroft.serializer.internal.planning.Reach;
+import io.undercroft.serializer.internal.planning.ReadableState;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Draft;
+import io.undercroft.serializer.state.PythonObjects;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
@@ -19,8 +21,10 @@ import java.util.Collections;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.SequencedSet;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -31,15 +35,14 @@ final class Losses {
 
     /// {@return the losses: values that the format cannot store, and the losses of the draft}
     ///
-    /// @param tree the state
-    /// @param index its names
+    /// @param state the state
     /// @param draft the file to be
     /// @param format its format
     /// @param options the other options of the save
-    static List<Loss> of(@Nullable Object tree, StateIndex index, Draft draft, CheckpointFormat format,
-            SaveOptions options) {
+    static List<Loss> of(ReadableState state, Draft draft, CheckpointFormat format, SaveOptions options) {
         Set<Capability> can = format.capabilities();
-        List<Loss> losses = new ArrayList<>();
+        StateIndex index = state.names();
+        List<Loss> losses = new ArrayList<>(state.leftOut());
         if (!can.contains(Capability.SHARING)) {
             add(Kind.SHARING, sharing(index), losses);
         }
@@ -49,8 +52,9 @@ final class Losses {
         if (!can.contains(Capability.STATE)) {
             add(Kind.REQUIRES_GRAD, tensors(index).stream().filter(tensor -> tensor.is(Tensor.Flag.REQUIRES_GRAD))
                     .map(tensor -> String.valueOf(index.nameOf(tensor))).toList(), losses);
-            add(Kind.ATTRIBUTES, attributes(tree, index), losses);
+            add(Kind.ATTRIBUTES, attributes(state.tree(), index), losses);
             addUnreached(index, losses);
+            new Modules(index).add(state.tree(), losses);
         }
         for (Loss loss : draft.losses()) {
             losses.removeIf(there -> there.kind() == loss.kind());
@@ -108,7 +112,7 @@ final class Losses {
         enqueue(tree, left);
         while (!left.isEmpty()) {
             Object value = left.remove();
-            if (!seen.add(value)) {
+            if (!seen.add(value) || PythonObjects.isModule(value)) {
                 continue;
             }
             switch (value) {
@@ -120,6 +124,63 @@ final class Losses {
             StateIndex.children(value).forEach(each -> enqueue(each, left));
         }
         return names;
+    }
+
+    /// What is lost of modules of PyTorch, which files of tensors by name contain as what their `state_dict()` has.
+    private static final class Modules {
+        private final StateIndex index;
+        private final List<TypedMap> modules = new ArrayList<>();
+        private final Set<Object> seen = Collections.newSetFromMap(new IdentityHashMap<>());
+        private final Set<Tensor> kept = Collections.newSetFromMap(new IdentityHashMap<>());
+        private final Set<Tensor> lost = new LinkedHashSet<>();
+        private final SequencedSet<String> classes = new LinkedHashSet<>();
+        private long objects;
+
+        Modules(StateIndex index) {
+            this.index = index;
+        }
+
+        void add(@Nullable Object tree, List<Loss> losses) {
+            addWritten(tree);
+            seen.clear();
+            modules.forEach(this::addLost);
+            if (objects > 0) {
+                losses.add(new Loss(Kind.OBJECTS, objects, List.copyOf(classes)));
+                Losses.add(Kind.OUTSIDE_STATE_DICT,
+                        lost.stream().map(tensor -> String.valueOf(index.nameOf(tensor))).toList(), losses);
+            }
+        }
+
+        /// Recursion is safe here and below, as the depth is limited.
+        private void addWritten(@Nullable Object value) {
+            if (value instanceof Tensor tensor) {
+                kept.add(tensor);
+            } else if (isUnseenContainer(value)) {
+                if (value instanceof TypedMap module && PythonObjects.isModule(module)) {
+                    modules.add(module);
+                    PythonObjects.stateDict(module).values().forEach(this::addWritten);
+                } else {
+                    StateIndex.children(value).forEach(this::addWritten);
+                }
+            }
+        }
+
+        private void addLost(@Nullable Object value) {
+            if (value instanceof Tensor tensor && !kept.contains(tensor)) {
+                lost.add(tensor);
+            } else if (isUnseenContainer(value)) {
+                if (value instanceof TypedMap object && PythonObjects.is(object)) {
+                    objects++;
+                    classes.add(PythonObjects.className(object));
+                }
+                StateIndex.children(value).forEach(this::addLost);
+            }
+        }
+
+        private boolean isUnseenContainer(@Nullable Object value) {
+            return value != null && (PythonObjects.is(value) || !StateIndex.children(value).isEmpty())
+                    && seen.add(value);
+        }
     }
 
     private static void addPaths(Object value, Map<String, ?> attributes, StateIndex index, List<String> names) {

@@ -1,13 +1,13 @@
-package io.undercroft.interop.numpy;
+package io.undercroft.interop.internal.numpy;
 
-import io.undercroft.interop.numpy.ArrayBytes.Part;
+import io.undercroft.interop.internal.numpy.ArrayBytes.Part;
 import io.undercroft.storage.Shape;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 
 /// The runs of bytes that a field has in the records of an array: as many in each record, of one length, at equal
 /// distances in each dimension.
-final class FieldRuns {
+public final class FieldRuns {
     private final long offset;
     private final long[] counts;
     private final long[] steps;
@@ -17,7 +17,7 @@ final class FieldRuns {
     /// @param counts how many there are, in each dimension, outermost first
     /// @param steps the distances between them in bytes, of each dimension
     /// @param length the bytes of each
-    FieldRuns(long offset, long[] counts, long[] steps, long length) {
+    public FieldRuns(long offset, long[] counts, long[] steps, long length) {
         this.offset = offset;
         this.counts = counts;
         this.steps = steps;
@@ -25,7 +25,7 @@ final class FieldRuns {
     }
 
     /// {@return the same runs, those that follow each other without gaps as one}
-    FieldRuns joined() {
+    public FieldRuns joined() {
         int dims = counts.length;
         long joined = length;
         while (dims > 0 && (counts[dims - 1] == 1 || steps[dims - 1] == joined)) {
@@ -36,7 +36,7 @@ final class FieldRuns {
     }
 
     /// {@return how many bytes all runs have}
-    long nbytes() {
+    public long nbytes() {
         return Math.multiplyExact(count(), length);
     }
 
@@ -45,19 +45,28 @@ final class FieldRuns {
     }
 
     private long start(long run) {
-        long rest = run;
-        long start = offset;
-        for (int dim = counts.length - 1; dim >= 0; dim--) {
-            start += rest % counts[dim] * steps[dim];
-            rest /= counts[dim];
+        return offset + position(run, counts, steps);
+    }
+
+    /// {@return the position of an element}
+    ///
+    /// @param index its index in row-major order
+    /// @param sizes the sizes of the dimensions, outermost first
+    /// @param strides the distances from one element to the next, of each dimension
+    static long position(long index, long[] sizes, long[] strides) {
+        long position = 0;
+        long rest = index;
+        for (int dim = sizes.length - 1; dim >= 0; dim--) {
+            position += rest % sizes[dim] * strides[dim];
+            rest /= sizes[dim];
         }
-        return start;
+        return position;
     }
 
     /// {@return what copies the runs out of the parts of the records, which it has to be given in their order}
     ///
     /// @param into as many bytes as the runs have
-    Part gathering(MemorySegment into) {
+    public Part gathering(MemorySegment into) {
         return new Part() {
             private final long count = count();
             private long run;
@@ -85,7 +94,7 @@ final class FieldRuns {
     ///
     /// @param from the bytes of the runs, one after the other
     /// @param into the bytes of the records
-    void scatter(MemorySegment from, MemorySegment into) {
+    public void scatter(MemorySegment from, MemorySegment into) {
         long count = count();
         for (long run = 0; run < count; run++) {
             MemorySegment.copy(from, run * length, into, start(run), length);

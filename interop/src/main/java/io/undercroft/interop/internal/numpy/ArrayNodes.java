@@ -1,9 +1,8 @@
-package io.undercroft.interop.numpy;
+package io.undercroft.interop.internal.numpy;
 
-import io.undercroft.interop.numpy.NumpyType.Field;
-import io.undercroft.interop.numpy.NumpyType.Kind;
+import io.undercroft.interop.internal.numpy.NumpyType.Field;
+import io.undercroft.interop.internal.numpy.NumpyType.Kind;
 import io.undercroft.serializer.spi.FileStorages;
-import io.undercroft.serializer.spi.OpenRequest;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.Typed;
@@ -20,6 +19,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /// Makes the value of one array in a state: a tensor, or a node whose type is NumPy's class of the elements.
@@ -27,17 +27,24 @@ import org.jspecify.annotations.Nullable;
 /// Fields of records are tensors on the bytes of all records, with strides from one record to the next, if they are
 /// aligned there and not swapped; else they are gathered when they are first touched. Only texts of small arrays are
 /// read when the file is opened, so opening takes as long for one array as for another.
-final class ArrayNodes {
-    static final String UNIT = "unit";
-    static final String DTYPE = "dtype";
-    static final String FORTRAN = "fortran_order";
+public final class ArrayNodes {
+    /// The attribute with the unit of dates and spans of time.
+    public static final String UNIT = "unit";
+    /// The attribute with the dtype of records, as NumPy writes it.
+    public static final String DTYPE = "dtype";
+    /// The attribute that is true of what was in column-major order.
+    public static final String FORTRAN = "fortran_order";
+    /// The attribute with the characters or bytes of the longest text.
+    public static final String LENGTH = "length";
+    /// The attribute with the sizes of an array that is no tensor.
+    public static final String SHAPE = "shape";
     /// The most bytes, and the most texts, of an array whose texts become strings when it is opened.
     private static final int MOST_BYTES = 1 << 16;
     private static final int MOST_TEXTS = 1 << 12;
 
-    private final NpyHeader header;
+    private final ArrayLayout layout;
     private final ArrayBytes bytes;
-    private final OpenRequest request;
+    private final Predicate<String> isChosen;
     private final Allowance allowance;
     private final ReadBudget budget;
     /// The bytes of a small array with texts, once they were needed.
@@ -45,25 +52,26 @@ final class ArrayNodes {
     private @Nullable Storage stored;
     private @Nullable Storage blank;
 
-    /// @param header describes the array
+    /// @param layout describes the array
     /// @param bytes its elements
-    /// @param request which tensors are loaded
+    /// @param isChosen tells of the path of a tensor whether it is loaded
     /// @param allowance what opening the file may cost
-    ArrayNodes(NpyHeader header, ArrayBytes bytes, OpenRequest request, Allowance allowance) {
-        this.header = header;
+    public ArrayNodes(ArrayLayout layout, ArrayBytes bytes, Predicate<String> isChosen, Allowance allowance) {
+        this.layout = layout;
         this.bytes = bytes;
-        this.request = request;
+        this.isChosen = isChosen;
         this.allowance = allowance;
         this.budget = allowance.budget;
     }
 
     /// What opening a file may cost, and how many texts of it become strings at most; further ones stay tensors.
-    static final class Allowance {
+    public static final class Allowance {
         private final ReadBudget budget;
         private long texts = 1 << 17;
         private long nbytes = 4 << 20;
 
-        Allowance(ReadBudget budget) {
+        /// @param budget what opening the file may cost
+        public Allowance(ReadBudget budget) {
             this.budget = budget;
         }
 
@@ -81,8 +89,8 @@ final class ArrayNodes {
     /// @throws IOException if reading fails
     /// @throws IllegalArgumentException if there can be no such array, for it has too many dimensions for instance
     /// @throws ArithmeticException if there can be no such array, for it has too many elements
-    Object node(String path) throws IOException {
-        return node(path, header.type(), FieldPlace.WHOLE);
+    public Object node(String path) throws IOException {
+        return node(path, layout.type(), FieldPlace.WHOLE);
     }
 
     /// Recursion is safe: the header nests records to a small depth only.
@@ -95,6 +103,7 @@ final class ArrayNodes {
                 times.attributes().put(UNIT, type.unit());
                 yield times;
             }
+            case OBJECT -> throw new IllegalArgumentException("objects of Python have no bytes here");
             case RECORD -> {
                 budget.takeMemory(ReadBudget.CONTAINER + ReadBudget.TENSOR);
                 TypedMap map = new TypedMap(type.kind().type());
@@ -106,7 +115,7 @@ final class ArrayNodes {
                             place.in(field)));
                 }
                 map.attributes().put(DTYPE, type.descr());
-                map.attributes().put(TextArray.SHAPE, place.shape(header.shape()));
+                map.attributes().put(SHAPE, place.shape(layout.shape()));
                 putOrder(map.attributes());
                 yield map;
             }
@@ -114,7 +123,7 @@ final class ArrayNodes {
     }
 
     private void putOrder(Map<String, @Nullable Object> attributes) {
-        if (header.isFortran()) {
+        if (layout.isFortran()) {
             attributes.put(FORTRAN, true);
         }
     }
@@ -127,17 +136,17 @@ final class ArrayNodes {
     // ---- texts ----
 
     private Typed texts(String path, NumpyType type, FieldPlace place) throws IOException {
-        Shape shape = place.shape(header.shape());
-        List<String> texts = allowance.take(shape.numel(), header.nbytes())
+        Shape shape = place.shape(layout.shape());
+        List<String> texts = allowance.take(shape.numel(), layout.nbytes())
                 ? read(type, place, shape).orElse(null)
                 : null;
         if (texts == null) {
             return typed(type, tensor(path, type, place));
         }
         Typed node = typed(type, shape.rank() == 0 ? texts.getFirst() : texts);
-        node.attributes().put(TextArray.LENGTH, type.length());
+        node.attributes().put(LENGTH, type.length());
         if (shape.rank() > 0) {
-            node.attributes().put(TextArray.SHAPE, shape);
+            node.attributes().put(SHAPE, shape);
             putOrder(node.attributes());
         }
         return node;
@@ -145,22 +154,24 @@ final class ArrayNodes {
 
     /// {@return the texts in row-major order, or nothing if one of them is no text}
     private Optional<List<String>> read(NumpyType type, FieldPlace place, Shape shape) throws IOException {
-        MemorySegment gathered = MemorySegment.ofArray(new byte[(int) runs(type, place).nbytes()]);
-        runs(type, place).gathering(gathered).accept(0, MemorySegment.ofArray(small()));
+        FieldRuns runs = runs(type, place);
+        MemorySegment gathered = MemorySegment.ofArray(new byte[(int) runs.nbytes()]);
+        runs.gathering(gathered).accept(0, MemorySegment.ofArray(small()));
         int width = type.dtype().itemsize();
         ByteOrder order = type.order();
         long count = shape.numel();
         int[] codes = new int[Math.toIntExact(type.length())];
         List<String> texts = new ArrayList<>((int) count);
-        long[] places = strides(place);
+        long[] sizes = shape.toArray();
+        long[] strides = strides(place);
         for (long i = 0; i < count; i++) {
-            long start = position(i, shape, places) * codes.length;
+            long start = FieldRuns.position(i, sizes, strides) * codes.length;
             for (int k = 0; k < codes.length; k++) {
                 codes[k] = width == 1
                         ? Byte.toUnsignedInt(gathered.get(ValueLayout.JAVA_BYTE, start + k))
                         : gathered.get(ValueLayout.JAVA_INT_UNALIGNED.withOrder(order), (start + k) * width);
             }
-            Optional<String> text = TextArray.decode(type.kind(), codes);
+            Optional<String> text = NumpyText.decode(type.kind(), codes);
             if (text.isEmpty()) {
                 return Optional.empty();
             }
@@ -170,20 +181,10 @@ final class ArrayNodes {
         return Optional.of(texts);
     }
 
-    private static long position(long index, Shape shape, long[] strides) {
-        long position = 0;
-        long rest = index;
-        for (int dim = strides.length - 1; dim >= 0; dim--) {
-            position += rest % shape.size(dim) * strides[dim];
-            rest /= shape.size(dim);
-        }
-        return position;
-    }
-
     private byte[] small() throws IOException {
         byte[] read = small;
         if (read == null) {
-            byte[] made = new byte[(int) header.nbytes()];
+            byte[] made = new byte[(int) layout.nbytes()];
             bytes.forEachPart((position, part) -> MemorySegment.copy(part, 0, MemorySegment.ofArray(made), position,
                     part.byteSize()));
             read = made;
@@ -196,13 +197,13 @@ final class ArrayNodes {
 
     private Tensor tensor(String path, NumpyType type, FieldPlace place) throws IOException {
         budget.takeMemory(ReadBudget.TENSOR);
-        Shape shape = Shape.of(FieldPlace.concat(place.shape(header.shape()).toArray(), type.inner().toArray()));
+        Shape shape = Shape.of(FieldPlace.concat(place.shape(layout.shape()).toArray(), type.inner().toArray()));
         long size = type.dtype().itemsize();
         FieldPlace whole = place.with(type.inner(), size);
-        boolean isChosen = request.isChosen(path);
+        boolean isChosen = this.isChosen.test(path);
         long[] steps = isWhole(type, whole, size) ? whole.steps(size).orElse(null) : null;
         if (steps != null) {
-            long[] stride = FieldPlace.concat(scaled(header.stride(), header.type().itemsize() / size), steps);
+            long[] stride = FieldPlace.concat(scaled(layout.stride(), layout.type().itemsize() / size), steps);
             // Without elements an offset may be at the end of no bytes.
             return Tensor.of(isChosen ? stored() : blank(), type.dtype(),
                     shape.numel() == 0 ? 0 : whole.offset() / size,
@@ -210,13 +211,13 @@ final class ArrayNodes {
         }
         FieldRuns runs = runs(type, place);
         Storage storage = isChosen
-                ? bytes.storages().decoded(runs.nbytes(), into -> {
+                ? bytes.decoded(runs.nbytes(), into -> {
                     bytes.forEachPart(runs.gathering(into));
                     if (!type.isNative()) {
                         Storage.wrap(into).byteswap(type.dtype());
                     }
                 })
-                : bytes.storages().blank(runs.nbytes());
+                : Storage.meta(runs.nbytes());
         long[] inner = type.inner().contiguousStride();
         return Tensor.of(storage, type.dtype(), 0, shape,
                 FieldPlace.concat(scaled(strides(place), Math.max(type.length(), 1)), inner));
@@ -225,7 +226,7 @@ final class ArrayNodes {
     /// {@return the strides of a field whose elements were gathered, in elements}
     private long[] strides(FieldPlace place) {
         Shape field = place.sizes();
-        return FieldPlace.concat(scaled(header.stride(), Math.max(field.numel(), 1)), field.contiguousStride());
+        return FieldPlace.concat(scaled(layout.stride(), Math.max(field.numel(), 1)), field.contiguousStride());
     }
 
     private static long[] scaled(long[] strides, long factor) {
@@ -235,17 +236,17 @@ final class ArrayNodes {
     /// {@return whether a field is in memory as in the file, a whole number of elements from the start of each record}
     private boolean isWhole(NumpyType type, FieldPlace place, long size) {
         return type.isNative() && place.offset() % size == 0
-                && (header.shape().numel() <= 1 || header.type().itemsize() % size == 0);
+                && (layout.shape().numel() <= 1 || layout.type().itemsize() % size == 0);
     }
 
     private FieldRuns runs(NumpyType type, FieldPlace place) {
-        return place.runs(header.shape().numel(), header.type().itemsize(), type.itemsize());
+        return place.runs(layout.shape().numel(), layout.type().itemsize(), type.itemsize());
     }
 
     private Storage stored() throws IOException {
         Storage made = stored;
         if (made == null) {
-            made = bytes.stored(alignment(header.type()));
+            made = bytes.stored(alignment(layout.type()));
             stored = made;
         }
         return made;
@@ -254,7 +255,7 @@ final class ArrayNodes {
     private Storage blank() {
         Storage made = blank;
         if (made == null) {
-            made = bytes.storages().blank(header.nbytes());
+            made = Storage.meta(layout.nbytes());
             blank = made;
         }
         return made;

@@ -1,4 +1,4 @@
-package io.undercroft.interop.numpy;
+package io.undercroft.interop.internal.numpy;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.storage.DType;
@@ -22,9 +22,11 @@ import org.jspecify.annotations.Nullable;
 /// @param order the byte order of the numbers in the file
 /// @param unit the unit of dates and of spans of time, for instance `ns` or `25s`; else empty
 /// @param fields the fields of a record in the order of their offsets; else empty
-record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, String unit, List<Field> fields) {
+public record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, String unit, List<Field> fields) {
+    /// How deep records may be in records.
+    public static final int DEEPEST = 16;
     /// The unit of dates that have none.
-    static final String GENERIC = "generic";
+    public static final String GENERIC = "generic";
 
     private static final String OPAQUE = "numpy:";
     private static final Map<String, DType> BY_CODE = Map.ofEntries(Map.entry("b1", DType.BOOL),
@@ -40,10 +42,12 @@ record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, String un
     /// A size of more digits is none of an element in a file.
     private static final int MOST_DIGITS = 18;
     private static final int DATE_SIZE = 8;
+    /// The bytes of an object in the memory of Python.
+    private static final int POINTER = 8;
     private static final int WIDEST = 1 << 17;
 
     /// What an element is, with the name of NumPy's class for it.
-    enum Kind {
+    public enum Kind {
         /// A number, or bits without meaning here.
         NUMBER(""),
         /// Characters, 4 bytes each.
@@ -55,7 +59,9 @@ record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, String un
         /// A span of time.
         SPAN("numpy.timedelta64"),
         /// Several fields.
-        RECORD("numpy.record");
+        RECORD("numpy.record"),
+        /// An object of Python. The elements of such an array are a list.
+        OBJECT("numpy.object_");
 
         private final String type;
 
@@ -64,21 +70,25 @@ record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, String un
         }
 
         /// {@return the type of such an array in a state; empty if it is a tensor}
-        String type() {
+        public String type() {
             return type;
         }
 
         /// {@return the kind whose arrays have a type in a state, or null}
-        static @Nullable Kind of(String type) {
+        ///
+        /// @param type the type
+        public static @Nullable Kind of(String type) {
             return Arrays.stream(values()).filter(kind -> !type.isEmpty() && kind.type.equals(type)).findFirst()
                     .orElse(null);
         }
 
-        boolean isText() {
+        /// {@return whether an element is a text}
+        public boolean isText() {
             return this == TEXT || this == BYTES;
         }
 
-        boolean isTime() {
+        /// {@return whether an element is a point or a span of time}
+        public boolean isTime() {
             return this == DATE || this == SPAN;
         }
     }
@@ -90,9 +100,9 @@ record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, String un
     /// @param offset where it starts in the record, in bytes
     /// @param type the type of its elements
     /// @param shape the sizes of the array that it is, if it is one
-    record Field(String name, @Nullable String title, long offset, NumpyType type, Shape shape) {
+    public record Field(String name, @Nullable String title, long offset, NumpyType type, Shape shape) {
         /// {@return where it ends in the record}
-        long end() {
+        public long end() {
             return Math.addExact(offset, Math.multiplyExact(shape.numel(), type.itemsize()));
         }
     }
@@ -107,7 +117,7 @@ record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, String un
     ///
     /// @param descr as NumPy writes it, for instance `<f4`
     /// @param position where it is in the file, for messages
-    static NumpyType parse(String descr, long position) {
+    public static NumpyType parse(String descr, long position) {
         Matcher parts = DESCR.matcher(descr);
         if (!parts.matches() || parts.group(3).length() > MOST_DIGITS) {
             throw unknown(descr, position);
@@ -124,9 +134,7 @@ record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, String un
             return time(code.equals("M") ? Kind.DATE : Kind.SPAN, unit == null ? GENERIC : unit, order);
         }
         if (code.equals("O")) {
-            throw refused(descr, "Python objects, which the file has as a pickle",
-                    "In Python, load it with allow_pickle=True, and save the objects as arrays of numbers or texts",
-                    position);
+            return new NumpyType(Kind.OBJECT, DType.UINT8, POINTER, ByteOrder.nativeOrder(), "", List.of());
         }
         if (unit != null || digits.isEmpty()) {
             throw unknown(descr, position);
@@ -167,12 +175,14 @@ record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, String un
     ///
     /// @param fields their fields, in the order of their offsets
     /// @param itemsize the bytes of a record
-    static NumpyType record(List<Field> fields, long itemsize) {
+    public static NumpyType record(List<Field> fields, long itemsize) {
         return new NumpyType(Kind.RECORD, DType.UINT8, itemsize, ByteOrder.nativeOrder(), "", fields);
     }
 
     /// {@return NumPy's type for elements of a dtype, if it has one}
-    static Optional<NumpyType> of(DType dtype) {
+    ///
+    /// @param dtype the dtype
+    public static Optional<NumpyType> of(DType dtype) {
         String code = BY_DTYPE.get(dtype);
         if (code != null) {
             return Optional.of(new NumpyType(Kind.NUMBER, dtype, 1, ByteOrder.LITTLE_ENDIAN, "", List.of()));
@@ -192,7 +202,7 @@ record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, String un
     ///
     /// @param kind of which kind
     /// @param length how many characters or bytes each has
-    static NumpyType ofTexts(Kind kind, long length) {
+    public static NumpyType ofTexts(Kind kind, long length) {
         DType dtype = kind == Kind.TEXT ? DType.UINT32 : DType.UINT8;
         return new NumpyType(kind, dtype, length, ByteOrder.LITTLE_ENDIAN, "", List.of());
     }
@@ -201,7 +211,7 @@ record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, String un
     ///
     /// @param kind of which kind
     /// @param unit their unit
-    static Optional<NumpyType> ofTimes(Kind kind, String unit) {
+    public static Optional<NumpyType> ofTimes(Kind kind, String unit) {
         return unit.equals(GENERIC) || UNIT.matcher(unit).matches()
                 ? Optional.of(time(kind, unit, ByteOrder.LITTLE_ENDIAN))
                 : Optional.empty();
@@ -210,22 +220,27 @@ record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, String un
     /// {@return the bytes of an element}
     ///
     /// @throws ArithmeticException if that is more than 2^63-1
-    long itemsize() {
+    public long itemsize() {
         return dtype.nbytes(length);
     }
 
+    /// {@return whether an element is an object of Python, or has one in a field}
+    public boolean hasObjects() {
+        return kind == Kind.OBJECT || fields.stream().anyMatch(field -> field.type.hasObjects());
+    }
+
     /// {@return the sizes that an element adds to those of its array}
-    Shape inner() {
+    public Shape inner() {
         return kind.isText() ? Shape.of(length) : Shape.SCALAR;
     }
 
     /// {@return whether the elements are in the file as they are in memory}
-    boolean isNative() {
+    public boolean isNative() {
         return order == ByteOrder.nativeOrder() || dtype.itemsize() == 1;
     }
 
     /// {@return the description of the type as NumPy writes it, in the byte order that we write}
-    String descr() {
+    public String descr() {
         return switch (kind) {
             case NUMBER -> {
                 String code = BY_DTYPE.get(dtype);
@@ -237,6 +252,7 @@ record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, String un
             case DATE, SPAN -> quoted("<" + (kind == Kind.DATE ? "M" : "m") + DATE_SIZE
                     + (unit.equals(GENERIC) ? "" : "[" + unit + "]"));
             case RECORD -> describedFields();
+            case OBJECT -> quoted("|O");
         };
     }
 
@@ -270,7 +286,9 @@ record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, String un
     }
 
     /// {@return sizes as Python writes a tuple}
-    static String tuple(Shape shape) {
+    ///
+    /// @param shape the sizes
+    public static String tuple(Shape shape) {
         return Arrays.stream(shape.toArray()).mapToObj(Long::toString)
                 .collect(Collectors.joining(", ", "(", shape.rank() == 1 ? ",)" : ")"));
     }

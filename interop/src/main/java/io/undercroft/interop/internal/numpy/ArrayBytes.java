@@ -1,13 +1,13 @@
-package io.undercroft.interop.numpy;
+package io.undercroft.interop.internal.numpy;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.serializer.spi.FileStorages;
+import io.undercroft.serializer.spi.FileStorages.Decoder;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 
 /// The bytes of the elements of one array in a file.
-interface ArrayBytes {
+public interface ArrayBytes {
     /// A part of the bytes.
     @FunctionalInterface
     interface Part {
@@ -31,6 +31,9 @@ interface ArrayBytes {
     /// @throws FormatException if the bytes are damaged
     void forEachPart(Part part) throws IOException;
 
-    /// {@return what makes the storages}
-    FileStorages storages();
+    /// {@return a storage whose bytes are made of those in the file when it is first touched}
+    ///
+    /// @param nbytes its size in bytes
+    /// @param decoder how
+    Storage decoded(long nbytes, Decoder decoder);
 }

@@ -1,14 +1,14 @@
-package io.undercroft.interop.numpy;
+package io.undercroft.interop.internal.numpy;
 
-import io.undercroft.interop.numpy.NumpyType.Field;
+import io.undercroft.interop.internal.numpy.NumpyType.Field;
 import io.undercroft.storage.Shape;
 import java.util.Arrays;
 import java.util.Optional;
 
 /// Where the elements of a field are in a record.
-final class FieldPlace {
+public final class FieldPlace {
     /// The place of the record itself.
-    static final FieldPlace WHOLE = new FieldPlace(0, new long[0], new long[0]);
+    public static final FieldPlace WHOLE = new FieldPlace(0, new long[0], new long[0]);
 
     private final long offset;
     private final long[] sizes;
@@ -24,19 +24,19 @@ final class FieldPlace {
     }
 
     /// {@return where the first element is, in bytes}
-    long offset() {
+    public long offset() {
         return offset;
     }
 
     /// {@return the sizes of the arrays that the field and the records around it are}
-    Shape sizes() {
+    public Shape sizes() {
         return Shape.of(sizes);
     }
 
     /// {@return the distances between elements in these dimensions, in elements of some bytes, if all are whole ones}
     ///
     /// @param size how many bytes
-    Optional<long[]> steps(long size) {
+    public Optional<long[]> steps(long size) {
         return Arrays.stream(steps).allMatch(step -> step % size == 0)
                 ? Optional.of(Arrays.stream(steps).map(step -> step / size).toArray())
                 : Optional.empty();
@@ -45,7 +45,7 @@ final class FieldPlace {
     /// {@return the place of a field of the record that is here}
     ///
     /// @param field the field
-    FieldPlace in(Field field) {
+    public FieldPlace in(Field field) {
         return new FieldPlace(offset + field.offset(), sizes, steps).with(field.shape(), field.type().itemsize());
     }
 
@@ -53,7 +53,7 @@ final class FieldPlace {
     ///
     /// @param inner the sizes of the array
     /// @param itemsize the bytes of an element
-    FieldPlace with(Shape inner, long itemsize) {
+    public FieldPlace with(Shape inner, long itemsize) {
         long[] strides = Arrays.stream(inner.contiguousStride()).map(each -> Math.multiplyExact(each, itemsize))
                 .toArray();
         return new FieldPlace(offset, concat(sizes, inner.toArray()), concat(steps, strides));
@@ -64,7 +64,7 @@ final class FieldPlace {
     /// @param records how many
     /// @param itemsize the bytes of a record
     /// @param length the bytes of an element of the field
-    FieldRuns runs(long records, long itemsize, long length) {
+    public FieldRuns runs(long records, long itemsize, long length) {
         return new FieldRuns(offset, concat(new long[]{records}, sizes), concat(new long[]{itemsize}, steps), length)
                 .joined();
     }
@@ -72,11 +72,15 @@ final class FieldPlace {
     /// {@return the sizes of an array of such fields}
     ///
     /// @param records the shape of an array of records
-    Shape shape(Shape records) {
+    public Shape shape(Shape records) {
         return Shape.of(concat(records.toArray(), sizes));
     }
 
-    static long[] concat(long[] first, long[] second) {
+    /// {@return the numbers of two arrays, one after the other}
+    ///
+    /// @param first the first ones
+    /// @param second those behind them
+    public static long[] concat(long[] first, long[] second) {
         long[] both = Arrays.copyOf(first, first.length + second.length);
         System.arraycopy(second, 0, both, first.length, second.length);
         return both;

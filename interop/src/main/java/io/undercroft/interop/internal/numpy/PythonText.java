@@ -1,9 +1,9 @@
-package io.undercroft.interop.numpy;
+package io.undercroft.interop.internal.numpy;
 
 import java.util.Optional;
 
 /// Texts as literals of Python.
-final class PythonText {
+public final class PythonText {
     private static final int HEX = 16;
 
     private PythonText() {}
@@ -11,7 +11,7 @@ final class PythonText {
     /// {@return a text as Python's `repr` writes it}
     ///
     /// @param text any text
-    static String quote(String text) {
+    public static String quote(String text) {
         char mark = text.indexOf('\'') >= 0 && text.indexOf('"') < 0 ? '"' : '\'';
         StringBuilder literal = new StringBuilder().append(mark);
         text.codePoints().forEach(c -> {
@@ -49,7 +49,7 @@ final class PythonText {
     /// writes}
     ///
     /// @param inside what is between the quotation marks
-    static Optional<String> unescape(String inside) {
+    public static Optional<String> unescape(String inside) {
         StringBuilder text = new StringBuilder(inside.length());
         int at = 0;
         while (at < inside.length()) {

@@ -1,0 +1,209 @@
+package io.undercroft.serializer.state;
+
+import io.undercroft.storage.Tensor;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Deque;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+
+/// Objects of Python in a state, and the modules of PyTorch among them.
+///
+/// A pickle contains objects of classes that are not known here. Each is a [TypedMap] of the type `python:` and the
+/// name of the class, whose entries are what the pickle sets as the state of the object. A module (a `torch.nn.Module`)
+/// is such an object with the entries `_parameters`, `_buffers` and `_modules`. Nothing of these classes is ever run.
+public final class PythonObjects {
+    /// What the types of these nodes begin with.
+    public static final String TYPE = "python:";
+
+    private static final String ORDERED_DICT = "collections.OrderedDict";
+    private static final String PARAMETERS = "_parameters";
+    private static final String BUFFERS = "_buffers";
+    private static final String MODULES = "_modules";
+
+    private PythonObjects() {}
+
+    /// {@return whether a value is such an object}
+    ///
+    /// @param value a value of a state
+    public static boolean is(@Nullable Object value) {
+        return value instanceof TypedMap map && map.type().startsWith(TYPE);
+    }
+
+    /// {@return the name of the class of an object, for instance `torch.nn.modules.linear.Linear`}
+    ///
+    /// @param object an object
+    public static String className(TypedMap object) {
+        return object.type().substring(TYPE.length());
+    }
+
+    /// {@return whether a value is a module of PyTorch}
+    ///
+    /// @param value a value of a state
+    public static boolean isModule(@Nullable Object value) {
+        return is(value) && value instanceof Map<?, ?> map && map.get(PARAMETERS) instanceof Map
+                && map.get(BUFFERS) instanceof Map && map.get(MODULES) instanceof Map;
+    }
+
+    /// {@return what `state_dict()` of PyTorch has for a module: its parameters and buffers, and those of the modules
+    /// in it, by names such as `fc1.weight`, in the order of PyTorch} Buffers that are not persistent are left out. A
+    /// module whose class changes `state_dict()` may have other names in PyTorch.
+    ///
+    /// @param module a [module][#isModule]
+    /// @throws IllegalArgumentException if modules share modules so often that there would be more than a million names
+    public static TypedMap stateDict(TypedMap module) {
+        TypedMap dict = new TypedMap(ORDERED_DICT);
+        ModuleWalk walk = new ModuleWalk(dict::put);
+        walk.add(module, "");
+        if (walk.isEndedEarly()) {
+            throw new IllegalArgumentException("modules that are in several places give the tensors of the module "
+                    + className(module) + " too many names");
+        }
+        return dict;
+    }
+
+    /// {@return the names of tensors by those that `state_dict()` gives to them} Names of a module that is not the
+    /// state itself begin with its path, for instance `model/fc1.weight`. A module that is in several places has names
+    /// for each; their number is limited, as a small file can make these very many.
+    ///
+    /// @param state the root of the tree
+    /// @param tensors its tensors by [name][StateIndex]
+    public static Map<String, String> aliases(@Nullable Object state, Map<String, Tensor> tensors) {
+        if (tensors.keySet().stream().noneMatch(PythonObjects::mayBeInModule)) {
+            return Map.of();
+        }
+        IdentityHashMap<Tensor, String> names = new IdentityHashMap<>();
+        tensors.forEach((name, tensor) -> names.putIfAbsent(tensor, name));
+        Map<String, String> aliases = new LinkedHashMap<>();
+        ModuleWalk walk = new ModuleWalk((alias, value) -> {
+            String name = names.get(tensorIn(value));
+            if (name != null) {
+                aliases.putIfAbsent(alias, name);
+            }
+        });
+        walk.search(state);
+        aliases.keySet().removeAll(tensors.keySet());
+        return Collections.unmodifiableMap(aliases);
+    }
+
+    /// {@return whether a tensor may be one of a module, so that it is worth looking for [aliases][#aliases]}
+    ///
+    /// @param name the name of the tensor
+    public static boolean mayBeInModule(String name) {
+        return name.contains(PARAMETERS + "/") || name.contains(BUFFERS + "/");
+    }
+
+    private static @Nullable Tensor tensorIn(@Nullable Object value) {
+        Object held = value;
+        while (held instanceof Typed typed) {
+            held = typed.value();
+        }
+        return held instanceof Tensor tensor ? tensor : null;
+    }
+
+    /// A walk through the modules of a state.
+    private static final class ModuleWalk {
+        /// How many modules and tensors are visited, again at each of their places.
+        private static final int MOST_VISITS = 1 << 20;
+        /// How many characters all names may have together.
+        private static final long MOST_CHARACTERS = 1L << 26;
+
+        private final BiConsumer<String, @Nullable Object> found;
+        /// The modules that this is in.
+        private final Set<Object> around = Collections.newSetFromMap(new IdentityHashMap<>());
+        private int visits;
+        private long characters;
+
+        /// @param found called with the name of each tensor in `state_dict()`, and the tensor or the parameter
+        ModuleWalk(BiConsumer<String, @Nullable Object> found) {
+            this.found = found;
+        }
+
+        private record Place(Object value, String path) {}
+
+        boolean isEndedEarly() {
+            return visits >= MOST_VISITS || characters > MOST_CHARACTERS;
+        }
+
+        /// Looks for modules in maps and lists, each once.
+        void search(@Nullable Object state) {
+            Set<Object> seen = Collections.newSetFromMap(new IdentityHashMap<>());
+            Deque<Place> open = new ArrayDeque<>();
+            if (state != null) {
+                open.push(new Place(state, ""));
+            }
+            while (!open.isEmpty() && !isEndedEarly()) {
+                Place place = open.pop();
+                if (!seen.add(place.value)) {
+                    continue;
+                }
+                visits++;
+                if (isModule(place.value)) {
+                    add((Map<?, ?>) place.value, place.path.isEmpty() ? "" : place.path + "/");
+                } else {
+                    children(place).reversed().forEach(open::push);
+                }
+            }
+        }
+
+        private static List<Place> children(Place place) {
+            List<Place> children = new ArrayList<>();
+            if (place.value instanceof Map<?, ?> map) {
+                map.forEach((key, value) -> addChild(place, key, value, children));
+            } else if (place.value instanceof List<?> list) {
+                int index = 0;
+                for (Object value : list) {
+                    addChild(place, index++, value, children);
+                }
+            }
+            return children;
+        }
+
+        private static void addChild(Place place, @Nullable Object key, @Nullable Object value,
+                List<Place> children) {
+            if (value instanceof Map || value instanceof List) {
+                String segment = StateIndex.segment(key);
+                children.add(new Place(value, place.path.isEmpty() ? segment : place.path + "/" + segment));
+            }
+        }
+
+        /// Recursion is safe, as containers nest to a limit and a module in itself is left out.
+        void add(Map<?, ?> module, String prefix) {
+            if (!around.add(module)) {
+                return;
+            }
+            addTensors(module.get(PARAMETERS), prefix, Set.of());
+            addTensors(module.get(BUFFERS), prefix,
+                    module.get("_non_persistent_buffers_set") instanceof Set<?> left ? left : Set.of());
+            if (module.get(MODULES) instanceof Map<?, ?> modules) {
+                modules.forEach((name, inner) -> {
+                    visits++;
+                    if (!isEndedEarly() && name instanceof String text && inner != null && isModule(inner)) {
+                        add((Map<?, ?>) inner, prefix + text + ".");
+                    }
+                });
+            }
+            around.remove(module);
+        }
+
+        private void addTensors(@Nullable Object tensors, String prefix, Set<?> without) {
+            if (tensors instanceof Map<?, ?> map) {
+                map.forEach((key, value) -> {
+                    visits++;
+                    if (key instanceof String text && tensorIn(value) != null && !without.contains(text)) {
+                        characters += prefix.length() + text.length();
+                        if (!isEndedEarly()) {
+                            found.accept(prefix + text, value);
+                        }
+                    }
+                });
+            }
+        }
+    }
+}
