@@ -56,12 +56,13 @@ final class CommandRunner {
 
     /// The less severe before the more severe.
     private static final List<Integer> SEVERITY = List.of(OK, USAGE, MISSING, DAMAGED, FAILED, BROKEN_PIPE);
-    /// The codes of [FormatException#code] if the file may be intact, but is of no format or version that is known,
-    /// costs too much to read, or needs another file that is missing.
+    /// The codes of [FormatException#code] if the file may be intact, but it or a tensor of it is of no format, version
+    /// or type that is known, costs too much to read, or needs another file that is missing.
     private static final Set<String> UNREADABLE = Set.of("FORMAT-UNKNOWN", "V12-SIGNATURE", "CROFT-SALVAGE",
             "V8-LIMIT", "V9-RESERVED", "V13-UNSUPPORTED",
             "V18-BASE", "V21-SHARD", "SHARD-INDEX", "COST-WORK", "COST-MEMORY", "CROFT-PUBLISHED", "CROFT-DEVICE",
-            "GGUF-VERSION", "NPY-VERSION", "TORCH-VERSION", "TORCH-UNSUPPORTED", "ZIP-ENCRYPTED", "ZIP-METHOD");
+            "GGUF-VERSION", "GGUF-TYPE", "NPY-VERSION", "NPY-DTYPE", "SAFETENSORS-DTYPE", "TORCH-VERSION",
+            "TORCH-UNSUPPORTED", "ZIP-ENCRYPTED", "ZIP-METHOD");
     private static final boolean DEBUG = "1".equals(System.getenv("CROFT_DEBUG"));
 
     private final Output out;
@@ -128,19 +129,24 @@ final class CommandRunner {
         }
     }
 
-    /// Runs a body for each file.
+    /// Runs a body for each of several files or other things.
     ///
     /// @return the most severe of their codes
-    int ofEach(List<Path> files, ToIntFunction<Path> body) {
+    <T> int ofEach(List<T> all, ToIntFunction<T> body) {
         int worst = OK;
-        for (Path file : files) {
-            int code = body.applyAsInt(file);
+        for (T each : all) {
+            int code = body.applyAsInt(each);
             worst = SEVERITY.indexOf(code) > SEVERITY.indexOf(worst) ? code : worst;
             if (worst == BROKEN_PIPE) {
                 break;
             }
         }
         return worst;
+    }
+
+    /// {@return whether a code means that a file, or a part of it, may be intact and cannot be read}
+    static boolean isUnknown(String code) {
+        return UNREADABLE.contains(code);
     }
 
     /// {@return the exit code of a command for this fault}

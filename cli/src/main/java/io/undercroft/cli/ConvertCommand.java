@@ -9,10 +9,12 @@ import static io.undercroft.cli.Arguments.flag;
 import static io.undercroft.cli.Arguments.knownFile;
 
 import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.PartHint;
 import io.undercroft.cli.internal.ProgressBar;
 import io.undercroft.cli.internal.Sizes;
 import io.undercroft.cli.internal.StatePart;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.DedupReport;
@@ -21,15 +23,16 @@ import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Setting;
+import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Collection;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Optional;
+import java.util.SequencedMap;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.ArgSpec;
@@ -87,14 +90,14 @@ final class ConvertCommand {
     }
 
     /// The state of a file, or the part of it that is converted.
-    private record Part(@Nullable Object state, Collection<Tensor> tensors, int storages) {
+    private record Part(@Nullable Object state, SequencedMap<String, Tensor> tensors, int storages) {
         static Part of(Checkpoint checkpoint, Arguments arguments) {
             Object whole = checkpoint.tree();
             Object part = arguments.text(PART).isPresent()
                     ? part(checkpoint, arguments.text(PART).get())
                     : whole;
             StateIndex index = StateIndex.of(part);
-            return new Part(part, index.tensors().values(), index.storages().size());
+            return new Part(part, index.tensors(), index.storages().size());
         }
 
         private static @Nullable Object part(Checkpoint checkpoint, String path) {
@@ -106,8 +109,18 @@ final class ConvertCommand {
             }
         }
 
+        /// Returns how many tensors and storages were saved, of which there are none for placeholders.
         String contents() {
-            return Saver.contents(tensors.size(), storages);
+            long unreadable = unreadable().keySet().stream().map(tensors::get).distinct().count();
+            return Saver.contents(readable(), storages - (int) unreadable);
+        }
+
+        int readable() {
+            return tensors.size() - unreadable().size();
+        }
+
+        SequencedMap<String, FormatException> unreadable() {
+            return Unreadable.in(tensors);
         }
     }
 
@@ -168,7 +181,7 @@ final class ConvertCommand {
             sayWhatStays(checkpoint, report, arguments);
         }
         saver.report(report, arguments);
-        return CommandRunner.OK;
+        return saver.noteLeftOut(checkpoint, target, part.unreadable(), arguments);
     }
 
     /// The file that was read is a base.
@@ -258,11 +271,12 @@ final class ConvertCommand {
             return run.complain("standard output is a terminal, which a .croft file would upset. Give OUT a name");
         }
         return saver.save(arguments.path(0), arguments.path(0), arguments, (checkpoint, options) -> {
-            DedupReport report = Checkpoint.save(out.channel(), Part.of(checkpoint, arguments).state, options);
+            Part part = Part.of(checkpoint, arguments);
+            DedupReport report = Checkpoint.save(out.channel(), part.state, options);
             if (report.unreached() > 0) {
                 run.note(checkpoint.path() + Saver.leftOut(report));
             }
-            return CommandRunner.OK;
+            return saver.noteLeftOut(checkpoint, checkpoint.path(), part.unreadable(), arguments);
         });
     }
 
@@ -294,7 +308,7 @@ final class ConvertCommand {
         Part part = Part.of(checkpoint, arguments);
         Optional<CheckpointFormat> format = Targets.format(target, arguments.text(TO));
         String size = Sizes.of(checkpoint);
-        SaveOptions exporting = exporting(arguments).metadata(options.request().metadata())
+        SaveOptions exporting = exporting(arguments).leavingOutUnreadable().metadata(options.request().metadata())
                 .progress(options.request().progress());
         SaveReport report;
         try {
@@ -304,12 +318,12 @@ final class ConvertCommand {
                     .anyMatch(String.valueOf(e.getMessage())::contains);
             throw isOfSetting
                     ? e
-                    : new IllegalArgumentException(e.getMessage() + wayOut(part, format, arguments), e);
+                    : new IllegalArgumentException(e.getMessage() + wayOut(part, format, exporting, arguments), e);
         }
         boolean sharing = format.filter(each -> each.capabilities().contains(Capability.SHARING)).isPresent();
         run.say("%s (%s, %s) -> %s (%s): %s".formatted(checkpoint.path(), checkpoint.format(), size, target,
                 Text.bytes(report.nbytes()),
-                sharing ? part.contents() : Text.count(part.tensors.size(), "tensor")));
+                sharing ? part.contents() : Text.count(part.readable(), "tensor")));
         if (!report.deleted().isEmpty()) {
             run.say("%s: deleted %s of the set that it replaced".formatted(target,
                     Text.count(report.deleted().size(), "file")));
@@ -321,7 +335,7 @@ final class ConvertCommand {
         }
         report.losses().stream().filter(ConvertCommand::isWorthSaying)
                 .forEach(loss -> run.note(target + ": " + describe(loss, report.format(), sharing)));
-        return CommandRunner.OK;
+        return saver.noteLeftOut(checkpoint, target, part.unreadable(), arguments);
     }
 
     private static SaveOptions exporting(Arguments arguments) {
@@ -337,18 +351,29 @@ final class ConvertCommand {
         return options.settings(arguments.settings(TO_SETTING));
     }
 
-    /// Most training checkpoints have a map of tensors next to things that formats of tensors by name cannot hold.
-    private static String wayOut(Part part, Optional<CheckpointFormat> format, Arguments arguments) {
-        boolean takesTensorsOnly = format.filter(each -> !each.capabilities().contains(Capability.STATE)).isPresent();
-        Optional<String> tensors = takesTensorsOnly ? StatePart.tensorsAmongOthers(part.state) : Optional.empty();
-        return tensors.map(name -> StatePart.join(arguments.text(PART).orElse(""), name))
-                .map(". Take a part of the state with --part, for instance --part %s"::formatted).orElse("");
+    /// {@return the part of the state to save instead, for a message that the format cannot hold all of it}
+    private static String wayOut(Part part, Optional<CheckpointFormat> format, SaveOptions options,
+            Arguments arguments) {
+        String name = String.valueOf(arguments.path(1).getFileName());
+        return format.flatMap(each -> PartHint.in(part.state, some -> canHold(each, some, options, name)))
+                .map(path -> StatePart.join(arguments.text(PART).orElse(""), path))
+                .map(path -> ". Take a part of the state with --part, for instance --part " + Text.argument(path))
+                .orElse("");
+    }
+
+    private static boolean canHold(CheckpointFormat format, @Nullable Object part, SaveOptions options, String name) {
+        try {
+            return format.draft(part, options, name).nbytes() >= 0;
+        } catch (IllegalArgumentException | ArithmeticException _) {
+            return false;
+        }
     }
 
     /// Every state dict of PyTorch has the versions of the classes of its modules as an attribute.
     private static boolean isWorthSaying(SaveReport.Loss loss) {
-        return loss.kind() != SaveReport.Kind.ATTRIBUTES
-                || loss.names().stream().anyMatch(name -> !name.endsWith("_metadata"));
+        // Each tensor that cannot be read has a line of its own.
+        return loss.kind() != SaveReport.Kind.UNREADABLE && (loss.kind() != SaveReport.Kind.ATTRIBUTES
+                || loss.names().stream().anyMatch(name -> !name.endsWith("_metadata")));
     }
 
     private static String describe(SaveReport.Loss loss, String format, boolean keepsSharing) {
@@ -368,6 +393,13 @@ final class ConvertCommand {
                         .formatted(Text.names(loss.names()));
             case ATTRIBUTES -> "%s keeps no attributes: left out %s %s".formatted(format,
                     loss.count() == 1 ? "was" : "were", Text.names(loss.names()));
+            case OBJECTS -> "%s keeps no objects: what state_dict() has was written of %s of the class%s %s"
+                    .formatted(format, Text.count(loss.count(), "object"), loss.names().size() == 1 ? "" : "es",
+                            Text.names(loss.names()));
+            case OUTSIDE_STATE_DICT -> "left out %s, which state_dict() does not have: %s"
+                    .formatted(Text.count(loss.count(), "tensor"), Text.names(loss.names()));
+            case UNREADABLE -> "left out %s that cannot be read: %s".formatted(Text.count(loss.count(), "tensor"),
+                    Text.names(loss.names()));
         };
     }
 }

@@ -68,7 +68,7 @@ final class GrowingCommands {
             run.say("%s (%s) -> %s (snapshot %d, %s): %s".formatted(checkpoint.path(), checkpoint.format(), file,
                     newest(file), Text.bytes(Files.size(file)), Saver.contents(checkpoint) + Saver.leftOut(report)));
             Savings.print(report, out);
-            return CommandRunner.OK;
+            return saver.noteLeftOut(checkpoint, file, arguments);
         });
     }
 

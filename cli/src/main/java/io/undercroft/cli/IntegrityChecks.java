@@ -9,6 +9,7 @@ import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
+import io.undercroft.serializer.spi.Unreadable;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -26,7 +27,12 @@ final class IntegrityChecks {
     ///
     /// @throws FormatException if any part of it is damaged, or another file that it needs cannot be used
     static void require(Checkpoint checkpoint) throws IOException {
-        List<Damage> damages = checkpoint.verify().damages();
+        require(checkpoint, List.of());
+    }
+
+    private static void require(Checkpoint checkpoint, List<Damage> accepted) throws IOException {
+        List<Damage> damages = checkpoint.verify().damages().stream().filter(damage -> !accepted.contains(damage))
+                .toList();
         if (damages.isEmpty()) {
             return;
         }
@@ -84,12 +90,12 @@ final class IntegrityChecks {
 
     /// Refuses a damaged file, unless its bytes are checked when they are read: all that is saved of a file with
     /// checksums is, so that reading it twice would find nothing more. What was skipped when the file was opened, as a
-    /// newer snapshot that is damaged, is not read.
+    /// newer snapshot that is damaged, is not read. Tensors that cannot be read are left out when the state is saved.
     ///
     /// @throws FormatException if any part of it is damaged
     static void requireBeforeSaving(Checkpoint checkpoint) throws IOException {
         if (!hasChecksums(checkpoint) || checkpoint.skippedCommit().isPresent()) {
-            require(checkpoint);
+            require(checkpoint, Unreadable.damages(Saver.unreadable(checkpoint)));
         }
     }
 
@@ -119,6 +125,10 @@ final class IntegrityChecks {
     static int tell(Path file, Verification verification, CommandRunner run) {
         List<Damage> damages = verification.damages();
         list(file, damages, run);
+        if (damages.stream().allMatch(IntegrityChecks::isUnknown)) {
+            return run.fail(CommandRunner.MISSING, "%s: no damage was found, but %s cannot be read".formatted(file,
+                    Text.count(damages.size(), "part")));
+        }
         long others = damages.stream().filter(IntegrityChecks::isOfOtherFile).count();
         if (others == damages.size() && others <= verification.missingBases().size()) {
             run.note("%s: what was checked is not damaged, but %s cannot be used. %s".formatted(file,
@@ -140,14 +150,22 @@ final class IntegrityChecks {
     }
 
     private static String describe(Damage damage) {
-        return isOfOtherFile(damage)
-                ? "%s [%s]".formatted(damage.what(), damage.code())
+        if (isOfOtherFile(damage)) {
+            return "%s [%s]".formatted(damage.what(), damage.code());
+        }
+        return isUnknown(damage)
+                ? "%s cannot be read: %s [%s]".formatted(damage.where(), damage.what(), damage.code())
                 : "%s damaged: %s [%s] (%d bytes at byte 0x%X)".formatted(subject(damage), damage.what(),
                         damage.code(), damage.length(), damage.offset());
     }
 
     private static String subject(Damage damage) {
         return damage.where() + (damage.where().startsWith("tensors ") ? " are" : " is");
+    }
+
+    /// Returns whether nothing is wrong with a part, only that it is of a type that is not known.
+    private static boolean isUnknown(Damage damage) {
+        return CommandRunner.isUnknown(damage.code()) && !isOfOtherFile(damage);
     }
 
     /// Returns whether no byte of the file itself is wrong, only that it needs another one that is not there.

@@ -92,9 +92,10 @@ final class ReadingCommands {
     /// Names the tensors that cannot be read.
     private int noteUnreadable(Checkpoint checkpoint, Inspection inspection) {
         SequencedMap<String, FormatException> unreadable = inspection.unreadable();
-        unreadable.forEach((name, why) -> run.note("%s: the tensor %s cannot be read, the others can: %s [%s]"
-                .formatted(checkpoint.path(), FormatException.quote(name), why.what(), why.code())));
-        return unreadable.isEmpty() ? CommandRunner.OK : CommandRunner.DAMAGED;
+        return run.ofEach(List.copyOf(unreadable.sequencedEntrySet()), each -> run.fail(
+                CommandRunner.code(each.getValue()), "%s: the tensor %s cannot be read, the others can: %s [%s]"
+                        .formatted(checkpoint.path(), FormatException.quote(each.getKey()), each.getValue().what(),
+                                each.getValue().code())));
     }
 
     private int snapshots(Arguments arguments) {

@@ -4,12 +4,17 @@ import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.ProgressBar;
 import io.undercroft.cli.internal.Savings;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.spi.Unreadable;
+import io.undercroft.serializer.state.StateIndex;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.SequencedMap;
 
 /// The common part of commands that open a file and save its state.
 final class Saver {
@@ -40,22 +45,42 @@ final class Saver {
                 IntegrityChecks.requireBeforeSaving(checkpoint);
                 IntegrityChecks.requireChosen(checkpoint, arguments);
                 IntegrityChecks.requireHarmless(checkpoint, arguments);
-                int code = run.writing(target, () -> {
+                return run.writing(target, () -> {
                     try (ProgressBar bar = ProgressBar.onTerminal()) {
                         return body.run(checkpoint,
-                                arguments.saving(source).metadata(checkpoint.metadata()).progress(bar));
+                                arguments.saving(source).leavingOutUnreadable().metadata(checkpoint.metadata())
+                                        .progress(bar));
                     }
                 });
-                if (code == CommandRunner.OK) {
-                    run.noteUnread(checkpoint);
-                }
-                if (code == CommandRunner.OK && !arguments.absentDevices().isEmpty()) {
-                    run.note("%s: it was saved from %s, which is not here; its bytes were taken to the CPU"
-                            .formatted(source, String.join(", ", arguments.absentDevices())));
-                }
-                return code;
             }
         });
+    }
+
+    /// Says what of a file is not in the one that was written.
+    ///
+    /// @param unreadable what is wrong with tensors that could not be read, by their names
+    /// @return the most severe of their codes
+    int noteLeftOut(Checkpoint source, Path target, SequencedMap<String, FormatException> unreadable,
+            Arguments arguments) {
+        run.noteUnread(source);
+        if (!arguments.absentDevices().isEmpty()) {
+            run.note("%s: it was saved from %s, which is not here; its bytes were taken to the CPU"
+                    .formatted(source.path(), String.join(", ", arguments.absentDevices())));
+        }
+        return run.ofEach(List.copyOf(unreadable.sequencedEntrySet()), left -> run.fail(
+                CommandRunner.code(left.getValue()), "%s: left out the tensor %s, which cannot be read: %s [%s]"
+                        .formatted(target, FormatException.quote(left.getKey()), left.getValue().what(),
+                                left.getValue().code())));
+    }
+
+    /// Says what of a file is not in the one to which its whole state was saved.
+    int noteLeftOut(Checkpoint source, Path target, Arguments arguments) {
+        return noteLeftOut(source, target, unreadable(source), arguments);
+    }
+
+    /// {@return what is wrong with the tensors of a file that cannot be read, by their names}
+    static SequencedMap<String, FormatException> unreadable(Checkpoint checkpoint) {
+        return Unreadable.in(StateIndex.of(checkpoint.tree()).tensors());
     }
 
     /// Reports a base that cannot be used by its name, before anything is written.
@@ -66,7 +91,7 @@ final class Saver {
     }
 
     static String contents(Checkpoint checkpoint) {
-        return contents(checkpoint.names().size(), checkpoint.storages().size());
+        return contents(checkpoint.names().size() - unreadable(checkpoint).size(), checkpoint.storages().size());
     }
 
     static String contents(int tensors, int storages) {

@@ -78,7 +78,7 @@ final class SharingCommands {
                         .formatted(published.name()) + "It stays until: croft shm remove " + published.name());
                 saver.report(published.report(), arguments);
             }
-            return CommandRunner.OK;
+            return saver.noteLeftOut(checkpoint, Path.of(name), arguments);
         });
     }
 

@@ -3,6 +3,7 @@ package io.undercroft.cli;
 import static io.undercroft.cli.Invocation.FIXTURES;
 import static io.undercroft.cli.Invocation.TRAINING;
 import static io.undercroft.cli.Invocation.torch;
+import static io.undercroft.cli.internal.PickledModules.module;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -10,15 +11,22 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -131,6 +139,133 @@ class ConversionsTest {
                 "Take a part of the state with --part, for instance --part model");
 
         assertThat(out).doesNotExist();
+    }
+
+    /// A file of `torch.save(net)`.
+    private Path saved(String name, Object state) throws IOException {
+        Path file = folder.resolve(name);
+        Checkpoint.save(file, state, SaveOptions.defaults().setting("torch.objects", "write"));
+        return file;
+    }
+
+    @Test
+    void aModuleIsWrittenAsItsStateDict() throws IOException {
+        Tensor weight = Tensor.arange(DType.FLOAT32, 6).view(2, 3);
+        Path source = saved("net.pt", module(Map.of(), Map.of("fc1", module(Map.of("weight", weight), Map.of()))));
+        for (String name : List.of("net.safetensors", "net.npz", "net.gguf")) {
+            Path out = folder.resolve(name);
+            Invocation converted = Invocation.of("convert", source, out);
+            assertThat(converted.code()).as(converted.err()).isZero();
+            assertThat(converted.err()).contains("keeps no objects", "2 objects of the class app.Net");
+            try (Checkpoint c = Checkpoint.open(out)) {
+                assertThat(c.names()).containsExactly("fc1.weight");
+            }
+        }
+        Path torch = folder.resolve("weights.pt");
+        assertOneLine(Invocation.of("convert", source, torch), "an object of the class 'app.Net'",
+                "torch.objects=write");
+        assertThat(Invocation.of("convert", source, torch, "--part", "state_dict").err()).isEmpty();
+        assertThat(json(torch).at("/state/$type").asText()).isEqualTo("collections.OrderedDict");
+        assertThat(json(torch).at("/tensors/0/name").asText()).isEqualTo("fc1.weight");
+    }
+
+    @Test
+    void aRefusalNamesThePartToTake() throws IOException {
+        Map<String, Tensor> model = Map.of("w", Tensor.of(1f));
+        TypedMap options = new TypedMap("python:argparse.Namespace");
+        options.put("lr", 0.1);
+        TypedMap net = module(model, Map.of());
+        assertHint("model/state_dict", Map.of("epoch", 3L, "model", Map.of("state_dict", model, "name", "a")), "npz");
+        assertHint("state_dict/0", Map.of("epoch", 3L, "state_dict", List.of(model)), "gguf");
+        assertHint("state_dict", Map.of("hyper_parameters", options, "state_dict", model, "epoch", 3L), "safetensors");
+        assertHint("state_dict", Map.of("hyper_parameters", options, "state_dict", model, "epoch", 3L), "pt");
+        assertHint("model", Map.of("model", net, "epoch", 3L), "safetensors");
+        assertHint("model/state_dict", Map.of("model", net, "epoch", 3L), "pt");
+        assertHint("'my model'", Map.of("my model", model, "epoch", 3L), "npz");
+    }
+
+    private void assertHint(String part, Map<String, Object> state, String suffix) throws IOException {
+        Path source = saved("hint.pt", state);
+        Path out = folder.resolve("hint-out." + suffix);
+        Invocation refused = Invocation.of("convert", source, out);
+        assertOneLine(refused, "for instance --part " + part + "\n");
+        assertThat(refused.err()).doesNotContain("class Long", "ArrayList", "java.");
+        assertThat(Invocation.of("convert", source, out, "--part", part.replace("'", "")).code()).isZero();
+        Files.delete(out);
+    }
+
+    // ---- tensors that cannot be read
+
+    /// Two tensors of float32, and one of a dtype that nobody knows.
+    private Path withUnknownDtype() throws IOException {
+        String header = """
+                {"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},\
+                "bad":{"dtype":"F33","shape":[1],"data_offsets":[4,8]},\
+                "z":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}}""";
+        ByteBuffer bytes = ByteBuffer.allocate(8 + header.length() + 12).order(ByteOrder.LITTLE_ENDIAN)
+                .putLong(header.length()).put(header.getBytes(StandardCharsets.UTF_8));
+        return Files.write(folder.resolve("unknown.safetensors"), bytes.array());
+    }
+
+    @Test
+    void theOtherTensorsAreConvertedAndTheExitCodeSaysThatOneWasNot() throws IOException {
+        Path source = withUnknownDtype();
+        for (String name : List.of("o.croft", "o.npz", "o.safetensors", "o.pt")) {
+            Path out = folder.resolve(name);
+            Invocation converted = Invocation.of("convert", source, out);
+            assertLeftOut(converted, 3, out + ": left out the tensor 'bad', which cannot be read", "F33",
+                    "[SAFETENSORS-DTYPE]");
+            assertThat(converted.out()).contains(": 2 tensors");
+            try (Checkpoint c = Checkpoint.open(out)) {
+                assertThat(c.names()).containsExactly("a", "z");
+            }
+        }
+        assertThat(Invocation.of("append", folder.resolve("o.croft"), source).err()).contains("left out the tensor");
+        assertThat(Invocation.of("convert", source, folder.resolve("part.npy"), "--part", "z").code()).isZero();
+    }
+
+    @Test
+    void inspectAndVerifySayWhatCannotBeRead() throws IOException {
+        Path source = withUnknownDtype();
+        Invocation inspected = Invocation.of("inspect", "--json", source);
+        assertThat(inspected.code()).isEqualTo(3);
+        assertThat(inspected.json().at("/tensors/1/unreadable/code").asText()).isEqualTo("SAFETENSORS-DTYPE");
+        assertThat(inspected.json().at("/tensors/1/unreadable/what").asText()).contains("F33");
+        assertThat(inspected.json().at("/tensors/0").has("unreadable")).isFalse();
+        Invocation verified = Invocation.of("verify", source);
+        assertThat(verified.code()).isEqualTo(3);
+        assertThat(verified.err()).contains("tensor 'bad' cannot be read", "no damage was found, but 1 part cannot");
+    }
+
+    @Test
+    void aDamagedRecordIsLeftOutAndTheExitCodeSaysSo() throws IOException {
+        Path source = folder.resolve("damaged.npz");
+        try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(source))) {
+            zip.putNextEntry(new ZipEntry("good.npy"));
+            zip.write(Files.readAllBytes(FIXTURES.resolve("numpy/version2.npy")));
+            zip.putNextEntry(new ZipEntry("short.npy"));
+            zip.write(Files.readAllBytes(FIXTURES.resolve("numpy/version2.npy")), 0, 80);
+        }
+        Path out = folder.resolve("damaged.croft");
+
+        assertLeftOut(Invocation.of("convert", source, out), 4, "left out the tensor 'short'", "[NPY-");
+
+        try (Checkpoint c = Checkpoint.open(out)) {
+            assertThat(c.names()).containsExactly("good");
+        }
+    }
+
+    @Test
+    void whatFollowsAnArrayIsNoted() throws IOException {
+        Path source = Files.copy(FIXTURES.resolve("numpy/version2.npy"), folder.resolve("longer.npy"));
+        Files.write(source, new byte[]{1, 2}, StandardOpenOption.APPEND);
+
+        Invocation verified = Invocation.of("verify", source);
+        assertThat(verified.code()).isEqualTo(4);
+        assertThat(verified.err()).contains("what follows the array, 2 B", "2 B belong to nothing that the format has");
+        Invocation converted = Invocation.of("convert", source, folder.resolve("longer.croft"));
+        assertThat(converted.code()).isZero();
+        assertThat(converted.err()).contains("not in the state: what follows the array");
     }
 
     // ---- what is told to formats
@@ -381,6 +516,11 @@ class ConversionsTest {
         assertThat(refused.code()).as(refused.out()).isBetween(1, 4);
         assertThat(refused.out()).isEmpty();
         assertThat(refused.err()).startsWith("croft: ").hasLineCount(1).contains(words);
+    }
+
+    private static void assertLeftOut(Invocation converted, int code, String... words) {
+        assertThat(converted.code()).as(converted.err()).isEqualTo(code);
+        assertThat(converted.err()).startsWith("croft: ").hasLineCount(1).contains(words);
     }
 
     private static JsonNode json(Path file) throws IOException {

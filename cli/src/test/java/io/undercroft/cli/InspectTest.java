@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
@@ -63,6 +64,23 @@ class InspectTest {
         assertThat(state.at("/model/lm_head.weight/$tensor").asText()).isEqualTo(Invocation.HEAD);
         assertThat(state.at("/optimizer/state/$keys").asText()).isEqualTo("int");
         assertThat(state.at("/optimizer/state/0/exp_avg/$tensor").asText()).isEqualTo("optimizer/state/0/exp_avg");
+    }
+
+    @Test
+    void objectsOfPythonAreShownByTheirTextOrWhatTheyWereMadeOf() throws IOException {
+        TypedMap path = new TypedMap("python:pathlib.PosixPath");
+        path.attributes().put("arguments", Tuple.of("/", "a"));
+        path.attributes().put("text", "/a");
+        TypedMap color = new TypedMap("python:app.Color");
+        color.attributes().put("arguments", Tuple.of(1L));
+        TypedMap point = new TypedMap("python:app.Point");
+        point.attributes().put("new_arguments", Tuple.of(1L, "b"));
+        TypedMap options = new TypedMap("python:app.Options");
+        options.put("lr", 0.1);
+        Path file = folder.resolve("objects.croft");
+        Checkpoint.save(file, Map.of("path", path, "color", color, "point", point, "options", options));
+        assertThat(Invocation.of("inspect", file).out()).contains("path: PosixPath /a\n", "color: Color(1)\n",
+                "point: Point(1, \"b\")\n", "options: Options of 1");
     }
 
     @Test

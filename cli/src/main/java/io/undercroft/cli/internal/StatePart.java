@@ -1,6 +1,7 @@
 package io.undercroft.cli.internal;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.state.PythonObjects;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
@@ -16,15 +17,17 @@ import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.SequencedSet;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /// Parts of a state, named by their paths as [StateIndex] names tensors: keys and positions, escaped and joined by `/`;
-/// or by unescaped keys and positions, joined by `/`, where only one part has that path.
+/// or by unescaped keys and positions, joined by `/`, where only one part has that path. What `state_dict()` of a
+/// module of PyTorch has is a part of the module, whose last segment is `state_dict`.
 public final class StatePart {
+    static final String STATE_DICT = "state_dict";
+
     private static final int MOST_NAMED = 8;
 
     private StatePart() {}
@@ -40,6 +43,9 @@ public final class StatePart {
         String parent = "";
         for (String segment : path.split("/", -1)) {
             SequencedMap<String, @Nullable Object> children = children(part);
+            if (segment.equals(STATE_DICT) && part instanceof TypedMap module && PythonObjects.isModule(module)) {
+                children.putIfAbsent(STATE_DICT, PythonObjects.stateDict(module));
+            }
             if (!children.containsKey(segment)) {
                 List<Found> others = withOtherPaths(state, path);
                 if (others.size() == 1) {
@@ -119,18 +125,6 @@ public final class StatePart {
                 + (found.size() == RawSearch.ENOUGH ? " or others" : "") + "; name one of them as it is");
     }
 
-    /// {@return the path of a part that has nothing but tensors by name, if the state has such a part and other things}
-    ///
-    /// @param state the root of the tree
-    public static Optional<String> tensorsAmongOthers(@Nullable Object state) {
-        Map<String, @Nullable Object> children = children(state);
-        boolean hasOthers = children.values().stream().anyMatch(child -> !isTensor(child) && !isOfTensors(child));
-        return hasOthers
-                ? children.entrySet().stream().filter(child -> isOfTensors(child.getValue())).map(Map.Entry::getKey)
-                        .findFirst()
-                : Optional.empty();
-    }
-
     /// {@return the path of what is in a part}
     ///
     /// @param path the path of the part, empty for the whole state
@@ -139,16 +133,10 @@ public final class StatePart {
         return path.isEmpty() ? segment : path + "/" + segment;
     }
 
-    private static boolean isTensor(@Nullable Object value) {
-        return value instanceof Tensor || (value instanceof Typed typed && typed.value() instanceof Tensor);
-    }
-
-    private static boolean isOfTensors(@Nullable Object value) {
-        return value instanceof Map<?, ?> map && !map.isEmpty()
-                && map.values().stream().allMatch(StatePart::isTensor);
-    }
-
-    private static SequencedMap<String, @Nullable Object> children(@Nullable Object parent) {
+    /// {@return what is in a part, by the last segments of the paths}
+    ///
+    /// @param parent a value of the state
+    static SequencedMap<String, @Nullable Object> children(@Nullable Object parent) {
         SequencedMap<String, @Nullable Object> children = new LinkedHashMap<>();
         SequencedSet<Typed> around = around(parent);
         Object inner = around.isEmpty() ? parent : around.getLast().value();

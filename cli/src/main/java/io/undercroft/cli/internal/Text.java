@@ -13,6 +13,8 @@ public final class Text {
     private static final String[] UNITS = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     private static final Pattern SIZE = Pattern.compile("([0-9]{1,9}) ?([KMG]?)(?:I?B)?");
 
+    private static final Pattern PLAIN_ARGUMENT = Pattern.compile("[\\w./:@%+=,-][\\w./:@%+=,~-]*");
+
     private Text() {}
 
     /// {@return a number of bytes for people, for instance `1.6 MiB`}
@@ -66,6 +68,13 @@ public final class Text {
     public static String names(Collection<String> names) {
         String shown = names.stream().limit(SHOWN_NAMES).collect(Collectors.joining(", "));
         return names.size() <= SHOWN_NAMES ? shown : shown + " and " + (names.size() - SHOWN_NAMES) + " more";
+    }
+
+    /// {@return a text as a shell takes it for one argument, in quotes if it needs them}
+    ///
+    /// @param text any text
+    public static String argument(String text) {
+        return PLAIN_ARGUMENT.matcher(text).matches() ? text : "'" + text.replace("'", "'\\''") + "'";
     }
 
     /// {@return text cut to a width, with an ellipsis where something is missing}

@@ -4,12 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.serializer.state.Typed;
-import io.undercroft.storage.Tensor;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
-import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 class StatePartTest {
@@ -57,13 +55,5 @@ class StatePartTest {
         around.attributes().put("note", "said");
 
         assertThat(StatePart.at(around, "note")).isEqualTo("said");
-        assertThat(StatePart.tensorsAmongOthers(around)).isEmpty();
-    }
-
-    @Test
-    void tensorsBesideOtherThingsHaveAPath() {
-        Map<String, Tensor> model = Map.of("w", Tensor.of(1f));
-        assertThat(StatePart.tensorsAmongOthers(Map.of("epoch", 3, "model", model))).isEqualTo(Optional.of("model"));
-        assertThat(StatePart.tensorsAmongOthers(model)).isEmpty();
     }
 }

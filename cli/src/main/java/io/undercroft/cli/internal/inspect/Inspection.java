@@ -11,7 +11,6 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SequencedMap;
@@ -78,10 +77,7 @@ public final class Inspection {
 
     /// {@return the reasons why tensors cannot be read, by their names; empty if all can}
     public SequencedMap<String, FormatException> unreadable() {
-        SequencedMap<String, FormatException> unreadable = new LinkedHashMap<>();
-        index.tensors().forEach(
-                (name, tensor) -> Unreadable.why(tensor).ifPresent(why -> unreadable.put(name, why)));
-        return unreadable;
+        return Unreadable.in(index.tensors());
     }
 
     StateIndex index() {

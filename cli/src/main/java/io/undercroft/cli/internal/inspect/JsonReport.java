@@ -8,6 +8,7 @@ import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.UnreadPart;
+import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -135,6 +136,10 @@ public final class JsonReport {
         }
         if (!inspection.aliases(named.getKey()).isEmpty()) {
             json.values("aliases", inspection.aliases(named.getKey()));
+        }
+        FormatException unreadable = Unreadable.why(tensor).orElse(null);
+        if (unreadable != null) {
+            json.object("unreadable", why -> why.member("code", unreadable.code()).member("what", unreadable.what()));
         }
         Sha256 digests = inspection.digests();
         if (digests != null) {

@@ -32,6 +32,7 @@ public final class StateOutline {
             case Tensor tensor -> "tensor " + tensor.dtype().name() + " " + tensor.shape();
             case Storage storage -> "storage of " + Text.bytes(storage.nbytes());
             case TypedStorage typed -> "storage of " + Text.count(typed.size(), typed.dtype().name());
+            case TypedMap map when !made(map).isEmpty() -> shortType(map.type()) + made(map);
             case TypedMap map -> shortType(map.type()) + shape(map.attributes()) + " of " + map.size() + fields(map);
             case Map<?, ?> map -> "map of " + map.size() + entries(map);
             case Collection<?> elements -> "list of " + elements.size();
@@ -39,6 +40,25 @@ public final class StateOutline {
                     + (typed.value() instanceof List<?> values ? values(values) : of(typed.value()));
             default -> Text.shortened(FormatException.printable(value.toString()), LONGEST_TEXT);
         };
+    }
+
+    /// What shows an object of Python without entries: its text, or the few scalars that it was made of.
+    private static String made(TypedMap map) {
+        if (!map.type().startsWith("python:")) {
+            return "";
+        }
+        Map<String, ?> attributes = map.attributes();
+        Object arguments = attributes.containsKey("arguments")
+                ? attributes.get("arguments")
+                : attributes.get("new_arguments");
+        if (attributes.get("text") instanceof String text) {
+            return " " + Text.shortened(FormatException.printable(text), LONGEST_TEXT);
+        }
+        if (map.isEmpty() && arguments instanceof List<?> list && list.size() <= MOST_ENTRIES
+                && list.stream().allMatch(StateOutline::isScalar)) {
+            return list.stream().map(StateOutline::of).collect(Collectors.joining(", ", "(", ")"));
+        }
+        return "";
     }
 
     /// Small maps of scalars, such as configurations, are printed whole.
