@@ -26,6 +26,7 @@ public final class Main {
               import      open files of 10 000 tensors that torch and safetensors wrote, compared with these
               model       open a folder of safetensors files of 70 GB, compared with safetensors
               convert     make files of 1 GiB of one format from another, compared with a save from memory
+              startup     open a small file in a new JVM, compared with a new Python that imports safetensors
               storage     copy, fill, convert, read elements and make views, compared with MemorySegment and torch
 
               --quick     smaller and shorter: less than a minute
@@ -34,7 +35,7 @@ public final class Main {
 
             UNDERCROFT_PYTHON may name a Python that has torch, safetensors and numpy.""";
     private static final List<String> NAMES = List.of("open", "eager", "save", "async", "delta", "stitch", "attach",
-            "import", "model", "convert", "storage");
+            "import", "model", "convert", "startup", "storage");
 
     private String name = "";
     private Effort effort = Effort.FULL;
@@ -146,6 +147,7 @@ public final class Main {
             case "import" -> new ImportBenchmark(bench(peers, scratch, 30, 15)).run();
             case "model" -> new ModelBenchmark(bench(peers, scratch, 15, 5)).run();
             case "convert" -> new ConvertBenchmark(bench(peers, scratch, 5, 3)).run();
+            case "startup" -> new StartupBenchmark(bench(peers, scratch, 15, 5)).run();
             default -> new StorageBenchmark(bench(peers, scratch, 3, 1)).run();
         };
     }

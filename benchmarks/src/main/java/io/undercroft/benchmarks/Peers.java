@@ -50,6 +50,11 @@ final class Peers implements AutoCloseable {
         return new Peers(command);
     }
 
+    /// {@return the Python interpreter}
+    String interpreter() {
+        return command.getFirst();
+    }
+
     /// {@return its number}
     long pid() {
         return process.pid();

@@ -54,6 +54,9 @@ final class StorageBenchmark {
         conversion("float16", "float32");
         conversion("int32", "float32");
         for (int dtypes : List.of(1, 6)) {
+            elementAccess("accessor", "plainVector", dtypes);
+            elementAccess("accessorMatrix", "plainMatrix", dtypes);
+            elementAccess("accessorWrite", "plainWrite", dtypes);
             elementAccess("vector", "plainVector", dtypes);
             elementAccess("matrix", "plainMatrix", dtypes);
             elementAccess("storage", "plainVector", dtypes);

@@ -2,6 +2,7 @@ package io.undercroft.benchmarks.jmh;
 
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
+import io.undercroft.storage.TensorAccessor;
 import io.undercroft.storage.TypedStorage;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -62,10 +63,12 @@ public class ElementLoops {
         for (int encounter = 0; encounter < ENCOUNTERS; encounter++) {
             for (DType dtype : DTYPES.subList(0, dtypes)) {
                 Tensor tensor = counted(dtype);
+                Tensor rows = tensor.view(ROWS, COLUMNS);
                 write(tensor);
+                writeAccessor(tensor);
                 Counting.fill(tensor);
-                if (sum(tensor) != wanted || sumOfMatrix(tensor.view(ROWS, COLUMNS)) != wanted
-                        || sumOfStorage(typed(tensor)) != wanted) {
+                if (sum(tensor) != wanted || sumOfMatrix(rows) != wanted || sumOfStorage(typed(tensor)) != wanted
+                        || sumOfAccessor(tensor) != wanted || sumOfMatrixAccessor(rows) != wanted) {
                     throw new IllegalStateException("elements of " + dtype + " come to something else");
                 }
             }
@@ -94,6 +97,24 @@ public class ElementLoops {
     @Benchmark
     public void write() {
         write(vector);
+    }
+
+    /// One index an element, through an accessor.
+    @Benchmark
+    public float accessor() {
+        return sumOfAccessor(vector);
+    }
+
+    /// Two indices an element, through an accessor.
+    @Benchmark
+    public float accessorMatrix() {
+        return sumOfMatrixAccessor(matrix);
+    }
+
+    /// Writes through an accessor.
+    @Benchmark
+    public void accessorWrite() {
+        writeAccessor(vector);
     }
 
     /// The segment, by element number.
@@ -159,6 +180,33 @@ public class ElementLoops {
     private static void write(Tensor tensor) {
         for (long i = 0; i < NUMEL; i++) {
             tensor.setDouble(i, (double) i);
+        }
+    }
+
+    private static float sumOfAccessor(Tensor tensor) {
+        TensorAccessor accessor = tensor.accessor();
+        float sum = 0;
+        for (long i = 0; i < NUMEL; i++) {
+            sum += accessor.getFloat(i);
+        }
+        return sum;
+    }
+
+    private static float sumOfMatrixAccessor(Tensor tensor) {
+        TensorAccessor accessor = tensor.accessor();
+        float sum = 0;
+        for (long row = 0; row < ROWS; row++) {
+            for (long column = 0; column < COLUMNS; column++) {
+                sum += accessor.getFloat(row, column);
+            }
+        }
+        return sum;
+    }
+
+    private static void writeAccessor(Tensor tensor) {
+        TensorAccessor accessor = tensor.accessor();
+        for (long i = 0; i < NUMEL; i++) {
+            accessor.setDouble(i, (double) i);
         }
     }
 }
