@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.function.UnaryOperator;
 import java.util.zip.CRC32;
 import java.util.zip.ZipEntry;
@@ -38,6 +39,17 @@ public final class TorchZip {
     @FunctionalInterface
     public interface BinaryChange {
         byte[] of(String name, byte[] bytes);
+    }
+
+    /// {@return an archive of records, which are stored}
+    public static byte[] archive(Map<String, byte[]> records) throws IOException {
+        var result = new ByteArrayOutputStream();
+        try (var out = new ZipOutputStream(result)) {
+            for (Map.Entry<String, byte[]> record : records.entrySet()) {
+                put(out, record.getKey(), record.getValue());
+            }
+        }
+        return result.toByteArray();
     }
 
     private static byte[] change(Path file, BinaryChange change) throws IOException {

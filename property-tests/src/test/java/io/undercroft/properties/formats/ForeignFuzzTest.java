@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.benchmarks.Figure;
 import io.undercroft.properties.Scratch;
+import io.undercroft.serializer.Checkpoint;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -18,6 +20,16 @@ class ForeignFuzzTest {
 
     @TempDir
     private Path kept;
+
+    @Test
+    void picklesThatAreDamagedOpenIfTheyAreNot() throws IOException {
+        for (Specimen specimen : PickleSpecimens.all()) {
+            Path file = Files.write(kept.resolve("specimen"), specimen.bytes());
+            try (Checkpoint c = Checkpoint.open(file)) {
+                assertThat(c.format()).as(specimen.name()).isEqualTo(specimen.format());
+            }
+        }
+    }
 
     @Test
     void damagedFilesOpenOrAreRefused() throws IOException {

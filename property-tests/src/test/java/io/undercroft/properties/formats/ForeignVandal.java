@@ -35,9 +35,10 @@ final class ForeignVandal {
             "\n", " ");
     private static final Pattern WORD = Pattern
             .compile("\"[^\"]{0,60}\"|'[^']{0,60}'|-?[0-9][0-9.e+-]*|\\w+|[^\\w\\s]");
-    /// The opcodes that `torch.save` and older Pythons write.
+    /// The opcodes that `torch.save` and other Pythons write.
     private static final byte[] OPCODES = (".(0NTUXcQtRqrhjKMJ}]aesubBGI"
-            + "\u0080\u0081\u0082\u0085\u0086\u0087\u0088\u0089\u008a)lpgd2101VFLSio").getBytes(ISO_8859_1);
+            + "\u0080\u0081\u0082\u0085\u0086\u0087\u0088\u0089\u008a)lpgd2101VFLSio"
+            + "BC\u0082\u008c\u008f\u0090\u0091\u0092\u0093\u0094\u0096").getBytes(ISO_8859_1);
 
     private final Choices choices;
     private byte[] bytes;
@@ -65,7 +66,7 @@ final class ForeignVandal {
         }
         switch (format) {
             case "torch-zip", "npz" -> strikeZip();
-            case "torch-legacy", "torch-tar" ->
+            case "torch-legacy", "torch-tar", "pickle" ->
                 bytes = choices.yes() ? struckPickle(bytes) : number(bytes, bytes.length);
             case "safetensors" -> strikeSafetensors();
             case "npy" -> bytes = struckArray(bytes);

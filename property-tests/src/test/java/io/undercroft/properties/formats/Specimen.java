@@ -31,8 +31,8 @@ record Specimen(String name, String format, byte[] bytes) {
     private static final int MADE = 6;
     private static final int CHOICES = 120;
 
-    /// {@return the small files of the repository in formats of others, malformed ones among them, and some that
-    /// [Dialect] makes}
+    /// {@return the small files of the repository in formats of others, malformed ones among them, those of
+    /// [PickleSpecimens], and some that [Dialect] makes}
     static List<Specimen> all(long seed, Scratch scratch) throws IOException {
         List<Specimen> specimens = new ArrayList<>();
         for (String folder : FOLDERS) {
@@ -42,6 +42,7 @@ record Specimen(String name, String format, byte[] bytes) {
                 }
             }
         }
+        specimens.addAll(PickleSpecimens.all());
         specimens.addAll(made(seed, scratch));
         specimens.add(index(scratch));
         return specimens;
