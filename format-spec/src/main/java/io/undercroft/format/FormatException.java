@@ -128,6 +128,9 @@ public final class FormatException extends RuntimeException {
     /// @param text any text
     /// @return the text for a message
     public static String quote(String text) {
+        if (text.length() <= LONGEST_QUOTE && isPlain(text)) {
+            return "'" + text + "'";
+        }
         StringBuilder quoted = new StringBuilder("'");
         boolean whole = text.codePointCount(0, text.length()) <= LONGEST_QUOTE;
         int end = whole ? text.length() : text.offsetByCodePoints(0, LONGEST_QUOTE);

@@ -54,12 +54,25 @@ public record Device(String type, int index) {
         if (colon < 0) {
             return new Device(type, -1);
         }
-        String digits = text.substring(colon + 1);
-        if (digits.isEmpty() || digits.length() > 9 || !digits.chars().allMatch(c -> c >= '0' && c <= '9')) {
+        if (!isIndex(text, colon + 1)) {
             throw new IllegalArgumentException(
                     "'" + text + "' has no device index after the colon; write for instance cuda:0");
         }
-        return new Device(type, Integer.parseInt(digits));
+        return new Device(type, Integer.parseInt(text, colon + 1, text.length(), 10));
+    }
+
+    /// Whether the rest of a text is one to nine decimal digits.
+    private static boolean isIndex(String text, int from) {
+        int length = text.length() - from;
+        if (length < 1 || length > 9) {
+            return false;
+        }
+        for (int i = from; i < text.length(); i++) {
+            if (text.charAt(i) < '0' || text.charAt(i) > '9') {
+                return false;
+            }
+        }
+        return true;
     }
 
     /// {@return whether this is the memory of this process}

@@ -119,7 +119,7 @@ public final class NpzFormat implements CheckpointFormat {
             return unreadable(e, bytes, budget);
         }
         // A compressed header takes a hundredth of that in the file.
-        budget.takeMemory(bytes.record.isStored() ? 0 : 3L * header.length());
+        budget.takeMemory(bytes.record.isStored() ? 0 : 4L * header.length());
         budget.takeSteps(header.length());
         try {
             if (header.isPickled()) {

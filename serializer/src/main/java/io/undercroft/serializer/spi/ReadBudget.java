@@ -22,7 +22,7 @@ public final class ReadBudget {
     /// What a tensor or storage takes, in bytes.
     public static final long TENSOR = 320;
     /// The size in bytes of the substitute for an unreadable tensor, with its exceptions and their stack traces.
-    public static final long UNREADABLE = 24 << 10;
+    public static final long UNREADABLE = 28 << 10;
 
     private static final long TEXT = 56;
     private static final long NAME = 128;
