@@ -83,6 +83,10 @@ public final class Conversion {
 
     private static BlockReader reader(DType from, DType to, Convention convention) {
         BlockCodec parts = BlockCodec.of(part(from), convention);
+        if (parts instanceof BlockCodec.SmallIntegers integers && integers.bits() < 32
+                && BlockCodec.of(part(to), convention).values() == Values.FLOATS) {
+            return new BlockReader.SmallFloats(integers);
+        }
         if (from.kind() != Kind.COMPLEX) {
             return parts;
         }
