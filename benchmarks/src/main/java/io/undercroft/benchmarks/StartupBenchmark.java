@@ -1,6 +1,7 @@
 package io.undercroft.benchmarks;
 
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.Published;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
@@ -18,11 +19,16 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /// Fresh processes that open a small file, list its names and read one element: JVMs without and with an AOT cache,
-/// and Pythons with safetensors, in turn. The JVMs run with the default options.
+/// and Pythons with safetensors, in turn; and JVMs that attach to the same state in shared memory, which are compared
+/// with those that open the `.croft` file. The JVMs run with the default options.
 final class StartupBenchmark {
-    private static final List<String> FORMATS = List.of("croft", "safetensors", "pt");
+    private static final String CROFT = "croft";
+    private static final String ATTACHED = "croft, attached";
+    private static final List<String> FORMATS = List.of(CROFT, "safetensors", "pt");
+    private static final List<String> WAYS = List.of(CROFT, "safetensors", "pt", ATTACHED);
     private static final double GOAL = 1.0;
     private static final double GOAL_WITH_CACHE = 0.5;
+    private static final double GOAL_OF_ATTACHING = 1.5;
     private static final int MOST_CLASSES = 250;
     private static final String PEER = "Python with safetensors";
     private static final String WITH_CACHE = " with an AOT cache";
@@ -39,6 +45,7 @@ final class StartupBenchmark {
 
     private final Bench bench;
     private final Path cache;
+    private final String name = "undercroft_startup_" + ProcessHandle.current().pid();
     private final List<Figure> figures = new ArrayList<>();
     private final Map<String, List<Double>> wholes = new LinkedHashMap<>();
     private final Map<String, List<Double>> insides = new LinkedHashMap<>();
@@ -52,26 +59,33 @@ final class StartupBenchmark {
     List<Figure> run() throws IOException {
         bench.peers().ask("make", 10, 64, 64, file("pt"), file("safetensors"));
         try (Checkpoint made = Checkpoint.open(file("safetensors"))) {
-            Checkpoint.save(file("croft"), new LinkedHashMap<>(made.tensors()));
+            Checkpoint.save(file(CROFT), new LinkedHashMap<>(made.tensors()));
         }
-        String classPath = jars();
-        execute(java(classPath, List.of("-XX:AOTCacheOutput=" + cache, "-Xlog:disable"), FORMATS));
+        try (Checkpoint made = Checkpoint.open(file(CROFT)); Published _ = Published.publish(name, made)) {
+            measure(jars());
+        } finally {
+            Published.unpublish(name);
+        }
+        return figures;
+    }
+
+    private void measure(String classPath) throws IOException {
+        execute(java(classPath, List.of("-XX:AOTCacheOutput=" + cache, "-Xlog:disable"), WAYS));
         for (int round = 0; round < bench.rounds(); round++) {
             once("bare Python", List.of(bench.peers().interpreter(), "-c", "pass"));
             once("bare JVM", java(classPath, List.of(), List.of()));
             once(PEER, List.of(bench.peers().interpreter(), "-c", PYTHON, file("safetensors").toString()));
-            for (String format : FORMATS) {
+            for (String format : WAYS) {
                 once("." + format, java(classPath, List.of(), List.of(format)));
                 once("." + format + WITH_CACHE, java(classPath, List.of("-XX:AOTCache=" + cache), List.of(format)));
             }
         }
         report();
-        for (String format : FORMATS) {
-            figures.add(
-                    Figure.count("." + format + ", classes from outside the JDK's archive", classes(classPath, format))
-                            .with(Goal.atMost(MOST_CLASSES)));
+        for (String format : WAYS) {
+            Figure count = Figure.count("." + format + ", classes from outside the JDK's archive",
+                    classes(classPath, format));
+            figures.add(format.equals(ATTACHED) ? count : count.with(Goal.atMost(MOST_CLASSES)));
         }
-        return figures;
     }
 
     private Path file(String format) {
@@ -100,7 +114,7 @@ final class StartupBenchmark {
         command.add("--enable-native-access=ALL-UNNAMED");
         command.addAll(options);
         command.addAll(List.of("-cp", classPath, StartupPeer.class.getName()));
-        formats.forEach(format -> command.add(file(format).toString()));
+        formats.forEach(format -> command.add(format.equals(ATTACHED) ? "shm:" + name : file(format).toString()));
         return command;
     }
 
@@ -134,6 +148,17 @@ final class StartupBenchmark {
             figures.add(compared("." + format, peer, GOAL));
             figures.add(compared("." + format + WITH_CACHE, peer, GOAL_WITH_CACHE));
         }
+        figures.add(attached(wholes, "", "the whole process"));
+        figures.add(attached(insides, "", "in the program"));
+        figures.add(attached(wholes, WITH_CACHE, "the whole process"));
+        figures.add(attached(insides, WITH_CACHE, "in the program"));
+    }
+
+    private static Figure attached(Map<String, List<Double>> times, String option, String what) {
+        Samples attached = new Samples(times.getOrDefault("." + ATTACHED + option, List.of()));
+        Samples opened = new Samples(times.getOrDefault("." + CROFT + option, List.of()));
+        return Figure.of("." + ATTACHED + option + ", compared with opening it, " + what, attached.over(opened), "x")
+                .with(Goal.atMost(GOAL_OF_ATTACHING));
     }
 
     private Figure compared(String what, Samples peer, double goal) {

@@ -525,10 +525,13 @@ public final class SharedMemory implements AutoCloseable {
     /// @param what the operation, for the message
     /// @throws SharedMemoryException if it cannot be called
     static Libc libc(String what) throws SharedMemoryException {
-        return Libc.find().orElseThrow(() -> new SharedMemoryException(Reason.UNSUPPORTED, what
-                + ": shared memory is not supported here: it needs Linux or macOS and "
-                + Libc.nativeAccessFlag(),
-                Libc.failure().orElse(null)));
+        Optional<Libc> libc = Libc.find();
+        if (libc.isPresent()) {
+            return libc.get();
+        }
+        throw new SharedMemoryException(Reason.UNSUPPORTED, what
+                + ": shared memory is not supported here: it needs Linux or macOS and " + Libc.nativeAccessFlag(),
+                Libc.failure().orElse(null));
     }
 
     private static void checkSize(long nbytes) {

@@ -4,12 +4,10 @@ import io.undercroft.mmap.SharedMemoryException.Reason;
 import io.undercroft.mmap.internal.Constant;
 import java.nio.charset.StandardCharsets;
 import java.util.Objects;
-import java.util.regex.Pattern;
 
 /// What shared memory may be called.
 final class SharedMemoryNames {
     private static final int SHOWN_LENGTH = 80;
-    private static final Pattern REGISTRY = Pattern.compile("undercroft-\\d+(-[0-9a-z]{1,13})?");
 
     private SharedMemoryNames() {}
 
@@ -24,7 +22,7 @@ final class SharedMemoryNames {
         if (plain.isEmpty() || plain.equals(".") || plain.equals("..")) {
             throw bad(name, "it has to name something; use a word such as weights");
         }
-        if (plain.indexOf('/') >= 0 || plain.chars().anyMatch(Character::isISOControl)) {
+        if (plain.indexOf('/') >= 0 || hasControl(plain)) {
             throw bad(name, "it may have one slash, in front, and no NUL or other control character");
         }
         if (!StandardCharsets.UTF_8.newEncoder().canEncode(plain)) {
@@ -33,10 +31,19 @@ final class SharedMemoryNames {
         if (length > limit) {
             throw bad(name, "it has " + length + " bytes and may have " + limit);
         }
-        if (REGISTRY.matcher(plain).matches()) {
+        if (plain.startsWith("undercroft-") && plain.matches("undercroft-\\d+(-[0-9a-z]{1,13})?")) {
             throw bad(name, "it is that of the directory where a user's segments are registered; use another");
         }
         return plain;
+    }
+
+    private static boolean hasControl(String name) {
+        for (int i = 0; i < name.length(); i++) {
+            if (Character.isISOControl(name.charAt(i))) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private static SharedMemoryException bad(String name, String rule) {

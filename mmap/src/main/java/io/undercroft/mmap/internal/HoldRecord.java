@@ -35,6 +35,17 @@ record HoldRecord(long inode, Role role, ProcessKey process, long number) {
                 Long.parseLong(match.group(6))));
     }
 
+    /// Written out, since the JVM would make it at the first release.
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof HoldRecord that && toString().equals(that.toString());
+    }
+
+    @Override
+    public int hashCode() {
+        return Long.hashCode(number);
+    }
+
     /// {@return the name of the file}
     @Override
     public String toString() {

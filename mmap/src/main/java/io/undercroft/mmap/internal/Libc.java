@@ -18,11 +18,8 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;
-import java.lang.foreign.Linker;
-import java.lang.foreign.MemoryLayout;
-import java.lang.foreign.MemoryLayout.PathElement;
 import java.lang.foreign.MemorySegment;
-import java.lang.invoke.VarHandle;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Optional;
@@ -32,15 +29,12 @@ import org.jspecify.annotations.Nullable;
 
 /// The calls of the C library that this module makes.
 ///
-/// Every call captures `errno` in a separate arena, is made again when a signal interrupted it, and throws
-/// [ErrnoException] when it failed. Addresses are numbers, since they are rounded to pages; so are those of strings,
+/// Every call is made again when a signal interrupted it, and throws [ErrnoException] when it failed. Addresses are numbers, since they are rounded to pages; so are those of strings,
 /// whose memory is in an arena of the call. Buffers of callers are segments, so that they stay alive during the call.
 ///
 /// Where the library cannot be bound (Windows, or a JVM that denies native access) [#find] is empty and [#failure]
 /// returns the reason.
 public final class Libc {
-    private static final MemoryLayout STATE = Linker.Option.captureStateLayout();
-    private static final VarHandle ERRNO = STATE.varHandle(PathElement.groupElement("errno"));
     /// More than any system's `struct stat`.
     private static final long STAT_BYTES = 512;
     /// More than any system's `struct statfs`.
@@ -57,7 +51,7 @@ public final class Libc {
 
     private static final Binding BINDING = bind();
 
-    private final NativeFunction open = NativeFunction.variadic("open", 2);
+    private final NativeFunction open = NativeFunction.variadic("open");
     private final NativeFunction close = NativeFunction.of("close");
     private final NativeFunction fstat = stat("fstat");
     private final NativeFunction lstat = stat("lstat");
@@ -69,7 +63,7 @@ public final class Libc {
     private final NativeFunction mlock = NativeFunction.of("mlock");
     private final NativeFunction munlock = NativeFunction.of("munlock");
     private final NativeFunction mincore = NativeFunction.of("mincore");
-    private final NativeFunction shmOpen = NativeFunction.variadic("shm_open", 2);
+    private final NativeFunction shmOpen = NativeFunction.variadic("shm_open");
     private final NativeFunction shmUnlink = NativeFunction.of("shm_unlink");
     private final NativeFunction ftruncate = NativeFunction.of("ftruncate");
     private final NativeFunction flock = NativeFunction.of("flock");
@@ -83,34 +77,18 @@ public final class Libc {
     private final Optional<NativeFunction> fallocate = NativeFunction.find("posix_fallocate");
     private final Optional<NativeFunction> mremap = NativeFunction.findLong("mremap");
     private final Optional<NativeFunction> linuxFallocate = NativeFunction.find("fallocate");
-    private final BufferFunction pread = new BufferFunction("pread");
-    private final BufferFunction pwrite = new BufferFunction("pwrite");
+    private final NativeFunction pread = NativeFunction.ofLong("pread");
+    private final NativeFunction pwrite = NativeFunction.ofLong("pwrite");
     private final long pageSize;
     private final long userId;
 
     /// Queries the size of a page, which fails if native access is not allowed.
     private Libc() throws ErrnoException {
-        pageSize = once("getpagesize", NativeFunction.of("getpagesize")::call);
-        NativeFunction geteuid = NativeFunction.of("geteuid");
-        userId = once("geteuid", state -> Integer.toUnsignedLong((int) geteuid.call(state)));
+        pageSize = NativeFunction.of("getpagesize").call();
+        userId = Integer.toUnsignedLong((int) NativeFunction.of("geteuid").call());
     }
 
     private record Binding(@Nullable Libc libc, @Nullable Throwable failure) {}
-
-    @FunctionalInterface
-    private interface Call {
-        long apply(MemorySegment state) throws Throwable;
-    }
-
-    @FunctionalInterface
-    private interface CallWithText {
-        long apply(MemorySegment state, long text) throws Throwable;
-    }
-
-    @FunctionalInterface
-    private interface CallWithTexts {
-        long apply(MemorySegment state, long first, long second) throws Throwable;
-    }
 
     /// {@return the library, or nothing where it cannot be called}
     public static Optional<Libc> find() {
@@ -137,8 +115,7 @@ public final class Libc {
     /// @throws ErrnoException if it failed
     public int open(byte[] path, int flags, int mode) throws ErrnoException {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment name = arena.allocateFrom(JAVA_BYTE, path);
-            return (int) call("open", state -> open.call(state, name.address(), flags, mode));
+            return (int) open.call(arena.allocateFrom(JAVA_BYTE, path).address(), flags, mode);
         }
     }
 
@@ -150,8 +127,7 @@ public final class Libc {
     /// @return the descriptor
     /// @throws ErrnoException if it failed
     public int open(String path, int flags, int mode) throws ErrnoException {
-        return Math.toIntExact(callWithText("open", path,
-                (state, text) -> open.call(state, text, flags, mode)));
+        return open(text(path), flags, mode);
     }
 
     /// Opens a regular file and nothing else. Never blocks, as opening a pipe or a device may. The file at the path may
@@ -199,7 +175,7 @@ public final class Libc {
     /// @param mode its permissions
     /// @throws ErrnoException if it failed
     public void mkdir(String path, int mode) throws ErrnoException {
-        callWithText("mkdir", path, (state, text) -> mkdir.call(state, text, mode));
+        withText(mkdir, path, mode);
     }
 
     /// Removes an empty directory (`rmdir`).
@@ -207,7 +183,7 @@ public final class Libc {
     /// @param path the path
     /// @throws ErrnoException if it failed
     public void rmdir(String path) throws ErrnoException {
-        callWithText("rmdir", path, (state, text) -> rmdir.call(state, text));
+        withText(rmdir, path, 0);
     }
 
     /// Removes the name of a file (`unlink`).
@@ -215,7 +191,7 @@ public final class Libc {
     /// @param path the path
     /// @throws ErrnoException if it failed
     public void unlink(String path) throws ErrnoException {
-        callWithText("unlink", path, (state, text) -> unlink.call(state, text));
+        withText(unlink, path, 0);
     }
 
     /// Gives a file one more name, which must not exist (`link`).
@@ -224,7 +200,7 @@ public final class Libc {
     /// @param name the other path
     /// @throws ErrnoException if it failed, with [ErrnoException#EEXIST] if something has the name
     public void link(String path, String name) throws ErrnoException {
-        callWithTexts("link", path, name, (state, from, to) -> link.call(state, from, to));
+        withTexts(link, path, name);
     }
 
     /// Renames a file, replacing one of the new name (`rename`).
@@ -233,7 +209,7 @@ public final class Libc {
     /// @param name the other path
     /// @throws ErrnoException if it failed
     public void rename(String path, String name) throws ErrnoException {
-        callWithTexts("rename", path, name, (state, from, to) -> rename.call(state, from, to));
+        withTexts(rename, path, name);
     }
 
     /// Renames a file atomically to a name that must not exist (`renameat2`).
@@ -246,11 +222,9 @@ public final class Libc {
         if (renameat2.isEmpty()) {
             return false;
         }
-        NativeFunction function = renameat2.get();
-        int how = Constant.RENAME_NOREPLACE.value();
-        try {
-            callWithTexts("renameat2", path, name,
-                    (state, from, to) -> function.call(state, NO_FOLDER, from, NO_FOLDER, to, how, 0));
+        try (Arena arena = Arena.ofConfined()) {
+            renameat2.get().call(NO_FOLDER, address(arena, path), NO_FOLDER, address(arena, name),
+                    Constant.RENAME_NOREPLACE.value(), 0);
             return true;
         } catch (ErrnoException e) {
             if (e.errno() == ErrnoException.EINVAL) {
@@ -269,7 +243,7 @@ public final class Libc {
     /// @throws ErrnoException if it failed for another reason than that it is locked
     public boolean tryLock(int fd, int how) throws ErrnoException {
         try {
-            call("flock", state -> flock.call(state, fd, how));
+            flock.call(fd, how);
             return true;
         } catch (ErrnoException e) {
             if (e.errno() == Constant.EWOULDBLOCK.value()) {
@@ -285,7 +259,7 @@ public final class Libc {
     /// @param fd the descriptor
     public void unlock(int fd) {
         try {
-            call("flock", state -> flock.call(state, fd, Constant.LOCK_UN.value()));
+            flock.call(fd, Constant.LOCK_UN.value());
         } catch (ErrnoException ignored) {
             // It is not locked, or is unlocked when it is closed.
         }
@@ -301,9 +275,7 @@ public final class Libc {
         if (memfdCreate.isEmpty()) {
             return OptionalInt.empty();
         }
-        NativeFunction function = memfdCreate.get();
-        return OptionalInt.of(Math.toIntExact(callWithText("memfd_create", label,
-                (state, text) -> function.call(state, text, flags))));
+        return OptionalInt.of((int) withText(memfdCreate.get(), label, flags));
     }
 
     /// {@return the number of the user whose rights this process has, and whose are the files that it makes
@@ -317,7 +289,7 @@ public final class Libc {
     /// @param fd the descriptor
     public void close(int fd) {
         try {
-            once("close", state -> close.call(state, fd));
+            close.callOnce(fd);
         } catch (ErrnoException ignored) {
             // The descriptor is closed whatever close returns; it was opened for reading or its data was forced before.
         }
@@ -330,7 +302,7 @@ public final class Libc {
     FileStatus status(int fd) throws ErrnoException {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment stat = arena.allocate(STAT_BYTES, Long.BYTES);
-            call("fstat", state -> fstat.call(state, fd, stat.address()));
+            fstat.call(fd, stat.address());
             return status(stat);
         }
     }
@@ -341,9 +313,8 @@ public final class Libc {
     /// @throws ErrnoException if it failed
     Optional<FileStatus> status(String path) throws ErrnoException {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment name = arena.allocateFrom(path);
             MemorySegment stat = arena.allocate(STAT_BYTES, Long.BYTES);
-            call("lstat", state -> lstat.call(state, name.address(), stat.address()));
+            lstat.call(address(arena, path), stat.address());
             return Optional.of(status(stat));
         } catch (ErrnoException e) {
             if (e.errno() == ErrnoException.ENOENT) {
@@ -411,7 +382,7 @@ public final class Libc {
     public int fileSystemType(String path) throws ErrnoException {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment stat = arena.allocate(STATFS_BYTES, Long.BYTES);
-            callWithText("statfs", path, (state, text) -> statfs.call(state, text, stat.address()));
+            statfs.call(address(arena, path), stat.address());
             return (int) stat.get(JAVA_LONG, 0);
         }
     }
@@ -424,7 +395,7 @@ public final class Libc {
     /// @return the number of bytes written
     /// @throws ErrnoException if it failed
     public long pwrite(int fd, MemorySegment from, long offset) throws ErrnoException {
-        return call("pwrite", state -> pwrite.call(state, fd, from, offset));
+        return pwrite.call(fd, from, from.byteSize(), offset);
     }
 
     /// Reads bytes at a position (`pread`).
@@ -435,7 +406,7 @@ public final class Libc {
     /// @return the number of bytes read; 0 at the end of the file
     /// @throws ErrnoException if it failed
     public long pread(int fd, MemorySegment into, long offset) throws ErrnoException {
-        return call("pread", state -> pread.call(state, fd, into, offset));
+        return pread.call(fd, into, into.byteSize(), offset);
     }
 
     /// Maps a file or anonymous memory (`mmap`).
@@ -449,14 +420,13 @@ public final class Libc {
     /// @return the address
     /// @throws ErrnoException if it failed
     public long mmap(long address, long length, int protection, int flags, int fd, long offset) throws ErrnoException {
-        return call("mmap",
-                state -> mmap.call(state, address, length, protection, flags, fd, offset));
+        return mmap.call(address, length, protection, flags, fd, offset);
     }
 
     /// The same for callers that map many thousand times: they pass the memory for `errno`. A signal cannot
     /// interrupt this call.
     ///
-    /// @param state a [#state], used by one thread at a time
+    /// @param state a [NativeFunction#state], used by one thread at a time
     /// @param address the address to map at, or 0
     /// @param length the number of bytes
     /// @param protection the protection of the pages
@@ -467,15 +437,7 @@ public final class Libc {
     /// @throws ErrnoException if it failed
     long mmap(MemorySegment state, long address, long length, int protection, int flags, int fd, long offset)
             throws ErrnoException {
-        return once("mmap", state,
-                errno -> mmap.call(errno, address, length, protection, flags, fd, offset));
-    }
-
-    /// {@return memory for `errno`}
-    ///
-    /// @param arena its lifetime
-    static MemorySegment state(Arena arena) {
-        return arena.allocate(STATE);
+        return mmap.callOnce(state, address, length, protection, flags, fd, offset);
     }
 
     /// Unmaps addresses (`munmap`).
@@ -484,7 +446,7 @@ public final class Libc {
     /// @param length the number of bytes
     /// @throws ErrnoException if it failed
     public void munmap(long address, long length) throws ErrnoException {
-        call("munmap", state -> munmap.call(state, address, length));
+        munmap.call(address, length);
     }
 
     /// Moves the pages of a shared mapping to other addresses and leaves an equal mapping behind (`mremap`). That takes
@@ -499,10 +461,9 @@ public final class Libc {
         if (mremap.isEmpty()) {
             return false;
         }
-        NativeFunction function = mremap.get();
         int flags = Constant.flags(MREMAP_MAYMOVE, MREMAP_FIXED, MREMAP_DONTUNMAP);
         try {
-            call("mremap", state -> function.call(state, from, length, length, flags, to, 0));
+            mremap.get().call(from, length, length, flags, to, 0);
             return true;
         } catch (ErrnoException e) {
             if (e.errno() == ErrnoException.EINVAL) {
@@ -519,7 +480,7 @@ public final class Libc {
     /// @param advice the advice
     /// @throws ErrnoException if it failed
     public void madvise(long address, long length, int advice) throws ErrnoException {
-        call("madvise", state -> madvise.call(state, address, length, advice));
+        madvise.call(address, length, advice);
     }
 
     /// Writes a shared mapping back (`msync`).
@@ -529,7 +490,7 @@ public final class Libc {
     /// @param flags the flags
     /// @throws ErrnoException if it failed
     public void msync(long address, long length, int flags) throws ErrnoException {
-        call("msync", state -> msync.call(state, address, length, flags));
+        msync.call(address, length, flags);
     }
 
     /// Keeps pages in memory (`mlock`).
@@ -538,7 +499,7 @@ public final class Libc {
     /// @param length the number of bytes
     /// @throws ErrnoException if it failed
     public void mlock(long address, long length) throws ErrnoException {
-        call("mlock", state -> mlock.call(state, address, length));
+        mlock.call(address, length);
     }
 
     /// Lets pages go that were kept in memory (`munlock`).
@@ -547,7 +508,7 @@ public final class Libc {
     /// @param length the number of bytes
     /// @throws ErrnoException if it failed
     public void munlock(long address, long length) throws ErrnoException {
-        call("munlock", state -> munlock.call(state, address, length));
+        munlock.call(address, length);
     }
 
     /// Determines which pages are in memory (`mincore`).
@@ -557,7 +518,7 @@ public final class Libc {
     /// @param pages a byte for each page, whose lowest bit is set if it is in memory; owned by the caller
     /// @throws ErrnoException if it failed
     public void mincore(long address, long length, MemorySegment pages) throws ErrnoException {
-        call("mincore", state -> mincore.call(state, address, length, pages.address()));
+        mincore.call(address, length, pages.address());
     }
 
     /// Opens or creates shared memory (`shm_open`).
@@ -568,8 +529,9 @@ public final class Libc {
     /// @return the descriptor
     /// @throws ErrnoException if it failed
     public int shmOpen(String name, int flags, int mode) throws ErrnoException {
-        return Math.toIntExact(callWithText("shm_open", name,
-                (state, text) -> shmOpen.call(state, text, flags, mode)));
+        try (Arena arena = Arena.ofConfined()) {
+            return (int) shmOpen.call(address(arena, name), flags, mode);
+        }
     }
 
     /// Removes the name of shared memory (`shm_unlink`).
@@ -577,7 +539,7 @@ public final class Libc {
     /// @param name with its slash
     /// @throws ErrnoException if it failed
     public void shmUnlink(String name) throws ErrnoException {
-        callWithText("shm_unlink", name, (state, text) -> shmUnlink.call(state, text));
+        withText(shmUnlink, name, 0);
     }
 
     /// Makes a file at least as long as a range of it and, where the system can, has space for that range set aside:
@@ -600,7 +562,8 @@ public final class Libc {
         long done = 0;
         while (done < length) {
             long count = Math.min(step, length - done);
-            int errno = fallocate(fallocate.get(), fd, offset + done, count);
+            // The only call that returns the error number instead of setting it.
+            int errno = (int) fallocate.get().call(fd, offset + done, count);
             if (errno == 0) {
                 done += count;
             } else if (errno == ErrnoException.EINTR) {
@@ -622,12 +585,7 @@ public final class Libc {
         NativeFunction function = linuxFallocate
                 .orElseThrow(() -> new ErrnoException("fallocate", ErrnoException.EINVAL));
         int how = Constant.flags(FALLOC_FL_PUNCH_HOLE, FALLOC_FL_KEEP_SIZE);
-        call("fallocate", state -> function.call(state, fd, how, offset, length, 0, 0));
-    }
-
-    /// The only call that returns the error number instead of setting it.
-    private static int fallocate(NativeFunction function, int fd, long offset, long length) throws ErrnoException {
-        return (int) once("posix_fallocate", state -> function.call(state, fd, offset, length));
+        function.call(fd, how, offset, length, 0, 0);
     }
 
     /// Cuts a file that no other process writes, or extends it by zeros (`ftruncate`).
@@ -636,7 +594,7 @@ public final class Libc {
     /// @param nbytes the new size in bytes
     /// @throws ErrnoException if it failed
     public void truncate(int fd, long nbytes) throws ErrnoException {
-        call("ftruncate", state -> ftruncate.call(state, fd, nbytes));
+        ftruncate.call(fd, nbytes);
     }
 
     /// {@return the size of a page in bytes}
@@ -658,53 +616,25 @@ public final class Libc {
         return pageFloor(Math.addExact(bytes, pageSize - 1));
     }
 
-    private static void callWithTexts(String name, String first, String second, CallWithTexts call)
-            throws ErrnoException {
+    private static long withText(NativeFunction function, String text, long argument) throws ErrnoException {
         try (Arena arena = Arena.ofConfined()) {
-            long from = arena.allocateFrom(first).address();
-            long to = arena.allocateFrom(second).address();
-            call(name, state -> call.apply(state, from, to));
+            return function.call(address(arena, text), argument);
         }
     }
 
-    private static long callWithText(String name, String argument, CallWithText call) throws ErrnoException {
+    private static void withTexts(NativeFunction function, String first, String second) throws ErrnoException {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment text = arena.allocateFrom(argument);
-            return call(name, state -> call.apply(state, text.address()));
+            function.call(address(arena, first), address(arena, second));
         }
     }
 
-    private static long call(String name, Call call) throws ErrnoException {
-        while (true) {
-            try {
-                return once(name, call);
-            } catch (ErrnoException e) {
-                if (e.errno() != ErrnoException.EINTR) {
-                    throw e;
-                }
-            }
-        }
+    private static long address(Arena arena, String text) {
+        return arena.allocateFrom(JAVA_BYTE, text(text)).address();
     }
 
-    /// All calls here, `mmap` included, return -1 when they failed.
-    private static long once(String name, Call call) throws ErrnoException {
-        try (Arena arena = Arena.ofConfined()) {
-            return once(name, state(arena), call);
-        }
-    }
-
-    private static long once(String name, MemorySegment state, Call call) throws ErrnoException {
-        try {
-            long result = call.apply(state);
-            if (result == -1) {
-                throw new ErrnoException(name, (int) ERRNO.get(state, 0L));
-            }
-            return result;
-        } catch (ErrnoException | RuntimeException | Error e) {
-            throw e;
-        } catch (Throwable e) {
-            throw new AssertionError("a downcall throws nothing itself", e);
-        }
+    /// {@return a text in UTF-8, ending in a zero byte}
+    private static byte[] text(String text) {
+        return text.concat("\0").getBytes(StandardCharsets.UTF_8);
     }
 
     private static Binding bind() {
@@ -716,14 +646,18 @@ public final class Libc {
         }
         try {
             return new Binding(new Libc(), null);
+        } catch (ExceptionInInitializerError e) {
+            // IllegalCallerException where the JVM denies native access.
+            return new Binding(null, e.getCause());
         } catch (LinkageError | RuntimeException | ErrnoException e) {
-            // IllegalCallerException where the JVM denies native access; the others where libc lacks a call.
+            // Where libc lacks a call.
             return new Binding(null, e);
         }
     }
 
     /// macOS on Intel keeps the 64-bit ones under other names.
     private static NativeFunction stat(String name) {
-        return NativeFunction.find(name + "$INODE64").orElseGet(() -> NativeFunction.of(name));
+        Optional<NativeFunction> intel = NativeFunction.find(name + "$INODE64");
+        return intel.isPresent() ? intel.get() : NativeFunction.of(name);
     }
 }

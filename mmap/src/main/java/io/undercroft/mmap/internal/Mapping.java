@@ -21,8 +21,6 @@ public final class Mapping {
     /// The number of pages in one query.
     private static final long RESIDENCE_PAGES = 1 << 16;
 
-    private static final System.Logger LOG = System.getLogger(Mapping.class.getName());
-
     /// Unused mappings that could not be unmapped because the process had as many mappings as allowed.
     private static final Queue<Range> LEFT = new ConcurrentLinkedQueue<>();
 
@@ -30,6 +28,14 @@ public final class Mapping {
     private record Range(long address, long length) {}
 
     private Mapping() {}
+
+    /// Unmaps addresses.
+    private record Unmapping(Libc libc, long address, long length) implements Runnable {
+        @Override
+        public void run() {
+            unmap(libc, address, length);
+        }
+    }
 
     /// Returns a segment over mapped addresses, which are unmapped when the arena is closed; at once if it is closed
     /// already.
@@ -41,7 +47,7 @@ public final class Mapping {
     /// @return the segment
     /// @throws IllegalStateException if the arena is closed
     public static MemorySegment segment(Libc libc, long address, long length, Arena arena) {
-        return segment(libc, address, length, arena, () -> {});
+        return segment(address, length, arena, new Unmapping(libc, address, length));
     }
 
     /// The same, with an action that runs when the addresses are unmapped.
@@ -53,12 +59,16 @@ public final class Mapping {
     /// @param atEnd run once, after they are unmapped; must not throw, nor reach the arena
     /// @return the segment
     /// @throws IllegalStateException if the arena is closed
-    @SuppressWarnings("restricted")
     static MemorySegment segment(Libc libc, long address, long length, Arena arena, Runnable atEnd) {
-        ArenaCleanup unmap = new ArenaCleanup(ArenaCleanup.CLEANER, () -> {
+        return segment(address, length, arena, () -> {
             unmap(libc, address, length);
             atEnd.run();
         });
+    }
+
+    @SuppressWarnings("restricted")
+    private static MemorySegment segment(long address, long length, Arena arena, Runnable atEnd) {
+        ArenaCleanup unmap = new ArenaCleanup(ArenaCleanup.CLEANER, atEnd);
         try {
             return MemorySegment.ofAddress(address).reinterpret(length, arena, unmap);
         } catch (IllegalStateException closed) {
@@ -213,7 +223,8 @@ public final class Mapping {
             if (e.errno() == ErrnoException.ENOMEM) {
                 LEFT.add(range);
             }
-            LOG.log(Level.WARNING, () -> range.length + " bytes stay mapped: " + e.getMessage());
+            System.getLogger(Mapping.class.getName()).log(Level.WARNING,
+                    range.length + " bytes stay mapped: " + e.getMessage());
             return false;
         }
     }

@@ -38,7 +38,15 @@ public final class PosixFile implements HostFile {
         this.libc = libc;
         this.fd = fd;
         this.mode = mode;
-        this.closer = ArenaCleanup.CLEANER.register(this, () -> libc.close(fd));
+        this.closer = ArenaCleanup.CLEANER.register(this, new Closer(libc, fd));
+    }
+
+    /// Closes a descriptor.
+    private record Closer(Libc libc, int fd) implements Runnable {
+        @Override
+        public void run() {
+            libc.close(fd);
+        }
     }
 
     /// {@return the file behind a descriptor, which is closed with it}

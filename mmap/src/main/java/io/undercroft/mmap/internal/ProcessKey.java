@@ -64,8 +64,9 @@ record ProcessKey(long pid, long startMillis, long namespace) {
 
         private static ProcessKey make() {
             ProcessHandle self = ProcessHandle.current();
-            Instant start = self.info().startInstant().orElseGet(Instant::now);
-            return new ProcessKey(self.pid(), start.toEpochMilli(), namespace());
+            Optional<Instant> start = self.info().startInstant();
+            return new ProcessKey(self.pid(), (start.isPresent() ? start.get() : Instant.now()).toEpochMilli(),
+                    namespace());
         }
 
         /// The link reads `pid:[4026531836]`.

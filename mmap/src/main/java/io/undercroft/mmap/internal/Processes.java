@@ -99,7 +99,9 @@ final class Processes implements RegistryEntry.Liveness {
     }
 
     private void closeOwn() {
-        own.ifPresent(files::close);
+        if (own.isPresent()) {
+            files.close(own.getAsInt());
+        }
         own = OptionalInt.empty();
     }
 

@@ -90,7 +90,6 @@ import java.util.regex.Pattern;
 /// A release must not fail, but may be impossible: another process has the lock, or there is no descriptor left. So a
 /// release is queued first, and the thread that next has the lock performs it before its own operation.
 final class Registry implements SegmentNames {
-    private static final System.Logger LOG = System.getLogger(Registry.class.getName());
     private static final Pattern DRAFT = Pattern.compile(ProcessKey.PATTERN + "\\.\\d{1,18}");
     private static final long NONE = -1;
     /// An attempt fails if another process creates a directory of the name at that moment.
@@ -148,6 +147,16 @@ final class Registry implements SegmentNames {
         void run() throws IOException;
     }
 
+    /// What is done under the lock to do nothing but what is owed.
+    private enum Nothing implements IoTask<Boolean> {
+        TO_DO;
+
+        @Override
+        public Boolean run() {
+            return true;
+        }
+    }
+
     /// The names of drafts.
     @FunctionalInterface
     private interface Naming {
@@ -155,7 +164,7 @@ final class Registry implements SegmentNames {
     }
 
     /// A hold, and its record.
-    private final class OwnHold implements Hold {
+    private final class OwnHold implements Hold, Step {
         private final String name;
         private final HoldRecord record;
 
@@ -166,7 +175,12 @@ final class Registry implements SegmentNames {
 
         @Override
         public void release() {
-            settle("/" + name + " is not released yet", () -> letGo(this));
+            settle("/" + name + " is not released yet", this);
+        }
+
+        @Override
+        public void run() throws IOException {
+            letGo(this);
         }
     }
 
@@ -288,10 +302,10 @@ final class Registry implements SegmentNames {
         if (holds.isEmpty() && drafts.isEmpty()) {
             return;
         }
-        holds.forEach(hold -> owed.add(() -> letGo(hold)));
+        owed.addAll(holds);
         drafts.forEach(draft -> owed.add(() -> removeDraft(draft)));
         tidily("shared memory is not released until another process collects it",
-                () -> locked(Deadline.in(files.patienceAtTheEnd()), () -> true));
+                () -> locked(Deadline.in(files.patienceAtTheEnd()), Nothing.TO_DO));
     }
 
     private <T> T locked(IoTask<T> task) throws IOException {
@@ -299,8 +313,10 @@ final class Registry implements SegmentNames {
     }
 
     private <T> T locked(Deadline deadline, IoTask<T> task) throws IOException {
-        deadline.await(threads::tryLock, "other threads of this process wait for the lock of " + place.root,
-                place.root);
+        if (!threads.tryLock()) {
+            deadline.await(threads::tryLock, "other threads of this process wait for the lock of " + place.root,
+                    place.root);
+        }
         try (RegistryLock _ = takeLock(deadline)) {
             try {
                 doWhatIsOwed();
@@ -334,16 +350,22 @@ final class Registry implements SegmentNames {
     /// Runs an action now if possible, otherwise in the thread that next has the lock.
     private void settle(String otherwise, Step step) {
         owed.add(step);
-        tidily(otherwise, () -> locked(() -> true));
+        try {
+            locked(Nothing.TO_DO);
+        } catch (IOException e) {
+            warn(otherwise + ": " + e.getMessage());
+        }
     }
 
     private void doWhatIsOwed() {
         for (Iterator<Step> steps = owed.iterator(); steps.hasNext();) {
             Step step = steps.next();
-            tidily("shared memory is not released yet", () -> {
+            try {
                 step.run();
                 steps.remove();
-            });
+            } catch (IOException e) {
+                warn("shared memory is not released yet: " + e.getMessage());
+            }
         }
     }
 
@@ -358,7 +380,8 @@ final class Registry implements SegmentNames {
 
     /// Writes a warning in a separate thread: logging may fail too if there is no descriptor left.
     private static void warn(String message) {
-        Thread.startVirtualThread(() -> LOG.log(Level.WARNING, message));
+        Thread.startVirtualThread(
+                () -> System.getLogger(Registry.class.getName()).log(Level.WARNING, message));
     }
 
     /// Registers this process. The first time it also collects what ended processes left.
@@ -368,7 +391,11 @@ final class Registry implements SegmentNames {
             return;
         }
         hasCollected = true;
-        tidily("what ended processes left is not removed", this::collect);
+        try {
+            collect();
+        } catch (IOException e) {
+            warn("what ended processes left is not removed: " + e.getMessage());
+        }
     }
 
     /// Removes this process from the registry if it holds nothing, and the registry with the last process.

@@ -63,7 +63,8 @@ record RegistryEntry(Optional<NameLifetime> lifetime, List<HoldRecord> holds, Li
                 isClear = false;
             }
         }
-        return new RegistryEntry(lifetimes.stream().findFirst(), holds, stale, isClear && lifetimes.size() <= 1);
+        Optional<NameLifetime> first = lifetimes.isEmpty() ? Optional.empty() : Optional.of(lifetimes.getFirst());
+        return new RegistryEntry(first, holds, stale, isClear && lifetimes.size() <= 1);
     }
 
     /// {@return the record of a lifetime}
@@ -78,7 +79,9 @@ record RegistryEntry(Optional<NameLifetime> lifetime, List<HoldRecord> holds, Li
     ///
     /// @param hold the hold
     RegistryEntry without(HoldRecord hold) {
-        return new RegistryEntry(lifetime, holds.stream().filter(each -> !each.equals(hold)).toList(), stale, isClear);
+        List<HoldRecord> others = new ArrayList<>(holds);
+        others.remove(hold);
+        return new RegistryEntry(lifetime, others, stale, isClear);
     }
 
     /// {@return whether the name lasts until it is unlinked, and no running process holds its segment}

@@ -116,7 +116,8 @@ class RegistryFiles {
 
     /// {@return the inode of the file at a path, or nothing if there is none}
     Optional<Long> inode(String path) throws ErrnoException {
-        return libc.identity(path).map(FileIdentity::inode);
+        Optional<FileStatus> status = libc.status(path);
+        return status.isPresent() ? Optional.of(status.get().identity().inode()) : Optional.empty();
     }
 
     /// {@return the size of a file in bytes; 0 if it is not there}
@@ -179,7 +180,9 @@ class RegistryFiles {
     List<String> list(String path) throws IOException {
         try (DirectoryStream<Path> files = Files.newDirectoryStream(HostPath.of(path))) {
             List<String> names = new ArrayList<>();
-            files.forEach(file -> names.add(HostPath.name(file)));
+            for (Path file : files) {
+                names.add(HostPath.name(file));
+            }
             return names;
         } catch (NoSuchFileException | NotDirectoryException gone) {
             return List.of();
@@ -190,12 +193,14 @@ class RegistryFiles {
 
     /// {@return whether it is a directory of this user}
     boolean isOurs(String path) throws IOException {
-        return libc.status(path).filter(status -> status.isDirectory() && status.user() == libc.userId()).isPresent();
+        Optional<FileStatus> status = libc.status(path);
+        return status.isPresent() && status.get().isDirectory() && status.get().user() == libc.userId();
     }
 
     /// {@return whether the path exists and belongs to another user}
     boolean isForeign(String path) throws IOException {
-        return libc.status(path).filter(status -> status.user() != libc.userId()).isPresent();
+        Optional<FileStatus> status = libc.status(path);
+        return status.isPresent() && status.get().user() != libc.userId();
     }
 
     /// Fails with [ErrnoException#ENODEV] if a descriptor is open on something that has no bytes to be mapped, and with

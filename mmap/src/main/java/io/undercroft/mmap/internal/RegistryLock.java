@@ -60,7 +60,9 @@ final class RegistryLock implements AutoCloseable {
     private static boolean isTaken(RegistryFiles files, String folder, int fd, Deadline deadline) throws IOException {
         boolean taken = false;
         try {
-            deadline.await(() -> files.tryLock(fd), folder + " is locked by another process", folder);
+            if (!files.tryLock(fd)) {
+                deadline.await(() -> files.tryLock(fd), folder + " is locked by another process", folder);
+            }
             // Checked again, as another file may have had the name before it was opened. Other users cannot replace a
             // directory of this user.
             files.checkOwned(folder);

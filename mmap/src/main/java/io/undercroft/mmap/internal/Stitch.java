@@ -36,7 +36,7 @@ record Stitch(Libc libc, List<ByteRun> runs, long length, int protection, int fl
         int taken = plan.mappings();
         long address;
         try (Arena scratch = Arena.ofConfined()) {
-            address = filled(plan, Libc.state(scratch));
+            address = filled(plan, NativeFunction.state(scratch));
         } catch (IOException | RuntimeException | Error e) {
             budget.release(taken);
             throw e;

@@ -10,7 +10,6 @@ import io.undercroft.mmap.SharedSegment;
 import io.undercroft.mmap.SharedSegment.Holder.State;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.lang.foreign.Arena;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -535,9 +534,9 @@ class RegistryStepsTest {
         create(player, "name", NameLifetime.WITH_CREATOR);
         Player other = player(NEVER);
         int copy;
-        try (RegistryLock _ = lock(other.steps); Arena arena = Arena.ofConfined()) {
+        try (RegistryLock _ = lock(other.steps)) {
             int fd = other.steps.open.iterator().next();
-            copy = (int) NativeFunction.of("dup").call(Libc.state(arena), fd);
+            copy = (int) NativeFunction.of("dup").call(fd);
         }
         try {
             assertThat(player.registry.list()).hasSize(1);

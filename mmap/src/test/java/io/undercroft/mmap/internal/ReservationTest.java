@@ -93,7 +93,7 @@ class ReservationTest {
     void nothingIsMappedOverWhatSomebodyElseHas() throws IOException {
         MemorySegment taken = Mapping.anonymous(libc, PART, arena);
         taken.fill((byte) 1);
-        MemorySegment state = Libc.state(arena);
+        MemorySegment state = NativeFunction.state(arena);
         assertThatThrownBy(() -> libc.mmap(state, taken.address(), PART, Mapping.READ_WRITE,
                 FLAGS | Constant.MAP_FIXED_NOREPLACE.value(), file.descriptor(), 0))
                 .isInstanceOfSatisfying(ErrnoException.class,
@@ -104,7 +104,7 @@ class ReservationTest {
     }
 
     private Reservation reserve() throws ErrnoException {
-        return Reservation.of(libc, 6 * PART, Libc.state(arena));
+        return Reservation.of(libc, 6 * PART, NativeFunction.state(arena));
     }
 
     private Mapped part(int ofFile, int ofRange) {
