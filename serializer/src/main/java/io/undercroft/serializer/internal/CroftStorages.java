@@ -25,6 +25,7 @@ import io.undercroft.serializer.internal.loading.DeviceSource;
 import io.undercroft.serializer.internal.loading.PieceInput;
 import io.undercroft.serializer.internal.loading.PieceReader;
 import io.undercroft.serializer.internal.loading.RunChecksum;
+import io.undercroft.serializer.internal.loading.RunChecksums;
 import io.undercroft.serializer.internal.loading.RunChecksum.Kind;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.OpenRequest;
@@ -266,12 +267,13 @@ final class CroftStorages implements AutoCloseable {
 
     private Allocation allocate(int number, StorageRecord record) {
         checkKnown(number);
-        boolean checksNow = isCheckedWhole(record);
-        Allocation bytes = request.isInMemory()
-                ? memory.read(pieces(extents(record)))
-                : checkable(number, record, map(record));
+        if (request.isInMemory()) {
+            return read(number, record);
+        }
+        boolean checksNow = isToBeChecked(record);
+        Allocation bytes = checkable(number, record, map(record));
         List<StorageChunk> chunks = checksNow
-                ? check(number, new Span(0, record.nbytes()), bytes, !request.isInMemory())
+                ? check(number, new Span(0, record.nbytes()), bytes, true)
                 : List.of();
         if (chunks.isEmpty()) {
             if (checksNow && bytes.backing().orElse(null) instanceof CheckedBytes checked) {
@@ -280,6 +282,19 @@ final class CroftStorages implements AutoCloseable {
             return bytes;
         }
         throw refused(number, chunks, Storage.over(bytes));
+    }
+
+    /// Reads a whole storage, and checks it unless the policy is to check nothing.
+    private Allocation read(int number, StorageRecord record) {
+        RunChecksums sums = request.checksums() == ChecksumPolicy.NONE
+                ? RunChecksums.NONE
+                : new RunChecksums(check.table(number), request.memory().isPresent());
+        Allocation bytes = memory.read(pieces(extents(record)), sums);
+        List<StorageChunk> damagedChunks = sums.damaged();
+        if (damagedChunks.isEmpty()) {
+            return bytes;
+        }
+        throw refused(number, damagedChunks, Storage.over(bytes));
     }
 
     private void checkKnown(int number) {
@@ -294,11 +309,6 @@ final class CroftStorages implements AutoCloseable {
         DamagedStorage damage = damaged(chunks);
         damaged.put(number, new Suspect(damage, readable));
         return damage.refusal();
-    }
-
-    /// Storages that are read into memory are read as a whole.
-    private boolean isCheckedWhole(StorageRecord record) {
-        return request.checksums() != ChecksumPolicy.NONE && (request.isInMemory() || isToBeChecked(record));
     }
 
     /// Adds the checksums to a mapped storage, for operations that read all of it. With a shared mapping, bytes change

@@ -22,14 +22,22 @@ import org.jspecify.annotations.Nullable;
 public final class PieceReader {
     /// The number of bytes that one thread reads at once: one huge page or a few.
     private static final long SHARE = 4L << 20;
+    /// The number of bytes that are read before their checksums are computed: they are still in the second-level cache.
+    private static final long CACHED = 1L << 17;
 
     private final MappedFile file;
     private final OpenRequest request;
     private @Nullable Allocator memory;
 
-    private record Share(MappedFile file, long offset, MemorySegment into) {
-        void read() throws IOException {
-            file.read(offset, into);
+    /// @param start the offset of the bytes in the storage
+    private record Share(MappedFile file, long offset, MemorySegment into, long start) {
+        void read(RunChecksums sums) throws IOException {
+            long step = sums.isEmpty() ? into.byteSize() : CACHED;
+            for (long at = 0; at < into.byteSize(); at += step) {
+                MemorySegment part = into.asSlice(at, Math.min(step, into.byteSize() - at));
+                file.read(offset + at, part);
+                sums.add(start + at, part);
+            }
         }
     }
 
@@ -49,7 +57,18 @@ public final class PieceReader {
     /// @throws UncheckedIOException if a file ends before, or reading fails
     /// @throws OutOfMemoryError if there is not enough memory; the message has the kind and amount
     public Allocation read(List<Piece> pieces) {
-        return DeviceSource.withAccess(request, copy(pieces));
+        return read(pieces, RunChecksums.NONE);
+    }
+
+    /// Reads pieces as [#read(List)], and computes checksums of the bytes while they are in the cache.
+    ///
+    /// @param pieces the pieces to read, of this and other files
+    /// @param sums receives all bytes that come from files
+    /// @return the bytes, which do not depend on the files; read-only if the file is opened so
+    /// @throws UncheckedIOException if a file ends before, or reading fails
+    /// @throws OutOfMemoryError if there is not enough memory; the message has the kind and amount
+    public Allocation read(List<Piece> pieces, RunChecksums sums) {
+        return DeviceSource.withAccess(request, copy(pieces, sums));
     }
 
     /// Reads pieces as [#read], for a copy that is the caller's own.
@@ -59,9 +78,13 @@ public final class PieceReader {
     /// @throws UncheckedIOException if a file ends before, or reading fails
     /// @throws OutOfMemoryError if there is not enough memory; the message has the kind and amount
     public Allocation copy(List<Piece> pieces) {
+        return copy(pieces, RunChecksums.NONE);
+    }
+
+    private Allocation copy(List<Piece> pieces, RunChecksums sums) {
         Allocation made = allocate(pieces.stream().mapToLong(Piece::length).reduce(0, Math::addExact));
         try {
-            read(pieces, made.segment());
+            read(pieces, made.segment(), sums);
             return made;
         } catch (IOException e) {
             made.free();
@@ -92,25 +115,25 @@ public final class PieceReader {
         }
     }
 
-    private static void read(List<Piece> pieces, MemorySegment into) throws IOException {
+    private static void read(List<Piece> pieces, MemorySegment into, RunChecksums sums) throws IOException {
         List<Share> shares = new ArrayList<>();
         long at = 0;
         for (Piece piece : pieces) {
             switch (piece) {
-                case FilePiece run -> share(run, into.asSlice(at, run.length()), shares);
+                case FilePiece run -> share(run, into.asSlice(at, run.length()), at, shares);
                 case ZeroPiece _ -> {
                     // New memory is zeroed.
                 }
             }
             at += piece.length();
         }
-        Workers.share(shares, Share::read);
+        Workers.share(shares, share -> share.read(sums));
     }
 
-    private static void share(FilePiece run, MemorySegment into, List<Share> shares) {
+    private static void share(FilePiece run, MemorySegment into, long start, List<Share> shares) {
         for (long at = 0; at < run.length(); at += SHARE) {
             shares.add(new Share(run.file(), run.offset() + at,
-                    into.asSlice(at, Math.min(SHARE, run.length() - at))));
+                    into.asSlice(at, Math.min(SHARE, run.length() - at)), start + at));
         }
     }
 }

@@ -3,6 +3,7 @@ package io.undercroft.serializer.internal.loading;
 import java.lang.foreign.MemorySegment;
 import java.util.NavigableMap;
 import java.util.TreeMap;
+import java.util.function.ToIntFunction;
 import java.util.zip.CRC32;
 import java.util.zip.CRC32C;
 import java.util.zip.Checksum;
@@ -115,10 +116,19 @@ public final class RunChecksum {
     /// @param offset the first of the bytes, counted from the start of the storage
     /// @param bytes the bytes; no byte of the run arrives twice
     public void add(long offset, MemorySegment bytes) {
+        add(offset, bytes, kind::of);
+    }
+
+    /// Adds the checksum of some bytes of this run.
+    ///
+    /// @param offset the first of the bytes, counted from the start of the storage
+    /// @param bytes the bytes; no byte of the run arrives twice
+    /// @param sum computes a checksum of this kind
+    void add(long offset, MemorySegment bytes, ToIntFunction<MemorySegment> sum) {
         long from = Math.max(offset, start);
         long to = Math.min(offset + bytes.byteSize(), end());
         if (from < to) {
-            Part part = new Part(to - from, kind.of(bytes.asSlice(from - offset, to - from)));
+            Part part = new Part(to - from, sum.applyAsInt(bytes.asSlice(from - offset, to - from)));
             synchronized (parts) {
                 parts.put(from - start, part);
             }
