@@ -10,6 +10,7 @@ import io.undercroft.mmap.internal.HostFile;
 import io.undercroft.mmap.internal.HostPath;
 import io.undercroft.mmap.internal.IoTask;
 import io.undercroft.mmap.internal.Libc;
+import io.undercroft.mmap.internal.LibcUse;
 import io.undercroft.mmap.internal.Lifetime;
 import io.undercroft.mmap.internal.RegistryException;
 import io.undercroft.mmap.internal.SegmentNames;
@@ -261,6 +262,15 @@ public final class MappedFile implements AutoCloseable {
         return held(() -> file.isAt(path));
     }
 
+    /// {@return whether a path refers to this file now} False if the system does not tell files apart.
+    ///
+    /// @param other the path
+    /// @throws IOException if the system call fails
+    /// @throws IllegalStateException if the file is closed
+    public boolean isAt(Path other) throws IOException {
+        return identity != 0 && held(() -> file.isAt(other));
+    }
+
     /// {@return whether the file begins with these bytes} A shorter one does not.
     ///
     /// @param signature some bytes
@@ -447,8 +457,9 @@ public final class MappedFile implements AutoCloseable {
     }
 
     private Allocation run(MemorySegment segment, long offset) {
-        long end = offset + segment.byteSize();
-        return allocated(segment, offset).withBacking(() -> requireAtLeast(end));
+        List<Piece> pieces = file.mapsInPlace() ? List.of(piece(offset, segment.byteSize())) : List.of();
+        return allocated(segment, offset)
+                .withBacking(new MappedBytes(segment, pieces, true, Map.of(this, offset + segment.byteSize())));
     }
 
     /// Maps pieces as an allocation that holds the file, and the files of the pieces, until it is freed.
@@ -463,16 +474,18 @@ public final class MappedFile implements AutoCloseable {
                 .findFirst().orElse(0);
         Allocation here = allocated(map(pieces), start);
         Map<MappedFile, Long> ends = Pieces.ends(pieces);
+        List<Piece> known = LibcUse.hasBegun() ? List.copyOf(pieces) : List.of();
+        MappedBytes backing = new MappedBytes(here.segment(), known, false, ends);
         return ends.keySet().stream().allMatch(each -> each == this)
-                ? here.withBacking(() -> requireAtLeast(ends.getOrDefault(this, 0L)))
-                : holding(ends, here);
+                ? here.withBacking(backing)
+                : holding(backing, here);
     }
 
     /// Returns an allocation that holds other files too, to check whether they were truncated.
-    private static Allocation holding(Map<MappedFile, Long> ends, Allocation here) {
+    private static Allocation holding(MappedBytes backing, Allocation here) {
         List<MappedFile> held = new ArrayList<>();
         try {
-            ends.keySet().forEach(each -> held.add(each.retain()));
+            backing.ends().keySet().forEach(each -> held.add(each.retain()));
         } catch (Throwable e) {
             held.forEach(MappedFile::close);
             here.free();
@@ -482,7 +495,7 @@ public final class MappedFile implements AutoCloseable {
                 () -> {
                     here.free();
                     held.forEach(MappedFile::close);
-                }).withBacking(() -> ends.forEach(MappedFile::requireAtLeast));
+                }).withBacking(backing);
     }
 
     /// Maps a run of bytes as the only thing that is ever mapped of the file, and closes the descriptor now: a process

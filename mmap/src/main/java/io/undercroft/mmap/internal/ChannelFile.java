@@ -146,6 +146,11 @@ public final class ChannelFile implements HostFile {
     }
 
     @Override
+    public boolean mapsInPlace() {
+        return mode != MapMode.PRIVATE;
+    }
+
+    @Override
     public MemorySegment map(long offset, long length, Arena arena) throws IOException {
         MemorySegment segment = CollectedMemory.of(arena, new Part(this, offset, length));
         checkInside(offset + length);

@@ -112,6 +112,9 @@ public sealed interface HostFile permits PosixFile, ChannelFile {
     /// {@return whether the whole file is mapped at little cost, however few of its bytes are used}
     boolean mapsLazily();
 
+    /// {@return whether mapped bytes are those of the file, until they are written to, and no copies}
+    boolean mapsInPlace();
+
     /// Maps bytes, and then checks that the file was not truncated.
     ///
     /// @param offset the offset in the file; any

@@ -5,12 +5,13 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.BitSet;
+import org.jspecify.annotations.Nullable;
 
 /// The pages of a private mapping of a file that were written to, of which the process has private copies.
 ///
 /// Read from `/proc/self/pagemap`, 64 bits a page: whether it is present, swapped out, or the file's. Where that cannot
 /// be read, all pages are reported as copies.
-final class PageMap {
+public final class PageMap {
     private static final long PRESENT_OR_SWAPPED = 3L << 62;
     private static final long OF_THE_FILE = 1L << 61;
     /// The number of pages in one query.
@@ -56,6 +57,82 @@ final class PageMap {
             copies.set(0, pages);
         }
         return new PageMap(pageSize, segment.byteSize(), copies);
+    }
+
+    /// {@return whether pages that a segment touches may be private: copies of those of a file, or of no file} True if
+    /// that is not known.
+    ///
+    /// @param segment mapped bytes, from anywhere on, alive during the call
+    /// @throws IllegalStateException if it was closed meanwhile
+    public static boolean mayHaveCopies(MemorySegment segment) {
+        Reader reader = Reader.INSTANCE;
+        boolean mayHave = reader == null || reader.mayHaveCopies(segment);
+        if (!segment.scope().isAlive()) {
+            throw new IllegalStateException("the bytes were closed");
+        }
+        return mayHave;
+    }
+
+    /// The open file, which stays open, as a save queries it for each chunk.
+    private static final class Reader {
+        static final @Nullable Reader INSTANCE = open();
+
+        private final Libc libc;
+        private final int fd;
+
+        private Reader(Libc libc, int fd) {
+            this.libc = libc;
+            this.fd = fd;
+        }
+
+        /// A system might emulate the file and report nothing in it: memory that was just written to has to be seen.
+        private static @Nullable Reader open() {
+            Libc libc = Libc.find().orElse(null);
+            if (libc == null) {
+                return null;
+            }
+            try (Arena arena = Arena.ofConfined()) {
+                Reader reader = new Reader(libc,
+                        libc.open(PATH, Constant.flags(Constant.O_RDONLY, Constant.O_CLOEXEC), 0));
+                MemorySegment written = arena.allocate(libc.pageSize()).fill((byte) 1);
+                if (reader.mayHaveCopies(written.asSlice(0, 1))) {
+                    return reader;
+                }
+                libc.close(reader.fd);
+                return null;
+            } catch (ErrnoException _) {
+                return null;
+            }
+        }
+
+        boolean mayHaveCopies(MemorySegment segment) {
+            long pageSize = libc.pageSize();
+            long first = segment.address() / pageSize;
+            long end = Math.ceilDiv(segment.address() + segment.byteSize(), pageSize);
+            try (Arena arena = Arena.ofConfined()) {
+                MemorySegment entries = arena.allocate(JAVA_LONG, Math.min(CHUNK, end - first));
+                for (long page = first; page < end;) {
+                    MemorySegment wanted = entries.asSlice(0, Math.min(CHUNK, end - page) * Long.BYTES);
+                    long count = DescriptorBytes.read(libc, fd, page * Long.BYTES, wanted) / Long.BYTES;
+                    if (count == 0 || hasCopy(entries, count)) {
+                        return true;
+                    }
+                    page += count;
+                }
+                return false;
+            } catch (ErrnoException _) {
+                return true;
+            }
+        }
+
+        private static boolean hasCopy(MemorySegment entries, long count) {
+            for (long i = 0; i < count; i++) {
+                if (isCopy(entries.getAtIndex(JAVA_LONG, i))) {
+                    return true;
+                }
+            }
+            return false;
+        }
     }
 
     private static void read(Libc libc, int fd, long first, int pages, BitSet copies) throws ErrnoException {

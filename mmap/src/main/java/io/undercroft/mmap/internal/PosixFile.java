@@ -104,6 +104,11 @@ public final class PosixFile implements HostFile {
     }
 
     @Override
+    public boolean mapsInPlace() {
+        return true;
+    }
+
+    @Override
     public MemorySegment map(long offset, long length, Arena arena) throws IOException {
         long start = libc.pageFloor(offset);
         long lead = offset - start;

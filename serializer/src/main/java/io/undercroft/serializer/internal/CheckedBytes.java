@@ -5,7 +5,9 @@ import io.undercroft.format.internal.ByteSource;
 import io.undercroft.format.internal.Digests;
 import io.undercroft.format.internal.StorageCheck;
 import io.undercroft.format.internal.StorageChunk;
+import io.undercroft.mmap.FileBacking;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.spi.Backing;
 import java.io.IOException;
@@ -15,13 +17,14 @@ import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /// The checksums of one mapped storage of a `.croft` file. Its chunks are compared when they are read as a whole, each
 /// at most once: first in memory and then, if these differ, in the file, since a program may write to a copy-on-write
 /// mapping. A chunk that is damaged in the file is refused unless memory has the undamaged bytes. Safe for any thread.
-final class CheckedBytes implements Backing {
+final class CheckedBytes implements FileBacking {
     private final int storage;
     private final StorageCheck check;
     private final MappedFile file;
@@ -58,6 +61,20 @@ final class CheckedBytes implements Backing {
     @Override
     public void checkNotCut() {
         bytes.backing().ifPresent(Backing::checkNotCut);
+    }
+
+    @Override
+    public Optional<FilePiece> source(long start, long end) {
+        return mapping().flatMap(mapped -> mapped.source(start, end));
+    }
+
+    @Override
+    public boolean isUnwritten(long start, long end) {
+        return mapping().filter(mapped -> mapped.isUnwritten(start, end)).isPresent();
+    }
+
+    private Optional<FileBacking> mapping() {
+        return bytes.backing().filter(FileBacking.class::isInstance).map(FileBacking.class::cast);
     }
 
     /// Records that all chunks were compared.

@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
@@ -41,7 +42,15 @@ final class SystemDisk implements Disk {
 
     @Override
     public DiskFile open(Path path) throws IOException {
-        return ChannelDiskFile.of(path, channels.open(path));
+        while (true) {
+            Object before = ChannelDiskFile.key(path);
+            ChannelDiskFile file = ChannelDiskFile.of(path, channels.open(path));
+            // Otherwise another file has taken the place of this one in between.
+            if (Objects.equals(before, file.key)) {
+                return file;
+            }
+            file.close();
+        }
     }
 
     @Override

@@ -4,6 +4,7 @@ import io.undercroft.format.internal.ExtentDigester;
 import io.undercroft.format.internal.ExtentSums;
 import io.undercroft.format.internal.FileLayout;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.internal.loading.RunChecksum.Kind;
 import io.undercroft.storage.spi.Faults;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -60,12 +61,17 @@ final class ChunkWorker {
     private ChunkOutcome look(Chunk chunk, long at) throws IOException {
         try {
             MemorySegment bytes = chunk.bytes(block.asSlice(at));
+            MappedExtents.Found mapped = candidates.mappedExtents().find(chunk);
+            if (mapped instanceof MappedExtents.Found.Same(Extent.Stored extent) && !mayBeLeftOut(chunk, extent)) {
+                return new ChunkOutcome.Unchanged(extent, bytes);
+            }
             if (isLeftOut(chunk, bytes)) {
                 chunk.check();
                 return new ChunkOutcome.Zeros();
             }
             Extent.Stored before = chunk.before();
-            if (before != null && before.place().offset() % chunk.alignment() == 0
+            if (before != null && !(mapped instanceof MappedExtents.Found.Shared)
+                    && before.place().offset() % chunk.alignment() == 0
                     && candidates.isSame(bytes, before.place())) {
                 return new ChunkOutcome.Unchanged(before, bytes);
             }
@@ -77,7 +83,17 @@ final class ChunkWorker {
     }
 
     private boolean isLeftOut(Chunk chunk, MemorySegment bytes) {
-        return !options.request().savesZeros() && chunk.storage().nbytes() >= FileLayout.SPARSE_BYTES && areZero(bytes);
+        return leavesZerosOut(chunk) && areZero(bytes);
+    }
+
+    private boolean leavesZerosOut(Chunk chunk) {
+        return !options.request().savesZeros() && chunk.storage().nbytes() >= FileLayout.SPARSE_BYTES;
+    }
+
+    /// {@return whether an extent may be all zero, as far as its checksum says} The snapshot may have been saved with
+    /// zeros.
+    private boolean mayBeLeftOut(Chunk chunk, Extent.Stored extent) {
+        return leavesZerosOut(chunk) && extent.sums().checksum() == Kind.CRC32C.ofZeros(chunk.length());
     }
 
     /// {@return whether the first byte is zero and each equals the one before it}

@@ -22,8 +22,8 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /// The bytes that are stored already: in the file, or in a base. They are found by their digests, and used only after
-/// they have been compared (section 11.1 of the format). Belongs to one thread, but for [#isSame] and
-/// [#unwritten].
+/// they have been compared (section 11.1 of the format). Belongs to one thread, but for [#isSame], [#unwritten] and
+/// [#mappedExtents].
 public final class ContentIndex {
     private static final long PIECE = 1 << 17;
 
@@ -34,6 +34,7 @@ public final class ContentIndex {
     private final Map<Digest128, SortedSet<Place>> places = new HashMap<>();
     private final Set<List<Place>> storages = new HashSet<>();
     private final Unwritten unwritten = new Unwritten();
+    private final MappedExtents mappedExtents = new MappedExtents();
 
     /// Adds a file; bytes in it are read when they are compared.
     ///
@@ -63,6 +64,7 @@ public final class ContentIndex {
     /// @param there the number that it has for that file itself
     /// @param base its number here
     void addExtents(Snapshot snapshot, int there, int base) {
+        mappedExtents.addExtents(snapshot, there, base);
         for (int number = 0; number < snapshot.extentCount(); number++) {
             ExtentRecord extent = snapshot.extent(number);
             if (extent.kind() != ExtentKind.ZERO && extent.base() == there) {
@@ -77,6 +79,7 @@ public final class ContentIndex {
     /// @param snapshot the snapshot
     /// @param base the number of its file
     void addStorages(Snapshot snapshot, int base) {
+        mappedExtents.addExtents(snapshot, ExtentRecord.THIS_FILE, base);
         for (int number = 0; number < snapshot.storageCount(); number++) {
             StorageRecord storage = snapshot.storage(number);
             List<Place> found = new ArrayList<>(storage.extentCount());
@@ -92,13 +95,18 @@ public final class ContentIndex {
         }
     }
 
-    private static Place place(ExtentRecord extent, int base) {
+    static Place place(ExtentRecord extent, int base) {
         return new Place(base, extent.fileOffset(), extent.storedLength());
     }
 
     /// {@return the bytes that have a place in the file, and are still in memory only}
     Unwritten unwritten() {
         return unwritten;
+    }
+
+    /// {@return the extents that storages to be saved may be mapped from}
+    MappedExtents mappedExtents() {
+        return mappedExtents;
     }
 
     /// Adds bytes.

@@ -8,6 +8,7 @@ import io.undercroft.format.internal.Snapshot;
 import io.undercroft.format.internal.UnknownSection;
 import io.undercroft.serializer.internal.disk.Sink;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -18,16 +19,17 @@ import org.jspecify.annotations.Nullable;
 /// @param start the smallest offset of new bytes
 /// @param chunkLog2 the logarithm of the chunk size in bytes
 /// @param parent the snapshot before, or null in a new file
+/// @param path its path, if it has a snapshot, of which storages to be saved may be mapped; null for a new file
 /// @param free the ranges that the snapshot has to declare free
 public record Destination(Sink sink, @Nullable ByteSource source, long start, int chunkLog2, @Nullable Snapshot parent,
-        List<FreeRange> free) {
+        @Nullable Path path, List<FreeRange> free) {
     /// {@return a new file}
     ///
     /// @param sink the sink for its bytes
     /// @param source the source to read them from; null if there is none
     /// @param chunkLog2 the logarithm of the chunk size in bytes
     public static Destination ofNewFile(Sink sink, @Nullable ByteSource source, int chunkLog2) {
-        return new Destination(sink, source, FileLayout.DATA_START, chunkLog2, null, List.of());
+        return new Destination(sink, source, FileLayout.DATA_START, chunkLog2, null, null, List.of());
     }
 
     /// {@return the number of the commit to be made}
@@ -50,6 +52,9 @@ public record Destination(Sink sink, @Nullable ByteSource source, long start, in
     public void addTo(ContentIndex candidates) throws IOException {
         if (source != null) {
             candidates.addFile(Place.THIS_FILE, source);
+        }
+        if (path != null) {
+            candidates.mappedExtents().addFile(Place.THIS_FILE, mapped -> mapped.isAt(path));
         }
         if (parent != null) {
             candidates.addStorages(parent, Place.THIS_FILE);

@@ -216,9 +216,14 @@ public final class NamedBases implements AutoCloseable {
                 candidates.addForeignFile(number, new FileSource(base.file));
             } else {
                 candidates.addFile(number, new FileSource(base.file));
+                candidates.mappedExtents().addFile(number, mapped -> isSame(mapped, base.file));
             }
             base.contents.addTo(candidates, number);
         }
+    }
+
+    private static boolean isSame(MappedFile mapped, MappedFile base) throws IOException {
+        return mapped == base || (mapped.isAt(base.path()) && base.isCurrent());
     }
 
     private void addForeign(MappedFile file, CheckpointFormat format, Map<String, String> settings, int number,

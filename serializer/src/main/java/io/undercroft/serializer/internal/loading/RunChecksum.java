@@ -55,6 +55,13 @@ public final class RunChecksum {
             return times(first, power(length)) ^ second;
         }
 
+        /// {@return the checksum of a run of zeros} The register before the first byte and the result are inverted.
+        ///
+        /// @param length the number of bytes
+        public int ofZeros(long length) {
+            return combine(-1, -1, length);
+        }
+
         /// {@return x to the power of eight times a number}
         private int power(long bytes) {
             int power = ONE;

@@ -127,7 +127,7 @@ final class Appender implements Closeable {
         addTail(committed, Math.min(size, header.slots()), free);
         addTail(Math.max(committed, header.slotsEnd()), size, free);
         long start = Math.max(FileLayout.placePage(size), header.slotsEnd());
-        return new Destination(file, file, start, header.chunkLog2(), parent, free);
+        return new Destination(file, file, start, header.chunkLog2(), parent, path, free);
     }
 
     /// Declares the bytes that a torn append left free, except the commit slots.
