@@ -40,15 +40,20 @@ final class DeltaBenchmark {
         Map<String, Object> state = state(tensors, 16 * CHUNK);
         Path path = bench.file("delta.croft");
         Checkpoint.save(path, state);
+        Path mappedPath = bench.file("mapped.croft");
+        Checkpoint.save(mappedPath, state);
         double payload = tensors * 16.0 * CHUNK;
         List<Double> append = new ArrayList<>();
         List<Double> summing = new ArrayList<>();
         List<Double> copying = new ArrayList<>();
         List<Double> written = new ArrayList<>();
         List<Double> share = new ArrayList<>();
+        List<Double> mapped = new ArrayList<>();
+        List<Double> unchanged = new ArrayList<>();
         for (int round = 0; round < WARM_UP; round++) {
             change(state);
             CheckpointFile.open(path).commit(state, SaveOptions.defaults());
+            timeMapped(mappedPath, true);
         }
         for (int round = 0; round < bench.rounds(); round++) {
             long changed = change(state);
@@ -64,6 +69,8 @@ final class DeltaBenchmark {
             }
             summing.add(timeSumming(state));
             copying.add(timeCopying(state));
+            mapped.add(timeMapped(mappedPath, true));
+            unchanged.add(timeMapped(mappedPath, false));
         }
         return List.of(Figure.count("payload in bytes", (long) payload),
                 Figure.of("written to the file, index included", new Samples(written), "bytes"),
@@ -71,6 +78,10 @@ final class DeltaBenchmark {
                 Figure.of("append, durable", new Samples(append), "s"),
                 Figure.of("append, durable", new Samples(append).map(s -> payload / s / 1e9), "GB/s")
                         .with(Goal.atLeast(5)),
+                Figure.of("append, durable, of storages that are mapped from the file", new Samples(mapped), "s"),
+                Figure.of("append, durable, of these without a change", new Samples(unchanged), "s"),
+                Figure.of("append from memory compared with one of mapped storages",
+                        new Samples(append).over(new Samples(mapped)), "x"),
                 Figure.of("copying the same bytes out of memory", new Samples(copying).map(s -> payload / s / 1e9),
                         "GB/s"),
                 Figure.of("summing the same bytes up (CRC32C and XXH3)",
@@ -101,6 +112,21 @@ final class DeltaBenchmark {
             storage.set(at, (byte) (storage.get(at) + 1));
         });
         return count * CHUNK;
+    }
+
+    /// Opens the newest snapshot copy-on-write, and commits it to the same file. Opening does not count.
+    private double timeMapped(Path path, boolean isChanged) throws IOException {
+        try (Checkpoint newest = Checkpoint.open(path)) {
+            Map<String, Object> state = new LinkedHashMap<>();
+            newest.names().forEach(name -> state.put(name, newest.tensor(name)));
+            if (isChanged) {
+                change(state);
+            }
+            bench.peers().ask("settle");
+            long start = System.nanoTime();
+            CheckpointFile.open(path).commit(state, SaveOptions.defaults());
+            return (System.nanoTime() - start) / 1e9;
+        }
     }
 
     private static double timeSumming(Map<String, Object> state) {

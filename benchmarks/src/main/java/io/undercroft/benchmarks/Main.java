@@ -30,7 +30,8 @@ public final class Main {
               storage     copy, fill, convert, read elements and make views, compared with MemorySegment and torch
 
               --quick     smaller and shorter: less than a minute
-              --dir DIR   put the files on the disk of this directory (default: benchmarks/target)
+              --dir DIR   put the files on the disk of this directory (default: benchmarks/target); for save also a
+                          directory in memory (/dev/shm): then it is compared with a plain copy
               --rounds N  counted rounds of each measurement
 
             UNDERCROFT_PYTHON may name a Python that has torch, safetensors and numpy.""";
@@ -41,6 +42,7 @@ public final class Main {
     private Effort effort = Effort.FULL;
     private Path directory;
     private int rounds;
+    private boolean inMemory;
 
     private Main(Path directory) {
         this.directory = directory;
@@ -119,7 +121,8 @@ public final class Main {
     private Report run(String python) throws IOException {
         Files.createDirectories(directory);
         Map<String, String> environment = Environment.of(directory);
-        if ("tmpfs".equals(environment.get("filesystem"))) {
+        inMemory = "tmpfs".equals(environment.get("filesystem"));
+        if (inMemory && !name.equals("save")) {
             throw new IOException(directory + " is in memory, not on a disk; choose another with --dir");
         }
         Path scratch = Files.createTempDirectory(directory, "bench-");
@@ -139,7 +142,9 @@ public final class Main {
         return switch (name) {
             case "open" -> new OpenBenchmark(bench(peers, scratch, 30, 15)).run();
             case "eager" -> new EagerBenchmark(bench(peers, scratch, 15, 5)).run();
-            case "save" -> new SaveBenchmark(bench(peers, scratch, 5, 3)).run();
+            case "save" -> inMemory
+                    ? new MemorySaveBenchmark(bench(peers, scratch, 9, 3)).run()
+                    : new SaveBenchmark(bench(peers, scratch, 5, 3)).run();
             case "async" -> new AsyncBenchmark(bench(peers, scratch, 7, 3)).run();
             case "delta" -> new DeltaBenchmark(bench(peers, scratch, 10, 5)).run();
             case "stitch" -> new StitchBenchmark(bench(peers, scratch, 30, 10)).run();

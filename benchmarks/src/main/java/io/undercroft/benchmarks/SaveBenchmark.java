@@ -68,7 +68,7 @@ final class SaveBenchmark {
         return figures;
     }
 
-    private static Map<String, Object> copyToMemory(Path file) throws IOException {
+    static Map<String, Object> copyToMemory(Path file) throws IOException {
         Map<String, Object> state = new LinkedHashMap<>();
         try (Checkpoint checkpoint = Checkpoint.open(file)) {
             for (String name : checkpoint.names()) {

@@ -19,6 +19,16 @@ record Workload(String what, int count, int rows, int columns) {
         };
     }
 
+    /// {@return 256 MiB in 64 tensors, or a quarter of it in as many, for files in memory}
+    ///
+    /// @param effort how much time to take
+    static Workload inMemory(Effort effort) {
+        return switch (effort) {
+            case FULL -> new Workload("256 MiB in 64 tensors", 64, 1024, 1024);
+            case QUICK -> new Workload("64 MiB in 64 tensors", 64, 512, 512);
+        };
+    }
+
     /// {@return 1 GiB in 256 tensors, or a sixteenth of it in tensors that are large enough to be frozen}
     ///
     /// @param effort how much time to take
