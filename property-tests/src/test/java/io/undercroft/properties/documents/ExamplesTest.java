@@ -27,8 +27,8 @@ import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
-/// The programs of the README and of the guide, compiled and run in one process one after the other: the last line that
-/// each prints is in the comment behind its last `println`.
+/// The programs of all pages, compiled and run in one process one after the other: the last line that each prints is in
+/// the comment behind its last `println`.
 @EnabledOnOs(OS.LINUX)
 class ExamplesTest {
     private static final Pattern EXAMPLE = Pattern.compile("```java\n(.*?)```", Pattern.DOTALL);
@@ -52,9 +52,11 @@ class ExamplesTest {
 
     @Test
     void allProgramsOfThePagesPrintWhatTheySay() throws Exception {
-        List<String> programs = new ArrayList<>(programs("README.md"));
-        programs.addAll(programs("docs/guide.md"));
-        assertThat(programs).hasSizeGreaterThan(10);
+        List<String> programs = new ArrayList<>();
+        for (Path page : LinksTest.pages()) {
+            programs.addAll(programs(page));
+        }
+        assertThat(programs).hasSizeGreaterThan(15);
 
         List<String> expected = programs.stream().map(ExamplesTest::printed).toList();
         assertThat(lastLinesOf(programs)).isEqualTo(expected);
@@ -66,8 +68,8 @@ class ExamplesTest {
         assertThat(Files.size(directory.resolve("tuned.croft"))).isLessThan(8192);
     }
 
-    private static List<String> programs(String page) throws IOException {
-        return EXAMPLE.matcher(Files.readString(Repository.path(page), UTF_8)).results().map(found -> found.group(1))
+    private static List<String> programs(Path page) throws IOException {
+        return EXAMPLE.matcher(Files.readString(page, UTF_8)).results().map(found -> found.group(1))
                 .toList();
     }
 

@@ -55,12 +55,12 @@ class LinksTest {
                 .anyMatch(anchor::equals);
     }
 
-    private static List<Path> pages() throws IOException {
+    static List<Path> pages() throws IOException {
         Path root = Repository.path("");
         List<Path> pages = new ArrayList<>(List.of(root.resolve("README.md"), root.resolve("CONTRIBUTING.md"),
                 root.resolve("SECURITY.md"), root.resolve("CHANGELOG.md"), root.resolve("format-spec/SPEC.md")));
         try (Stream<Path> docs = Files.walk(root.resolve("docs"))) {
-            docs.filter(page -> page.toString().endsWith(".md")).forEach(pages::add);
+            docs.filter(page -> page.toString().endsWith(".md")).sorted().forEach(pages::add);
         }
         return pages;
     }
