@@ -4,6 +4,7 @@ import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.UnreadParts;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.Remedy;
+import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.SharedMemoryException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SnapshotInfo;
@@ -185,25 +186,26 @@ final class CommandRunner {
     /// Prints a note if the opened snapshot is not the last one that was saved.
     void noteSkippedCommit(Checkpoint checkpoint) {
         checkpoint.skippedCommit()
-                .ifPresent(why -> noteSkippedCommit(checkpoint.path(), checkpoint.snapshot().orElseThrow(), why));
+                .ifPresent(why -> noteSkippedCommit(checkpoint.location(), checkpoint.snapshot().orElseThrow(), why));
     }
 
     /// Prints which snapshot was opened, and why it is not the newest.
-    void noteSkippedCommit(Path file, SnapshotInfo opened, FormatException why) {
+    void noteSkippedCommit(Object file, SnapshotInfo opened, FormatException why) {
         note("%s: a newer snapshot cannot be opened, so this is %d: %s".formatted(file, opened.commit(), why.what()));
     }
 
     /// Prints which parts of the file the state does not contain.
     void noteUnread(Checkpoint checkpoint) {
         checkpoint.unread().forEach(
-                part -> note("%s: not in the state: %s".formatted(checkpoint.path(), UnreadParts.describe(part))));
+                part -> note("%s: not in the state: %s".formatted(checkpoint.location(), UnreadParts.describe(part))));
     }
 
     /// Prints that `--root` has no effect, if the file references no other file.
     void noteUnusedRoot(Checkpoint checkpoint, Arguments arguments) {
         if (arguments.rootDirectory().isPresent() && checkpoint.snapshot().isEmpty()
-                && checkpoint.files().size() == 1) {
-            note("%s: --root has no effect: a file of the format %s references no other".formatted(checkpoint.path(),
+                && checkpoint.fileSizes().size() == 1) {
+            note("%s: --root has no effect: a file of the format %s references no other".formatted(
+                    checkpoint.location(),
                     checkpoint.format()));
         }
     }
@@ -233,14 +235,15 @@ final class CommandRunner {
 
     private static String named(@Nullable Path file, @Nullable String message) {
         String text = String.valueOf(message);
-        return file == null || text.contains(file.toString()) ? text : file + ": " + text;
+        return file == null || text.contains(Inputs.shown(file)) ? text : Inputs.shown(file) + ": " + text;
     }
 
     /// The JDK's messages are often no more than a file's name, and that of a temporary file at that.
     private static String describe(FileSystemException e, @Nullable Path file) {
-        Object subject = file == null ? e.getFile() : file;
+        Object subject = file == null || e instanceof RemoteFileException ? e.getFile() : Inputs.shown(file);
         if (e.getReason() != null) {
-            return subject + ": " + e.getReason();
+            return subject + ": " + e.getReason().replace("OpenOptions.temporaryDirectory",
+                    "JAVA_TOOL_OPTIONS=-Djava.io.tmpdir=DIR");
         }
         return switch (e) {
             // A directory perhaps; what is not there is no temporary file.

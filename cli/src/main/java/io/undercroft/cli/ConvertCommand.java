@@ -105,7 +105,7 @@ final class ConvertCommand {
                 return StatePart.at(checkpoint.tree(), path);
             } catch (NoSuchElementException e) {
                 throw new NoSuchElementException(
-                        "it cannot be made from " + checkpoint.path() + ": " + e.getMessage(), e);
+                        "it cannot be made from " + checkpoint.location() + ": " + e.getMessage(), e);
             }
         }
 
@@ -158,7 +158,8 @@ final class ConvertCommand {
     private int replacing(Arguments arguments, Saver.Save body) {
         Path target = arguments.path(1);
         return saver.save(arguments.path(0), target, arguments, (checkpoint, options) -> {
-            if (Targets.isSame(checkpoint.path(), target) && checkpoint.snapshots().size() > 1) {
+            if (Targets.isSame(Inputs.path(checkpoint, arguments.path(0)), target)
+                    && checkpoint.snapshots().size() > 1) {
                 return run.complain(
                         "%s: it would lose its other snapshots. Give OUT another name, or use croft compact"
                                 .formatted(target));
@@ -175,9 +176,9 @@ final class ConvertCommand {
         Part part = Part.of(checkpoint, arguments);
         String size = Sizes.of(checkpoint);
         DedupReport report = Checkpoint.save(target, part.state, options.format("croft")).dedup().orElseThrow();
-        run.say("%s (%s, %s) -> %s (%s): %s".formatted(checkpoint.path(), checkpoint.format(), size, target,
+        run.say("%s (%s, %s) -> %s (%s): %s".formatted(checkpoint.location(), checkpoint.format(), size, target,
                 Text.bytes(Files.size(target)), part.contents() + Saver.leftOut(report)));
-        if (arguments.isBase(checkpoint.path())) {
+        if (arguments.isBase(Inputs.path(checkpoint, arguments.path(0)))) {
             sayWhatStays(checkpoint, report, arguments);
         }
         saver.report(report, arguments);
@@ -196,17 +197,17 @@ final class ConvertCommand {
         }
         if (report.written() > 0) {
             run.say("%s were written, as %s does not have them as they are in memory."
-                    .formatted(Text.bytes(report.written()), checkpoint.path()));
+                    .formatted(Text.bytes(report.written()), checkpoint.location()));
         }
     }
 
     /// Returns the files that have to stay, for a sentence about one.
     private static String staying(Checkpoint checkpoint, boolean hasOthers) {
-        Path source = checkpoint.path();
+        String source = checkpoint.location();
         if (hasOthers) {
             return source + " and the other files that --base names, each of which has to stay";
         }
-        return checkpoint.files().size() == 1
+        return checkpoint.fileSizes().size() == 1
                 ? source + ", which has to stay"
                 : "the files that " + source + " names, each of which has to stay";
     }
@@ -274,9 +275,9 @@ final class ConvertCommand {
             Part part = Part.of(checkpoint, arguments);
             DedupReport report = Checkpoint.save(out.channel(), part.state, options);
             if (report.unreached() > 0) {
-                run.note(checkpoint.path() + Saver.leftOut(report));
+                run.note(checkpoint.location() + Saver.leftOut(report));
             }
-            return saver.noteLeftOut(checkpoint, checkpoint.path(), part.unreadable(), arguments);
+            return saver.noteLeftOut(checkpoint, checkpoint.location(), part.unreadable(), arguments);
         });
     }
 
@@ -293,7 +294,7 @@ final class ConvertCommand {
         }
         // It may be a base of the file that is read.
         return replacing(arguments, (checkpoint, options) -> arguments.has(BASE)
-                && (checkpoint.bases().isEmpty() || arguments.isBase(checkpoint.path()))
+                && (checkpoint.bases().isEmpty() || arguments.isBase(Inputs.path(checkpoint, arguments.path(0))))
                         ? refuseForOthers(BASE, arguments)
                         : export(checkpoint, arguments, options));
     }
@@ -321,7 +322,7 @@ final class ConvertCommand {
                     : new IllegalArgumentException(e.getMessage() + wayOut(part, format, exporting, arguments), e);
         }
         boolean sharing = format.filter(each -> each.capabilities().contains(Capability.SHARING)).isPresent();
-        run.say("%s (%s, %s) -> %s (%s): %s".formatted(checkpoint.path(), checkpoint.format(), size, target,
+        run.say("%s (%s, %s) -> %s (%s): %s".formatted(checkpoint.location(), checkpoint.format(), size, target,
                 Text.bytes(report.nbytes()),
                 sharing ? part.contents() : Text.count(part.readable(), "tensor")));
         if (!report.deleted().isEmpty()) {

@@ -11,7 +11,6 @@ import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Unreadable;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.List;
 
 /// Checks of a file before commands use it, and messages about damage.
@@ -79,7 +78,7 @@ final class IntegrityChecks {
         List<String> dangerous = dangerousNames(checkpoint);
         if (!dangerous.isEmpty()) {
             run.note("%s: it was perhaps made to attack: with %s, it could run code in the program that loads it. "
-                    .formatted(checkpoint.path(), Text.names(dangerous))
+                    .formatted(checkpoint.location(), Text.names(dangerous))
                     + "Nothing of it was run. Do not load it in Python with weights_only=False");
         }
     }
@@ -106,7 +105,7 @@ final class IntegrityChecks {
     }
 
     /// Prints which other files are missing.
-    static void noteMissing(Path file, List<BaseFile> missing, CommandRunner run) {
+    static void noteMissing(String file, List<BaseFile> missing, CommandRunner run) {
         missing.forEach(
                 base -> run.note("%s: it has bytes in the file %s%s: %s. %s".formatted(file,
                         FormatException.quote(base.path()), base.uuid().map(" with the id %s"::formatted).orElse(""),
@@ -122,7 +121,7 @@ final class IntegrityChecks {
     }
 
     /// Lists damage and remedies.
-    static int tell(Path file, Verification verification, CommandRunner run) {
+    static int tell(Object file, Verification verification, CommandRunner run) {
         List<Damage> damages = verification.damages();
         list(file, damages, run);
         if (damages.stream().allMatch(IntegrityChecks::isUnknown)) {
@@ -145,7 +144,7 @@ final class IntegrityChecks {
     }
 
     /// Lists damage.
-    static void list(Path file, List<Damage> damages, CommandRunner run) {
+    static void list(Object file, List<Damage> damages, CommandRunner run) {
         damages.stream().limit(SHOWN_DAMAGES).forEach(damage -> run.note(file + ": " + describe(damage)));
     }
 

@@ -67,7 +67,7 @@ final class ReadingCommands {
     private int inspect(Path file, Arguments arguments, boolean isNext) {
         return run.of(file, () -> {
             boolean hashes = arguments.has("--hash");
-            try (Checkpoint checkpoint = Checkpoint.open(file, arguments.opening());
+            try (Checkpoint checkpoint = Inputs.open(file, arguments.opening());
                     Sha256 digests = hashes ? new Sha256() : null) {
                 if (hashes) {
                     IntegrityChecks.require(checkpoint);
@@ -94,14 +94,14 @@ final class ReadingCommands {
         SequencedMap<String, FormatException> unreadable = inspection.unreadable();
         return run.ofEach(List.copyOf(unreadable.sequencedEntrySet()), each -> run.fail(
                 CommandRunner.code(each.getValue()), "%s: the tensor %s cannot be read, the others can: %s [%s]"
-                        .formatted(checkpoint.path(), FormatException.quote(each.getKey()), each.getValue().what(),
+                        .formatted(checkpoint.location(), FormatException.quote(each.getKey()), each.getValue().what(),
                                 each.getValue().code())));
     }
 
     private int snapshots(Arguments arguments) {
         Path file = arguments.path(0);
         return run.of(file, () -> {
-            try (Checkpoint checkpoint = Checkpoint.open(file, arguments.openingOnMeta())) {
+            try (Checkpoint checkpoint = Inputs.open(file, arguments.openingOnMeta())) {
                 IntegrityChecks.requireSnapshot(checkpoint);
                 run.noteSkippedCommit(checkpoint);
                 if (arguments.has("--json")) {
@@ -154,10 +154,10 @@ final class ReadingCommands {
     private int verify(Path file, Arguments arguments) {
         return run.of(file, () -> {
             // Whatever device its storages are for, its bytes are in the file.
-            try (Checkpoint checkpoint = Checkpoint.open(file, arguments.openingOnCpu())) {
+            try (Checkpoint checkpoint = Inputs.open(file, arguments.openingOnCpu())) {
                 Verification verification = checkpoint.verify();
                 if (!verification.damages().isEmpty()) {
-                    return IntegrityChecks.tell(file, verification, run);
+                    return IntegrityChecks.tell(Inputs.shown(file), verification, run);
                 }
                 run.noteUnusedRoot(checkpoint, arguments);
                 run.noteUnread(checkpoint);
@@ -167,7 +167,7 @@ final class ReadingCommands {
                 if (unknown > 0) {
                     return run.fail(CommandRunner.DAMAGED,
                             "%s: %s belong to nothing that the format has, and were not checked. "
-                                    .formatted(file, Text.bytes(unknown))
+                                    .formatted(Inputs.shown(file), Text.bytes(unknown))
                                     + "No damage was found in the rest");
                 }
                 return tell(checkpoint, verification);
@@ -175,20 +175,20 @@ final class ReadingCommands {
         });
     }
 
-    private int tell(Checkpoint checkpoint, Verification verification) throws IOException {
+    private int tell(Checkpoint checkpoint, Verification verification) {
         String contents = "(%s, %s, %s)".formatted(checkpoint.format(), Sizes.of(checkpoint),
                 Saver.contents(checkpoint));
         if (!verification.missingBases().isEmpty()) {
             run.say("%s: what was checked is not damaged %s; not checked: %s in other files".formatted(
-                    checkpoint.path(), contents, Text.bytes(verification.unverifiedBytes())));
-            IntegrityChecks.noteMissing(checkpoint.path(), verification.missingBases(), run);
+                    checkpoint.location(), contents, Text.bytes(verification.unverifiedBytes())));
+            IntegrityChecks.noteMissing(checkpoint.location(), verification.missingBases(), run);
             return CommandRunner.MISSING;
         }
         if (verification.isComplete()) {
-            run.say("%s: no damage found %s".formatted(checkpoint.path(), contents));
+            run.say("%s: no damage found %s".formatted(checkpoint.location(), contents));
         } else {
             run.say("%s: its structure is valid %s; not checked: %s that have no checksums".formatted(
-                    checkpoint.path(), contents, Text.bytes(verification.unverifiedBytes())));
+                    checkpoint.location(), contents, Text.bytes(verification.unverifiedBytes())));
         }
         return CommandRunner.OK;
     }

@@ -41,7 +41,7 @@ final class Saver {
             }
         }
         return run.of(source, () -> {
-            try (Checkpoint checkpoint = Checkpoint.open(source, arguments.opening(source))) {
+            try (Checkpoint checkpoint = Inputs.open(source, arguments.opening(source))) {
                 IntegrityChecks.requireBeforeSaving(checkpoint);
                 IntegrityChecks.requireChosen(checkpoint, arguments);
                 IntegrityChecks.requireHarmless(checkpoint, arguments);
@@ -60,12 +60,12 @@ final class Saver {
     ///
     /// @param unreadable what is wrong with tensors that could not be read, by their names
     /// @return the most severe of their codes
-    int noteLeftOut(Checkpoint source, Path target, SequencedMap<String, FormatException> unreadable,
+    int noteLeftOut(Checkpoint source, Object target, SequencedMap<String, FormatException> unreadable,
             Arguments arguments) {
         run.noteUnread(source);
         if (!arguments.absentDevices().isEmpty()) {
             run.note("%s: it was saved from %s, which is not here; its bytes were taken to the CPU"
-                    .formatted(source.path(), String.join(", ", arguments.absentDevices())));
+                    .formatted(source.location(), String.join(", ", arguments.absentDevices())));
         }
         return run.ofEach(List.copyOf(unreadable.sequencedEntrySet()), left -> run.fail(
                 CommandRunner.code(left.getValue()), "%s: left out the tensor %s, which cannot be read: %s [%s]"

@@ -71,7 +71,7 @@ final class SharingCommands {
             run.noteUnusedRoot(checkpoint, arguments);
             try (Published published = Published.publish(name, checkpoint.tree(),
                     arguments.has(WRITABLE) ? options.writableInPlace() : options)) {
-                run.say("%s (%s, %s) -> shared memory %s (%s): %s".formatted(checkpoint.path(), checkpoint.format(),
+                run.say("%s (%s, %s) -> shared memory %s (%s): %s".formatted(checkpoint.location(), checkpoint.format(),
                         Sizes.of(checkpoint), published.name(), Text.bytes(published.nbytes()),
                         Saver.contents(checkpoint) + Saver.leftOut(published.report())));
                 run.say("Java opens it with Published.attach(\"%1$s\"), and on Linux it is the file /dev/shm/%1$s. "

@@ -12,13 +12,16 @@ import io.undercroft.mmap.internal.IoTask;
 import io.undercroft.mmap.internal.Libc;
 import io.undercroft.mmap.internal.LibcUse;
 import io.undercroft.mmap.internal.Lifetime;
+import io.undercroft.mmap.internal.RangeCache;
 import io.undercroft.mmap.internal.RegistryException;
 import io.undercroft.mmap.internal.SegmentNames;
 import io.undercroft.mmap.internal.SegmentNames.Attached;
+import io.undercroft.mmap.spi.RangeSource;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.spi.Faults;
 import java.io.EOFException;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
@@ -27,6 +30,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -53,7 +57,11 @@ import org.jspecify.annotations.Nullable;
 ///
 /// **Threads.** All methods are safe for any thread, interrupted ones included.
 public final class MappedFile implements AutoCloseable {
-    private final Path path;
+    /// Null if it is in a store.
+    private final @Nullable Path path;
+    private final String location;
+    /// Null if it is a file of the host.
+    private final @Nullable RangeCache remote;
     private final MapMode mode;
     private final MapBudget budget;
     private final HostFile file;
@@ -68,12 +76,26 @@ public final class MappedFile implements AutoCloseable {
 
     private MappedFile(Path path, MapMode mode, MapBudget budget, HostFile file) throws IOException {
         this.path = path;
+        this.location = path.toString();
+        this.remote = null;
         this.mode = mode;
         this.budget = budget;
         this.file = file;
         this.size = file.size();
         this.identity = file.identity().orElse(0);
         this.lifetime = new Lifetime("the file " + path, file::close);
+    }
+
+    private MappedFile(RangeCache remote, MapMode mode, MapBudget budget) throws IOException {
+        this.path = null;
+        this.location = remote.source().location();
+        this.remote = remote;
+        this.mode = mode;
+        this.budget = budget;
+        this.file = remote.file();
+        this.size = remote.source().size();
+        this.identity = file.identity().orElse(0);
+        this.lifetime = new Lifetime("the file " + location, remote::close);
     }
 
     /// Opens a regular file; for reading only, unless the mode is [MapMode#SHARED]. It has a separate budget. Pipes
@@ -101,6 +123,39 @@ public final class MappedFile implements AutoCloseable {
     public static MappedFile open(Path path, MapMode mode, MapBudget budget) throws IOException {
         checkArguments(path, mode, budget);
         return opened(path, mode, budget, HostFile.open(path, mode));
+    }
+
+    /// Opens an object of a store. Its bytes are fetched when they are first read or mapped, and then stay in a
+    /// temporary file until the last holder releases this. Bytes that nobody reads or maps take no space.
+    ///
+    /// A thread that is interrupted does not wait for bytes: reading throws [java.io.InterruptedIOException], and
+    /// mapping [MappingException] with that as its cause. All other methods work in interrupted threads too.
+    ///
+    /// @param source the object, which then belongs to the file, also if this throws
+    /// @param mode what its mappings allow: [MapMode#PRIVATE] or [MapMode#READ_ONLY]
+    /// @param budget what its stitched mappings are taken from, together with those of all files that share it
+    /// @param directory the directory of the temporary file; empty for `java.io.tmpdir`
+    /// @return the file, with one holder
+    /// @throws RemoteFileException if there can be no temporary file of that size
+    /// @throws IOException if the system refuses
+    /// @throws UnsupportedOperationException if the mode is [MapMode#SHARED], as writes would not reach the store
+    public static MappedFile open(RangeSource source, MapMode mode, MapBudget budget, Optional<Path> directory)
+            throws IOException {
+        Objects.requireNonNull(source, "source");
+        Objects.requireNonNull(mode, "mode");
+        Objects.requireNonNull(budget, "budget");
+        if (mode == MapMode.SHARED) {
+            source.close();
+            throw new UnsupportedOperationException(source.location()
+                    + " cannot be mapped shared: what is written would not reach it; map it copy-on-write");
+        }
+        RangeCache remote = RangeCache.open(source, mode, directory);
+        try {
+            return new MappedFile(remote, mode, budget);
+        } catch (Throwable e) {
+            remote.close();
+            throw e;
+        }
     }
 
     /// Attaches a segment of shared memory as a file whose parts are mapped on demand.
@@ -234,8 +289,23 @@ public final class MappedFile implements AutoCloseable {
     }
 
     /// {@return the path it was opened by}
+    ///
+    /// @throws UnsupportedOperationException if it is an object of a store, which has none
     public Path path() {
+        if (path == null) {
+            throw new UnsupportedOperationException(location + " is no file of this host, and has no path");
+        }
         return path;
+    }
+
+    /// {@return the path it was opened by, or the name of the object of a store, for messages}
+    public String location() {
+        return location;
+    }
+
+    /// {@return the object of a store that this is, or nothing if it is a file of the host}
+    public Optional<RangeSource> source() {
+        return Optional.ofNullable(remote).map(RangeCache::source);
     }
 
     /// {@return the mode of its mappings}
@@ -256,10 +326,38 @@ public final class MappedFile implements AutoCloseable {
 
     /// {@return whether its path, or its name, still refers to this file, and it was neither replaced nor removed}
     ///
-    /// @throws IOException if the system call fails
+    /// @throws IOException if the system call fails, or the store does not respond
     /// @throws IllegalStateException if the file is closed
     public boolean isCurrent() throws IOException {
-        return held(() -> file.isAt(path));
+        return held(() -> remote == null ? file.isAt(path()) : remote.source().isCurrent());
+    }
+
+    /// Fetches pieces of objects of stores that are about to be read or mapped, with several requests at a time. Does
+    /// nothing for those of files of the host.
+    ///
+    /// @param pieces the pieces; what is past the end of a file is ignored
+    /// @throws IOException if they cannot be fetched or stored
+    /// @throws IllegalStateException if one of the files is closed
+    public static void fetch(List<? extends Piece> pieces) throws IOException {
+        Map<MappedFile, List<RangeCache.Range>> ranges = new LinkedHashMap<>();
+        for (Piece piece : pieces) {
+            if (piece instanceof FilePiece run && run.file().remote != null) {
+                ranges.computeIfAbsent(run.file(), _ -> new ArrayList<>())
+                        .add(new RangeCache.Range(run.offset(), run.length()));
+            }
+        }
+        for (Map.Entry<MappedFile, List<RangeCache.Range>> each : ranges.entrySet()) {
+            each.getKey().fetchRanges(each.getValue());
+        }
+    }
+
+    private void fetchRanges(List<RangeCache.Range> ranges) throws IOException {
+        lifetime.retain();
+        try {
+            Objects.requireNonNull(remote).require(ranges);
+        } finally {
+            lifetime.release();
+        }
     }
 
     /// {@return whether a path refers to this file now} False if the system does not tell files apart.
@@ -299,7 +397,7 @@ public final class MappedFile implements AutoCloseable {
         }
         long count = readHeld(offset, into);
         if (count < into.byteSize()) {
-            throw new EOFException(path + ": it ends at byte " + (offset + count) + ", before the "
+            throw new EOFException(location + ": it ends at byte " + (offset + count) + ", before the "
                     + into.byteSize() + " bytes at byte " + offset + " are read; is it complete?");
         }
     }
@@ -307,6 +405,9 @@ public final class MappedFile implements AutoCloseable {
     private long readHeld(long offset, MemorySegment into) throws IOException {
         lifetime.retain();
         try {
+            if (remote != null) {
+                remote.requireForRead(offset, into.byteSize());
+            }
             return file.read(offset, into);
         } finally {
             lifetime.release();
@@ -336,6 +437,14 @@ public final class MappedFile implements AutoCloseable {
     }
 
     private MemorySegment mapRun(long offset, long length) throws IOException {
+        file.checkInside(Math.addExact(offset, length));
+        if (remote != null) {
+            remote.require(offset, length);
+        }
+        return mapPresent(offset, length);
+    }
+
+    private MemorySegment mapPresent(long offset, long length) throws IOException {
         long end = Math.addExact(offset, length);
         file.checkInside(end);
         MemorySegment segment = file.map(offset, length, lifetime.arena());
@@ -404,6 +513,7 @@ public final class MappedFile implements AutoCloseable {
     private MemorySegment checkedMap(List<Piece> pieces, Map<MappedFile, Long> ends, long length) {
         checkInside(pieces, ends);
         try {
+            fetch(pieces);
             return length == 0 ? nothing() : map(Pieces.merge(pieces), length);
         } catch (EOFException e) {
             // One of them was cut meanwhile: which?
@@ -441,7 +551,7 @@ public final class MappedFile implements AutoCloseable {
         if (runs.size() == 1 && runs.getFirst() instanceof FileRun run && run.file() == file) {
             return file.map(run.offset(), length, lifetime.arena());
         }
-        throw new UnsupportedOperationException(path
+        throw new UnsupportedOperationException(location
                 + " is mapped shared: only adjacent pieces of it make one range; map them one by one, or privately");
     }
 
@@ -509,7 +619,7 @@ public final class MappedFile implements AutoCloseable {
         if (offset > size) {
             throw refused(List.of(piece(offset, nbytes)), new EOFException("the file ends at byte " + size));
         }
-        Allocation only = allocation(offset, nbytes).withBacking(ClosedFile.of(path, offset + nbytes));
+        Allocation only = allocation(offset, nbytes).withBacking(ClosedFile.of(path(), offset + nbytes));
         file.close();
         return only;
     }
@@ -518,11 +628,11 @@ public final class MappedFile implements AutoCloseable {
     private Allocation allocated(MemorySegment segment, long offset) {
         lifetime.retain();
         if (mode != MapMode.SHARED) {
-            return new Allocation(segment, Allocation.Sharing.PRIVATE, path.toString(), lifetime::release);
+            return new Allocation(segment, Allocation.Sharing.PRIVATE, location, lifetime::release);
         }
-        SharedStorageHandle origin = SharedStorageHandle.ofFile(path, identity,
+        SharedStorageHandle origin = SharedStorageHandle.ofFile(path(), identity,
                 new ByteRange(offset, segment.byteSize()));
-        return new Allocation(segment, Allocation.Sharing.SHARED, path.toString(), origin, lifetime::release);
+        return new Allocation(segment, Allocation.Sharing.SHARED, location, origin, lifetime::release);
     }
 
     /// Returns a part of the one mapping of the whole file that all windows share, as an allocation that holds the file
@@ -545,6 +655,9 @@ public final class MappedFile implements AutoCloseable {
         }
         lifetime.retain();
         try {
+            if (remote != null) {
+                remote.require(offset, length);
+            }
             MemorySegment window = whole().asSlice(offset, length);
             checkNotTruncated();
             return run(window, offset);
@@ -594,18 +707,18 @@ public final class MappedFile implements AutoCloseable {
     /// {@return the path and the mode, for messages}
     @Override
     public String toString() {
-        return path + " (" + mode + ", " + size + " bytes)";
+        return location + " (" + mode + ", " + size + " bytes)";
     }
 
     /// Returns the mapping that all windows share, made with the first of them.
-    private MemorySegment whole() {
+    private MemorySegment whole() throws IOException {
         MemorySegment there = whole;
         if (there != null) {
             return there;
         }
         synchronized (wholeLock) {
             if (whole == null) {
-                whole = map(0, size);
+                whole = mapPresent(0, size);
             }
             return whole;
         }
@@ -622,11 +735,17 @@ public final class MappedFile implements AutoCloseable {
                 .min().orElse(0);
         long length = pieces.stream().mapToLong(Piece::length).reduce(0,
                 (a, b) -> Long.MAX_VALUE - a < b ? Long.MAX_VALUE : a + b);
-        return new MappingException(path.toString(), "cannot be mapped: " + cause.getMessage(), offset, length,
-                remedy(cause), cause);
+        return new MappingException(location, "cannot be mapped: " + what(cause), offset, length, remedy(cause), cause);
+    }
+
+    private static @Nullable String what(IOException cause) {
+        return cause instanceof RemoteFileException remote ? remote.getReason() : cause.getMessage();
     }
 
     private static String remedy(IOException cause) {
+        if (cause instanceof RemoteFileException || cause instanceof InterruptedIOException) {
+            return "Touch it again to try again, or copy the file to a local disk";
+        }
         if (cause instanceof EOFException) {
             return "Check that the file is complete and that these are its offsets";
         }
@@ -683,7 +802,7 @@ public final class MappedFile implements AutoCloseable {
     }
 
     private MappingException unknownSize(IOException e) {
-        return new MappingException(path.toString(), "its size cannot be queried", 0, size, "Open it again", e);
+        return new MappingException(location, "its size cannot be queried", 0, size, "Open it again", e);
     }
 
     private void checkNotTruncated() throws IOException {
@@ -693,7 +812,7 @@ public final class MappedFile implements AutoCloseable {
     private void checkLength(long mapped) throws IOException {
         long now = file.size();
         if (now < mapped) {
-            throw new TruncatedMappingException(path.toString(), mapped, now);
+            throw new TruncatedMappingException(location, mapped, now);
         }
     }
 
@@ -702,7 +821,7 @@ public final class MappedFile implements AutoCloseable {
             throw fault;
         }
         checkNotTruncated();
-        return new MappingException(path.toString(), "mapped bytes could not be read", 0, mappedEnd.get(),
+        return new MappingException(location, "mapped bytes could not be read", 0, mappedEnd.get(),
                 "Check the disk, then open the file again", new IOException(fault));
     }
 }

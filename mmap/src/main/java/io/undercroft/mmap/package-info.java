@@ -6,6 +6,10 @@
 /// addresses made of [pieces][Piece] of one or several files, and of zeros. As the number of mappings of a process is
 /// limited, stitched ranges count against a [MapBudget], and are copied if too little of it is left.
 ///
+/// **Files in stores.** An object of a store, such as a file on a web server, is a [MappedFile] too: a
+/// [io.undercroft.mmap.spi.RangeSource] reads ranges of it, which are fetched into a temporary file when they are first
+/// read or mapped. Failures are [RemoteFileException]s.
+///
 /// **Shared memory** is a run of bytes that outlives its creator and that any process of the same user may attach:
 /// [SharedMemory], by a name or, without one, by a descriptor. A [NameLifetime] determines when a name is removed.
 /// Holders are *registered*, so that names of killed processes are removed too: in a directory next to the segments,

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 class ModuleDependencyTest {
     private static final String ROOT = "io.undercroft.";
     private static final List<String> MODULES = List.of("format", "storage", "mmap", "serializer", "interop",
-            "adapters", "cuda", "cli", "benchmarks");
+            "http", "adapters", "cuda", "cli", "benchmarks");
 
     private static final JavaClasses CLASSES = new ClassFileImporter()
             .withImportOption(new ImportOption.DoNotIncludeTests())
@@ -44,6 +44,7 @@ class ModuleDependencyTest {
                 .layer("mmap").definedBy(ROOT + "mmap..")
                 .layer("serializer").definedBy(ROOT + "serializer..")
                 .layer("interop").definedBy(ROOT + "interop..")
+                .layer("http").definedBy(ROOT + "http..")
                 .layer("adapters").definedBy(ROOT + "adapters..")
                 .layer("cuda").definedBy(ROOT + "cuda..")
                 .layer("cli").definedBy(ROOT + "cli..")
@@ -53,6 +54,7 @@ class ModuleDependencyTest {
                 .whereLayer("mmap").mayOnlyAccessLayers("storage-core")
                 .whereLayer("serializer").mayOnlyAccessLayers("format-spec", "storage-core", "mmap")
                 .whereLayer("interop").mayOnlyAccessLayers("format-spec", "storage-core", "mmap", "serializer")
+                .whereLayer("http").mayOnlyAccessLayers("format-spec", "mmap", "serializer")
                 .whereLayer("adapters").mayOnlyAccessLayers("storage-core")
                 .whereLayer("cuda").mayOnlyAccessLayers("storage-core", "mmap")
                 .whereLayer("cli").mayNotBeAccessedByAnyLayer()

@@ -11,7 +11,7 @@ import java.util.UUID;
 /// @param path its path below the [root][OpenOptions#root], as the file records it
 /// @param uuid the id of a `.croft` base; nothing for an adopted file
 /// @param nbytes the size of an adopted file in bytes; nothing for a `.croft` base, which may have grown
-/// @param file where it was found; nothing if it was not
+/// @param file where it was found; nothing if it was not, or if it is in a store as the file that names it is
 /// @param problem why it was not found, or is not the file that is meant; nothing if it was found
 public record BaseFile(Kind kind, String path, Optional<UUID> uuid, OptionalLong nbytes, Optional<Path> file,
         Optional<String> problem) {
@@ -25,6 +25,6 @@ public record BaseFile(Kind kind, String path, Optional<UUID> uuid, OptionalLong
 
     /// {@return whether it was found}
     public boolean isFound() {
-        return file.isPresent();
+        return problem.isEmpty();
     }
 }

@@ -6,12 +6,14 @@ import io.undercroft.format.internal.Shard;
 import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.serializer.internal.CroftContents;
 import io.undercroft.serializer.internal.CroftFormat;
 import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.ModelDirectory;
 import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.Settings;
+import io.undercroft.serializer.internal.Stores;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.graph.ObjectDecoder;
 import io.undercroft.serializer.internal.graph.ObjectEncoder;
@@ -32,6 +34,7 @@ import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.URI;
 import java.nio.channels.WritableByteChannel;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -46,6 +49,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Queue;
 import java.util.SequencedCollection;
+import java.util.SequencedMap;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -101,7 +105,7 @@ public final class Checkpoint implements AutoCloseable {
         this.file = file;
         this.contents = contents;
         this.options = options;
-        List<Path> companions = contents.companions();
+        List<MappedFile> companions = contents.companions();
         this.set = companions.isEmpty() ? null : References.openSet(file, companions);
     }
 
@@ -134,6 +138,48 @@ public final class Checkpoint implements AutoCloseable {
         return open(MappedFile.open(ModelDirectory.fileIn(path), options.request().mapping()), null, options);
     }
 
+    /// Opens a file in a store, such as one on a web server, copy-on-write; see [#open(URI, OpenOptions)].
+    ///
+    /// @param uri where the file is
+    /// @return what it holds
+    /// @throws IOException if the file is missing or not readable
+    /// @throws FormatException if its format is unknown, or its contents are damaged, hostile or unsupported
+    public static Checkpoint open(URI uri) throws IOException {
+        return open(uri, OpenOptions.defaults());
+    }
+
+    /// Opens a file in a store, such as one on a web server. The schemes depend on the modules on the class path:
+    /// undercroft-http opens `https` URIs. A `file` URI is opened as its path.
+    ///
+    /// Opening fetches what describes the tensors; the bytes of a storage are fetched when it is first touched, and
+    /// stay in a [temporary file][OpenOptions#temporaryDirectory] until the checkpoint is closed. The first touch may
+    /// throw a [MappingException][io.undercroft.mmap.MappingException] with the cause, a [RemoteFileException], for
+    /// instance because the file was replaced in the store; the next touch tries again. An index of several files opens
+    /// those next to it, and a `.croft` file its bases below the directory that it is in.
+    ///
+    /// @param uri where the file is
+    /// @param options how
+    /// @return what it holds
+    /// @throws RemoteFileException if nothing opens such a URI, the file is not there, or the store refuses or does not
+    ///     respond
+    /// @throws IOException if the file is not readable
+    /// @throws FormatException if its format is unknown, or its contents are damaged, hostile or unsupported
+    /// @throws IllegalArgumentException if the URI has no scheme or is invalid, or for options as
+    ///     [#open(Path, OpenOptions)], or if they map it shared
+    /// @throws NoSuchElementException as [#open(Path, OpenOptions)]
+    public static Checkpoint open(URI uri, OpenOptions options) throws IOException {
+        Objects.requireNonNull(options, "options");
+        if (uri.getScheme() == null) {
+            throw new IllegalArgumentException("the URI has no scheme, such as https:; give a file of this host as a "
+                    + "path");
+        }
+        if (uri.getScheme().equalsIgnoreCase("file")) {
+            return open(Path.of(uri), options);
+        }
+        Settings.check(options.request().settings().keySet(), Use.OPENING);
+        return open(Stores.open(uri, options.request()), null, options);
+    }
+
     /// Opens a file of a set, with mappings out of a budget that it shares with the others.
     static Checkpoint open(Path path, Shard shard, OpenOptions options, MapBudget budget) throws IOException {
         MappedFile file = MappedFile.open(path, options.request().mapping(), budget);
@@ -147,7 +193,7 @@ public final class Checkpoint implements AutoCloseable {
             return new Checkpoint(new CroftFormat(), file, contents, all).prepared(false);
         } catch (FormatException e) {
             file.close();
-            throw e.withFile(file.path().toString());
+            throw e.withFile(file.location());
         } catch (Throwable e) {
             file.close();
             throw e;
@@ -178,7 +224,7 @@ public final class Checkpoint implements AutoCloseable {
             return new Checkpoint(format, file, contents, all).prepared(true);
         } catch (FormatException e) {
             file.close();
-            throw e.withFile(file.path().toString());
+            throw e.withFile(file.location());
         } catch (Throwable e) {
             file.close();
             throw e;
@@ -211,7 +257,7 @@ public final class Checkpoint implements AutoCloseable {
             checkMapping();
             checkSnapshot();
             if (isWhole) {
-                checkPatterns(path(), List.of(this));
+                checkPatterns(location(), List.of(this));
             }
             if (options.request().expected().isPresent()) {
                 requireExactly(options.request().expected().get());
@@ -253,8 +299,8 @@ public final class Checkpoint implements AutoCloseable {
 
     /// Throws if a pattern chooses no tensor in any of several files that are opened with the same options.
     ///
-    /// @param path the file, or the set of files, for the message
-    static void checkPatterns(Path path, List<Checkpoint> files) {
+    /// @param location the file, or the set of files, for the message
+    static void checkPatterns(String location, List<Checkpoint> files) {
         List<Glob> unmatched = files.isEmpty() ? List.of() : new ArrayList<>(files.getFirst().options.patterns());
         for (Checkpoint file : files) {
             if (!unmatched.isEmpty()) {
@@ -269,7 +315,7 @@ public final class Checkpoint implements AutoCloseable {
         }
         if (!unmatched.isEmpty()) {
             String pattern = unmatched.getFirst().toString();
-            throw new NoSuchElementException(path + " has no tensor whose name matches "
+            throw new NoSuchElementException(location + " has no tensor whose name matches "
                     + FormatException.quote(pattern) + files.stream().map(file -> file.similar(pattern))
                             .filter(hint -> !hint.isEmpty()).findFirst().orElse(""));
         }
@@ -289,7 +335,7 @@ public final class Checkpoint implements AutoCloseable {
     private void requireExactly(Map<String, TensorSpec> expected) {
         MatchReport report = compare(expected);
         if (!report.isExact()) {
-            throw new StateMismatchException(path().toString(), report,
+            throw new StateMismatchException(location(), report,
                     "Open another file, or without OpenOptions.strict");
         }
     }
@@ -297,7 +343,7 @@ public final class Checkpoint implements AutoCloseable {
     private void checkSnapshot() {
         if (options.request().snapshot().isPresent() && !(contents instanceof CroftContents)) {
             throw new NoSuchElementException(
-                    path() + " has no snapshot " + options.request().snapshot().getAsLong() + ": a file of the "
+                    location() + " has no snapshot " + options.request().snapshot().getAsLong() + ": a file of the "
                             + "format " + format + " has none; open it without naming one");
         }
     }
@@ -445,13 +491,34 @@ public final class Checkpoint implements AutoCloseable {
     }
 
     /// {@return the file}
+    ///
+    /// @throws UnsupportedOperationException if it is in a store, and has no path
     public Path path() {
         return file.path();
     }
 
+    /// {@return the path of the file, or its URI without credentials if it is in a store, for messages}
+    public String location() {
+        return file.location();
+    }
+
     /// {@return the file, followed by the files that it names if it is the index of a set, as of safetensors}
+    ///
+    /// @throws UnsupportedOperationException if they are in a store, and have no paths
     public List<Path> files() {
-        return Stream.concat(Stream.of(path()), contents.companions().stream()).toList();
+        return everyFile().map(MappedFile::path).toList();
+    }
+
+    /// {@return the [location][#location] of each of the files, as [#files] orders them, and its size in bytes when it
+    /// was opened}
+    public SequencedMap<String, Long> fileSizes() {
+        SequencedMap<String, Long> sizes = new LinkedHashMap<>();
+        everyFile().forEach(each -> sizes.put(each.location(), each.size()));
+        return Collections.unmodifiableSequencedMap(sizes);
+    }
+
+    private Stream<MappedFile> everyFile() {
+        return Stream.concat(Stream.of(file), contents.companions().stream());
     }
 
     /// {@return the other files that hold bytes of the snapshot that was opened: `.croft` files that were named as
@@ -467,7 +534,7 @@ public final class Checkpoint implements AutoCloseable {
 
     private void checkOpen() {
         if (closed.get()) {
-            throw new IllegalStateException(path() + " is closed; close it later, or open it again");
+            throw new IllegalStateException(location() + " is closed; close it later, or open it again");
         }
     }
 
@@ -506,7 +573,7 @@ public final class Checkpoint implements AutoCloseable {
         try {
             return access.get();
         } catch (FormatException e) {
-            throw e.withFile(path().toString());
+            throw e.withFile(location());
         }
     }
 
@@ -562,7 +629,7 @@ public final class Checkpoint implements AutoCloseable {
         try {
             return contents.names();
         } catch (FormatException e) {
-            throw e.withFile(path().toString());
+            throw e.withFile(location());
         }
     }
 
@@ -592,7 +659,7 @@ public final class Checkpoint implements AutoCloseable {
             Optional<Tensor> exact = contents.tensor(name);
             return exact.isPresent() ? exact.get() : similarlyNamed(name);
         } catch (FormatException e) {
-            throw e.withFile(path().toString());
+            throw e.withFile(location());
         }
     }
 
@@ -602,7 +669,7 @@ public final class Checkpoint implements AutoCloseable {
 
     private NoSuchElementException missing(String name) {
         SequencedCollection<String> names = names();
-        return new NoSuchElementException(path() + " has no tensor " + FormatException.quote(name) + " among "
+        return new NoSuchElementException(location() + " has no tensor " + FormatException.quote(name) + " among "
                 + (options.request().isPartial() ? "the " + names.size() + " that were chosen" : "its " + names.size())
                 + lookup().hint(name, Stream.concat(names.stream(), aliases().keySet().stream()).toList()));
     }
@@ -727,7 +794,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws IllegalStateException if this is closed
     public Scrub scrub(Consumer<Damage> found) {
         Objects.requireNonNull(found, "found");
-        Scrub scrub = Scrub.start(contents, path().toString(), found);
+        Scrub scrub = Scrub.start(contents, location(), found);
         scrubs.add(scrub);
         if (closed.get()) {
             scrub.close();
@@ -845,7 +912,7 @@ public final class Checkpoint implements AutoCloseable {
     }
 
     private MatchReport loadInto(@Nullable Object state, boolean isStrict) {
-        return named(() -> InPlaceLoad.run(contents, path().toString(),
+        return named(() -> InPlaceLoad.run(contents, location(),
                 ObjectEncoder.of(state, options.request().classes(), "load into"), isStrict));
     }
 
@@ -871,6 +938,6 @@ public final class Checkpoint implements AutoCloseable {
     /// {@return the file and its format}
     @Override
     public String toString() {
-        return path() + " (" + format + ")";
+        return location() + " (" + format + ")";
     }
 }

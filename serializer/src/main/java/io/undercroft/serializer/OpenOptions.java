@@ -58,6 +58,8 @@ public final class OpenOptions {
         @Nullable
         String format;
         Map<String, String> settings = Map.of();
+        @Nullable
+        Path temporaryDirectory;
 
         Values copy() {
             try {
@@ -70,7 +72,8 @@ public final class OpenOptions {
         OpenRequest request() {
             return new OpenRequest(mapping, devices, snapshot, Optional.ofNullable(root), basesById, bases,
                     checksums, isInMemory, Optional.ofNullable(memory), progress, Optional.ofNullable(chosen),
-                    Optional.ofNullable(expected), classes, Optional.ofNullable(format), settings);
+                    Optional.ofNullable(expected), classes, Optional.ofNullable(format), settings,
+                    Optional.ofNullable(temporaryDirectory));
         }
     }
 
@@ -339,9 +342,9 @@ public final class OpenOptions {
         return with(copy -> copy.format = name);
     }
 
-    /// Sets an option of a format, for what its files do not record. Settings of other formats have no effect; a name
-    /// that is no [setting][CheckpointFormat#settings] of any known format for opening is refused when a file is
-    /// opened.
+    /// Sets an option of a format, for what its files do not record, or of a store. Settings of other formats and
+    /// stores have no effect; a name that is no [setting][CheckpointFormat#settings] of any known format for opening,
+    /// nor of a [store][io.undercroft.serializer.spi.RangeSourceProvider#settings], is refused when a file is opened.
     ///
     /// @param name the name of the format, a dot, and a name, for instance `torch7.longs`
     /// @param value what the format documents, for instance `4`
@@ -361,6 +364,17 @@ public final class OpenOptions {
         Map<String, String> more = new HashMap<>(values.settings);
         more.putAll(settings);
         return with(copy -> copy.settings = Map.copyOf(more));
+    }
+
+    /// Sets the directory to which bytes of files in stores are fetched. A file there takes as much space as was read
+    /// of the file in the store, at most its size, and is removed when the checkpoint is closed. By default it is the
+    /// directory of the system for temporary files, `java.io.tmpdir`.
+    ///
+    /// @param directory the directory, on a file system that supports sparse files
+    /// @return the changed options
+    public OpenOptions temporaryDirectory(Path directory) {
+        Objects.requireNonNull(directory, "directory");
+        return with(copy -> copy.temporaryDirectory = directory);
     }
 
     /// {@return the values that were chosen, for implementers of formats}

@@ -217,12 +217,12 @@ public final class Salvage implements AutoCloseable {
     public Tensor tensor(String name) {
         Objects.requireNonNull(name, "name");
         String found = lookup.find(name).orElseThrow(() -> new NoSuchElementException(
-                file.path() + " has no tensor " + FormatException.quote(name) + " among its "
+                file.location() + " has no tensor " + FormatException.quote(name) + " among its "
                         + intact.size() + " intact and " + damaged.size() + " damaged ones"
                         + lookup.hint(name, allNames().toList())));
         Hurt hurt = damaged.get(found);
         if (hurt != null) {
-            throw hurt.fault.withFile(file.path().toString());
+            throw hurt.fault.withFile(file.location());
         }
         return MappedAccess.guarded(file, () -> contents.tensor(Objects.requireNonNull(intact.get(found))));
     }
@@ -235,7 +235,7 @@ public final class Salvage implements AutoCloseable {
     public Tensor damagedTensor(String name) {
         Objects.requireNonNull(name, "name");
         Hurt hurt = lookup.find(name).map(damaged::get).orElseThrow(() -> new NoSuchElementException(
-                file.path() + " has no damaged tensor " + FormatException.quote(name) + "; damaged are "
+                file.location() + " has no damaged tensor " + FormatException.quote(name) + "; damaged are "
                         + damaged.size()));
         return MappedAccess.guarded(file, () -> contents.tensor(snapshot.tensorOfName(hurt.name)));
     }
@@ -253,6 +253,6 @@ public final class Salvage implements AutoCloseable {
     /// {@return the file, and how much of it is damaged}
     @Override
     public String toString() {
-        return file.path() + " (" + intact.size() + " intact tensors, " + damaged.size() + " damaged)";
+        return file.location() + " (" + intact.size() + " intact tensors, " + damaged.size() + " damaged)";
     }
 }

@@ -95,7 +95,7 @@ public final class ShardSet implements AutoCloseable {
             for (Shard shard : set.shards()) {
                 shards.add(Checkpoint.open(locate(shard, directory), shard, options, budget));
             }
-            Checkpoint.checkPatterns(manifest, shards);
+            Checkpoint.checkPatterns(manifest.toString(), shards);
             References.knownSet(manifest, shards.stream().map(Checkpoint::path).toList());
             return new ShardSet(manifest, set.uuid(), shards);
         } catch (Throwable e) {

@@ -1,9 +1,7 @@
 package io.undercroft.cli.internal;
 
 import io.undercroft.serializer.Checkpoint;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
+import java.util.Collection;
 
 /// The sizes of files.
 public final class Sizes {
@@ -12,13 +10,9 @@ public final class Sizes {
     /// {@return the size of a file as text; with the files that it names, if it is the index of a set}
     ///
     /// @param checkpoint the open file
-    /// @throws IOException if the size cannot be found out
-    public static String of(Checkpoint checkpoint) throws IOException {
-        long nbytes = 0;
-        for (Path file : checkpoint.files()) {
-            nbytes += Files.size(file);
-        }
-        int count = checkpoint.files().size();
-        return Text.bytes(nbytes) + (count == 1 ? "" : " in " + count + " files");
+    public static String of(Checkpoint checkpoint) {
+        Collection<Long> sizes = checkpoint.fileSizes().values();
+        return Text.bytes(sizes.stream().mapToLong(Long::longValue).sum())
+                + (sizes.size() == 1 ? "" : " in " + sizes.size() + " files");
     }
 }

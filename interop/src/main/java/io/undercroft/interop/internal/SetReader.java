@@ -4,6 +4,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.format.Remedy;
 import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
@@ -26,6 +27,7 @@ import org.jspecify.annotations.Nullable;
 /// The index names files next to it, and nothing else is opened. A symbolic link to a file elsewhere, as in the cache
 /// of the Hugging Face hub, is followed below [OpenOptions#root(Path)]; without a root, only to the directory that the
 /// index itself is linked from. If the index is reached by a link, its shards are next to the link or next to the file.
+/// The shards of an index in a store are next to it in that store.
 public final class SetReader {
     private final List<String> suffixes;
     private final List<CheckpointFormat> formats;
@@ -62,10 +64,7 @@ public final class SetReader {
         try {
             MapBudget budget = new MapBudget();
             for (String name : new LinkedHashSet<>(index.shards().values())) {
-                Path path = locate(name, file.path(), options);
-                shards.put(name,
-                        ShardFile.open(name, MappedFile.open(path, options.request().mapping(), budget), opening,
-                                formats));
+                shards.put(name, ShardFile.open(name, open(name, file, options, budget), opening, formats));
             }
             return ShardedContents.of(index, shards, options);
         } catch (FormatException e) {
@@ -82,10 +81,30 @@ public final class SetReader {
         return e.file() == null
                 ? e
                 : new FormatException(e.code(),
-                        "a shard of " + FormatException.quote(String.valueOf(index.path().getFileName())) + ": "
+                        "a shard of " + FormatException.quote(nameOf(index)) + ": "
                                 + e.what(),
                         e.offset(),
                         e.remedy(), e).withFile(e.file());
+    }
+
+    private static String nameOf(MappedFile index) {
+        return index.source().isPresent() ? index.location() : String.valueOf(index.path().getFileName());
+    }
+
+    private static MappedFile open(String name, MappedFile index, OpenOptions options, MapBudget budget)
+            throws IOException {
+        if (index.source().isEmpty()) {
+            return MappedFile.open(locate(name, index.path(), options), options.request().mapping(), budget);
+        }
+        try {
+            return MappedFile.open(index.source().get().sibling(name), options.request().mapping(), budget,
+                    options.request().temporaryDirectory());
+        } catch (RemoteFileException e) {
+            if (e.kind() != RemoteFileException.Kind.NOT_FOUND) {
+                throw e;
+            }
+            throw unusable(name, "is missing", "Put it next to the index");
+        }
     }
 
     private static Path locate(String name, Path index, OpenOptions options) throws IOException {

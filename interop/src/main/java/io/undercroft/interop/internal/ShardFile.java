@@ -11,7 +11,6 @@ import io.undercroft.serializer.spi.Contents;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -42,7 +41,7 @@ record ShardFile(String name, MappedFile file, Contents contents, SequencedMap<S
             return of(name, file, formatOf(file, formats).open(file, options));
         } catch (FormatException e) {
             file.close();
-            throw e.withFile(file.path().toString());
+            throw e.withFile(file.location());
         } catch (Throwable e) {
             file.close();
             throw e;
@@ -84,10 +83,6 @@ record ShardFile(String name, MappedFile file, Contents contents, SequencedMap<S
     private static FormatException refused(String what) {
         return new FormatException("SHARD", what, FormatException.NO_OFFSET,
                 "Check that it belongs to the index and is complete");
-    }
-
-    Path path() {
-        return file.path();
     }
 
     /// {@return a tensor of this shard by the index}

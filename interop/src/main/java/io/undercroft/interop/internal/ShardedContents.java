@@ -1,5 +1,6 @@
 package io.undercroft.interop.internal;
 
+import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.OpenOptions;
@@ -10,7 +11,6 @@ import io.undercroft.serializer.spi.TreeContents;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -94,8 +94,8 @@ final class ShardedContents implements Contents {
     }
 
     @Override
-    public List<Path> companions() {
-        return shards.stream().map(ShardFile::path).toList();
+    public List<MappedFile> companions() {
+        return shards.stream().map(ShardFile::file).toList();
     }
 
     @Override

@@ -129,7 +129,7 @@ public final class ZipDirectory {
 
     /// {@return the name of the file}
     public String file() {
-        return file.path().toString();
+        return file.location();
     }
 
     /// {@return all records, in the order of the directory}
@@ -152,6 +152,17 @@ public final class ZipDirectory {
     /// @throws FormatException if the local header is damaged or contradicts the directory
     public long dataOffset(ZipRecord record) throws IOException {
         return dataOffset(record, reader(file, record.header(), record.limit()));
+    }
+
+    /// Fetches the local headers of all records of a file in a store, with several requests at a time. Does nothing for
+    /// a file of the host.
+    ///
+    /// @throws IOException if reading fails
+    public void fetchHeaders() throws IOException {
+        if (file.source().isPresent()) {
+            MappedFile.fetch(records.values().stream()
+                    .map(record -> file.piece(record.header(), LOCAL_HEADER_SIZE + record.name().length())).toList());
+        }
     }
 
     /// {@return a reader for the headers of several records} Belongs to one thread.

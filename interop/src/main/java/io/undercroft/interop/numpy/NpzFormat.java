@@ -77,6 +77,7 @@ public final class NpzFormat implements CheckpointFormat {
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
         ZipDirectory zip = ZipDirectory.readWithChecksums(file);
+        zip.fetchHeaders();
         if (!zip.records().isEmpty() && zip.records().stream().noneMatch(NpzFormat::isArray)) {
             ZipRecord first = zip.records().getFirst();
             throw new FormatException("NPZ-RECORD",

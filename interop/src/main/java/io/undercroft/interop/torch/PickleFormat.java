@@ -94,7 +94,7 @@ public final class PickleFormat implements CheckpointFormat {
         private int count;
 
         References(MappedFile file, OpenOptions opening, StorageFilter filter, Elements elements, ReadBudget budget) {
-            this.file = file.path().toString();
+            this.file = file.location();
             this.opening = opening;
             this.filter = filter;
             this.elements = elements;

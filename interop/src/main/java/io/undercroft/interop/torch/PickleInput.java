@@ -36,7 +36,7 @@ final class PickleInput {
     /// @param in reads it, from the first byte of the pickle on; other bytes may follow
     /// @param storages makes the storages of arrays
     static PickleInput of(MappedFile file, ByteReader in, ArrayStorages storages) {
-        return new PickleInput(in, file, file.path().toString(), storages, false);
+        return new PickleInput(in, file, file.location(), storages, false);
     }
 
     /// {@return a pickle in memory}

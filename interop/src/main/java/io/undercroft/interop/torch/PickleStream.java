@@ -21,7 +21,7 @@ final class PickleStream {
     /// @param budget what reading the pickles may cost
     PickleStream(MappedFile file, long start, long end, ReadBudget budget) {
         this.file = file;
-        this.name = file.path().toString();
+        this.name = file.location();
         this.budget = budget;
         this.in = new ByteReader(file, start, end,
                 (due, position, left) -> refused(due + " bytes are due and " + left + " are left", position));

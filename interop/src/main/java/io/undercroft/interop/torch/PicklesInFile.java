@@ -37,7 +37,7 @@ final class PicklesInFile implements PickleReader.Pickles {
 
     @Override
     public @Nullable Object read(MemorySegment pickle) throws IOException {
-        return run(PickleInput.of(pickle, file.path().toString(), arrays));
+        return run(PickleInput.of(pickle, file.location(), arrays));
     }
 
     private @Nullable Object run(PickleInput input) throws IOException {

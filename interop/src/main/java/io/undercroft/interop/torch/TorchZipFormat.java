@@ -130,6 +130,7 @@ public final class TorchZipFormat implements CheckpointFormat {
         checkVersion(zip, folder);
         ByteOrder order = byteOrder(zip, folder);
         Elements elements = new Elements(file, options, order);
+        zip.fetchHeaders();
         return StorageFilter.read(options, (opening, filter) -> {
             Set<String> known = new HashSet<>();
             ByteReader headers = zip.headers();

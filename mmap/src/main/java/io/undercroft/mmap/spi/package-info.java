@@ -1,4 +1,5 @@
-/// The service interface of modules whose devices have memory that processes can share.
+/// Interfaces of other modules: of those whose devices have memory that processes can share, and of those that read
+/// files in stores.
 @NullMarked
 package io.undercroft.mmap.spi;
 

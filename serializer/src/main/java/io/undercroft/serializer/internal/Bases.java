@@ -8,8 +8,11 @@ import io.undercroft.format.internal.BaseRecord;
 import io.undercroft.format.internal.ByteSource;
 import io.undercroft.format.internal.Rule;
 import io.undercroft.format.internal.Scan;
+import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.mmap.RemoteFileException;
+import io.undercroft.mmap.spi.RangeSource;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.OpenRequest;
@@ -31,14 +34,19 @@ import org.jspecify.annotations.Nullable;
 /// are closed.
 ///
 /// The file that names them is not trusted: the path, with links resolved, has to be that of a regular file below the
-/// root; a `.croft` file has to have the id, an adopted file the size. If the bytes of such a file differ nevertheless,
-/// the checksums of the file that names it do not match. Safe for any thread.
+/// root; a `.croft` file has to have the id, an adopted file the size. The `.croft` bases of a file in a store are in
+/// the same store, below the directory of the file, unless the options name others. If the bytes of such a file differ
+/// nevertheless, the checksums of the file that names it do not match. Safe for any thread.
 public final class Bases implements BaseFiles, AutoCloseable {
     private static final String SAY_WHERE = "Bring it there, or say where it is when opening: {} or {}";
     private static final String ROOT = "OpenOptions.root";
     private static final String BASE = "OpenOptions.base";
 
-    private final Path file;
+    /// Null if the file is in a store.
+    private final @Nullable Path path;
+    /// Null if the file is one of the host.
+    private final @Nullable RangeSource source;
+    private final String location;
     private final MapMode mode;
     private final OpenRequest request;
     private final Map<BaseRecord, MappedFile> open = new HashMap<>();
@@ -48,8 +56,22 @@ public final class Bases implements BaseFiles, AutoCloseable {
     ///
     /// @param file the file that names the others
     /// @param options the options, which name the directory of the bases
-    public Bases(Path file, OpenOptions options) {
-        this.file = file;
+    public Bases(MappedFile file, OpenOptions options) {
+        this(file.source().isPresent() ? null : file.path(), file.source().orElse(null), file.location(), options);
+    }
+
+    /// Creates the bases of a file, none of them open.
+    ///
+    /// @param path the path of the file that names the others
+    /// @param options the options, which name the directory of the bases
+    public Bases(Path path, OpenOptions options) {
+        this(path, null, path.toString(), options);
+    }
+
+    private Bases(@Nullable Path path, @Nullable RangeSource source, String location, OpenOptions options) {
+        this.path = path;
+        this.source = source;
+        this.location = location;
         this.request = options.request();
         this.mode = request.mapping() == MapMode.SHARED ? MapMode.READ_ONLY : request.mapping();
     }
@@ -61,8 +83,8 @@ public final class Bases implements BaseFiles, AutoCloseable {
     /// @throws IllegalStateException if all are closed
     public synchronized MappedFile file(BaseRecord base) {
         if (closed) {
-            throw new IllegalStateException(file + " is closed, and so are the files in which its bytes are; close it"
-                    + " later, or open it again");
+            throw new IllegalStateException(location + " is closed, and so are the files in which its bytes are; "
+                    + "close it later, or open it again");
         }
         MappedFile there = open.get(base);
         if (there == null) {
@@ -88,7 +110,8 @@ public final class Bases implements BaseFiles, AutoCloseable {
         Optional<Path> found = Optional.empty();
         Optional<String> problem = Optional.empty();
         try {
-            found = Optional.of(file(base).path());
+            MappedFile there = file(base);
+            found = there.source().isPresent() ? Optional.empty() : Optional.of(there.path());
         } catch (FormatException e) {
             problem = Optional.of(e.what().replace(standsIn(base), ""));
         }
@@ -116,9 +139,19 @@ public final class Bases implements BaseFiles, AutoCloseable {
                 return open(base, given.get());
             }
             MappedFile named = named(base);
-            return named == null ? openBelow(base, root(base).toRealPath()) : named;
+            if (named != null) {
+                return named;
+            }
+            if (source != null && request.root().isEmpty() && base.kind() == BaseKind.CROFT) {
+                return checked(base, Stores.open(source.sibling(base.path()), request, new MapBudget()));
+            }
+            return openBelow(base, root(base).toRealPath());
         } catch (NoSuchFileException e) {
             throw unusable(base, "it is not there", sayWhere(base), e);
+        } catch (RemoteFileException e) {
+            throw e.kind() == RemoteFileException.Kind.NOT_FOUND
+                    ? unusable(base, "it is not there", sayWhere(base), e)
+                    : unusable(base, "it cannot be opened: " + e.getReason(), Remedy.of("Try again later"), e);
         } catch (IOException | InvalidPathException e) {
             String reason = e instanceof FileSystemException system && system.getReason() != null
                     ? ": " + system.getReason()
@@ -168,20 +201,26 @@ public final class Bases implements BaseFiles, AutoCloseable {
             throw unusable(base, "a base of another format is opened only if its place is given",
                     Remedy.naming("Give the directory when opening: {}, or the file: {}", ROOT, BASE), null);
         }
-        return Objects.requireNonNull(file.toRealPath().getParent());
+        return Objects.requireNonNull(Objects.requireNonNull(path).toRealPath().getParent());
     }
 
     private MappedFile open(BaseRecord base, Path path) throws IOException {
         if (Files.exists(path) && !Files.isRegularFile(path)) {
             throw unusable(base, quote(path) + " is not a regular file", Remedy.naming(SAY_WHERE, ROOT, BASE), null);
         }
-        MappedFile opened = MappedFile.open(path, mode);
+        return checked(base, MappedFile.open(path, mode));
+    }
+
+    /// Closes a file that is not the one that a record means.
+    private static MappedFile checked(BaseRecord base, MappedFile opened) throws IOException {
         try {
             base.check(new FileSource(opened));
             return opened;
         } catch (FormatException e) {
             opened.close();
-            throw new FormatException(e.code(), e.what() + "; what was found is " + quote(path), e.offset(), e.remedy(),
+            throw new FormatException(e.code(),
+                    e.what() + "; what was found is " + FormatException.quote(opened.location()), e.offset(),
+                    e.remedy(),
                     e);
         } catch (Throwable e) {
             opened.close();

@@ -74,7 +74,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
         this.newest = newest;
         this.snapshot = snapshot;
         this.options = options;
-        this.storages = new CroftStorages(file, snapshot, options, new Bases(file.path(), options));
+        this.storages = new CroftStorages(file, snapshot, options, new Bases(file, options));
         this.referrer = References.open(file, options, hasBases(snapshot));
     }
 
@@ -207,7 +207,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
 
     /// {@return the reason why a newer commit was skipped, if one was}
     public Optional<FormatException> skippedCommit() {
-        return Optional.ofNullable(newest.skippedCommit()).map(fault -> fault.withFile(file.path().toString()));
+        return Optional.ofNullable(newest.skippedCommit()).map(fault -> fault.withFile(file.location()));
     }
 
     @Override
@@ -370,7 +370,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
                     throw e;
                 }
                 cost.takeUnreadable();
-                FormatException why = e.withFile(file.path().toString());
+                FormatException why = e.withFile(file.location());
                 return unreadable.computeIfAbsent(number, _ -> Unreadable.tensor(why));
             }
         }

@@ -229,7 +229,7 @@ final class CroftStorages implements AutoCloseable {
                     () -> MappedAccess.guarded(file, () -> content(number, record)));
         }
         return Storage.deferred(record.nbytes(), () -> MappedAccess.guarded(file, () -> allocate(number, record)),
-                file.path());
+                file.location());
     }
 
     private static DeviceMemory memoryOf(int number, Device device) {
@@ -253,7 +253,7 @@ final class CroftStorages implements AutoCloseable {
         }
         DeviceMemory memory = memoryOf(number, storage(number).device());
         throw refused(number, damagedChunks, Storage.deferred(bytes.segment().byteSize(), memory,
-                () -> DeviceSource.withAccess(request, bytes), file.path()).materialize());
+                () -> DeviceSource.withAccess(request, bytes), file.location()).materialize());
     }
 
     private static Device savedDevice(StorageRecord record) {
@@ -341,7 +341,7 @@ final class CroftStorages implements AutoCloseable {
         Snapshot from = snapshot;
         StorageCheck spans = check;
         Set<Damage> met = metInParts;
-        String name = file.path().toString();
+        String name = file.location();
         return chunk -> {
             DamagedStorage damage = damaged(from, spans, List.of(chunk));
             damage.damages().forEach(met::add);

@@ -19,7 +19,7 @@ public final class MappedAccess {
         try {
             return file.guard(access);
         } catch (FormatException e) {
-            throw e.withFile(file.path().toString());
+            throw e.withFile(file.location());
         }
     }
 }

@@ -38,6 +38,8 @@ public final class References {
     /// The number of files that are not open and are remembered, the last ones.
     private static final int MOST_KNOWN = 1 << 12;
     private static final Set<Referrer> OPEN = ConcurrentHashMap.newKeySet();
+    /// A file in a store, which is not registered.
+    private static final Referrer IN_STORE = new Referrer(Path.of(""), Places.NONE, List.of(), null, false);
     private static final Map<Path, Referrer> KNOWN = new LinkedHashMap<>();
 
     private References() {}
@@ -139,6 +141,9 @@ public final class References {
     /// @param hasBases whether the snapshot that was opened has any, so that the file is remembered when it is closed
     /// @return the registration
     public static Referrer open(MappedFile file, OpenOptions options, boolean hasBases) {
+        if (file.source().isPresent()) {
+            return IN_STORE;
+        }
         return add(new Referrer(file.path(), Places.of(options), List.of(), file, hasBases));
     }
 
@@ -147,8 +152,12 @@ public final class References {
     /// @param index the index
     /// @param companions the files
     /// @return the registration
-    public static Referrer openSet(MappedFile index, List<Path> companions) {
-        return add(new Referrer(index.path(), Places.NONE, companions, index, true));
+    public static Referrer openSet(MappedFile index, List<MappedFile> companions) {
+        if (index.source().isPresent()) {
+            return IN_STORE;
+        }
+        return add(new Referrer(index.path(), Places.NONE, companions.stream().map(MappedFile::path).toList(), index,
+                true));
     }
 
     private static Referrer add(Referrer referrer) {

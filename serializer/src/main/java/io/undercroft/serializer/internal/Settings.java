@@ -5,11 +5,12 @@ import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Setting.Use;
 import io.undercroft.serializer.spi.Setting;
 import io.undercroft.storage.spi.NearNames;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/// The settings of the known formats.
+/// The settings of the known formats and stores.
 public final class Settings {
     private Settings() {}
 
@@ -23,7 +24,8 @@ public final class Settings {
         if (names.isEmpty()) {
             return;
         }
-        List<Setting> known = Formats.all().stream().flatMap(format -> format.settings().stream()).toList();
+        List<Setting> known = new ArrayList<>(Stores.settings());
+        Formats.all().forEach(format -> known.addAll(format.settings()));
         List<String> fitting = names(known, use);
         for (String name : names) {
             if (!fitting.contains(name)) {

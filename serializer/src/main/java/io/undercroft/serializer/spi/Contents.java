@@ -1,5 +1,6 @@
 package io.undercroft.serializer.spi;
 
+import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.TensorSpec;
@@ -9,7 +10,6 @@ import io.undercroft.serializer.internal.loading.RowReader;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -91,7 +91,7 @@ public interface Contents {
 
     /// {@return the other files of the set that this one is the index of, in the order in which it names them} Storages
     /// are in these, and [#placeOf] returns nothing for them. Empty for a file that is no index.
-    default List<Path> companions() {
+    default List<MappedFile> companions() {
         return List.of();
     }
 

@@ -178,9 +178,9 @@ public final class FileStorages {
     private Storage onHost(long offset, long nbytes, int alignment, @Nullable Checksum compared) {
         boolean isMapped = offset % alignment == 0 || nbytes == 0;
         return isMapped || request.isInMemory()
-                ? Storage.deferred(nbytes, () -> bytes(offset, nbytes, compared), file.path())
+                ? Storage.deferred(nbytes, () -> bytes(offset, nbytes, compared), file.location())
                 : Storage.decoded(nbytes,
-                        () -> checked(decode(nbytes, into -> file.read(offset, into)), compared), file.path());
+                        () -> checked(decode(nbytes, into -> file.read(offset, into)), compared), file.location());
     }
 
     private Storage onDevice(Device device, long nbytes, Supplier<DeviceContent> content) {
@@ -208,7 +208,7 @@ public final class FileStorages {
     private Allocation refused(Allocation bytes, Checksum checksum) {
         bytes.free();
         checking(file, checksum::check);
-        throw new IllegalStateException(file.path() + " was written to while it was read; open it again");
+        throw new IllegalStateException(file.location() + " was written to while it was read; open it again");
     }
 
     /// {@return a storage whose bytes are decoded when it is first touched}
@@ -221,7 +221,7 @@ public final class FileStorages {
             return blank(nbytes);
         }
         return device.isCpu()
-                ? Storage.decoded(nbytes, () -> decode(nbytes, decoder), file.path())
+                ? Storage.decoded(nbytes, () -> decode(nbytes, decoder), file.location())
                 : onDevice(device, nbytes, () -> new DeviceContent.Decoded(() -> decode(nbytes, decoder)));
     }
 
@@ -313,7 +313,7 @@ public final class FileStorages {
         try {
             check.run();
         } catch (FormatException e) {
-            throw e.withFile(file.path().toString());
+            throw e.withFile(file.location());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -327,7 +327,7 @@ public final class FileStorages {
         } catch (FormatException e) {
             made.free();
             // Names the file, since this is long after it was opened.
-            throw e.withFile(file.path().toString());
+            throw e.withFile(file.location());
         } catch (IOException e) {
             made.free();
             throw new UncheckedIOException(e);

@@ -34,12 +34,14 @@ import java.util.function.UnaryOperator;
 /// @param expected the specs that the tensors must have, by name
 /// @param classes the classes of the program whose objects may be in the state
 /// @param format the name of the format, if it was given
-/// @param settings values of settings of formats, by name
+/// @param settings values of settings of formats and stores, by name
+/// @param temporaryDirectory the directory to which bytes of files in stores are fetched, or empty for that of the
+///     system
 public record OpenRequest(MapMode mapping, UnaryOperator<Device> devices, OptionalLong snapshot, Optional<Path> root,
         Map<UUID, Path> basesById, List<Path> bases, ChecksumPolicy checksums, boolean isInMemory,
         Optional<Allocator> memory, LoadProgress progress, Optional<Predicate<String>> chosen,
         Optional<Map<String, TensorSpec>> expected, StateClasses classes, Optional<String> format,
-        Map<String, String> settings) {
+        Map<String, String> settings, Optional<Path> temporaryDirectory) {
 
     /// {@return the device of a storage} A meta storage stays one.
     ///

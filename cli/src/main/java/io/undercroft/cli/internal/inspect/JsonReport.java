@@ -12,8 +12,8 @@ import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
@@ -53,7 +53,7 @@ public final class JsonReport {
     /// Refuses a report that is much longer than the file, or all files of a set, before anything is printed: a short
     /// file can refer to one long text very often, and JSON has no references to texts.
     private static void checkLength(Inspection inspection, Set<Object> written) throws IOException {
-        long most = longest(inspection.checkpoint().files());
+        long most = longest(inspection.checkpoint().fileSizes().values());
         Json.write(new BoundedWriter(most, () -> new FormatException("COST-REPORT",
                 "the report in JSON would have more than " + (most >> 20)
                         + " MiB, since the file refers to the same long texts again and again",
@@ -63,13 +63,9 @@ public final class JsonReport {
 
     /// {@return the maximum number of characters of the report of a file or set}
     ///
-    /// @param files the file, or all files of the set
-    static long longest(List<Path> files) throws IOException {
-        long nbytes = 0;
-        for (Path file : files) {
-            nbytes += Files.size(file);
-        }
-        return LEAST_LONG + LONG_FACTOR * nbytes;
+    /// @param sizes the size of the file, or of all files of the set, in bytes
+    static long longest(Collection<Long> sizes) {
+        return LEAST_LONG + LONG_FACTOR * sizes.stream().mapToLong(Long::longValue).sum();
     }
 
     private void write(Json json) throws IOException {

@@ -64,7 +64,7 @@ public final class TextReport {
         Checkpoint checkpoint = inspection.checkpoint();
         List<Storage> storages = inspection.storages();
         long nbytes = storages.stream().mapToLong(Storage::nbytes).sum();
-        out.line(checkpoint.path().toString());
+        out.line(checkpoint.location());
         out.line("format    %s, %s".formatted(checkpoint.format(), Sizes.of(checkpoint)));
         checkpoint.snapshot().ifPresent(snapshot -> out.line("snapshot  " + SnapshotList.line(snapshot)));
         out.line("tensors   %,d".formatted(inspection.tensors().size()));
@@ -92,8 +92,9 @@ public final class TextReport {
     /// Another file that has bytes of this one, and where it is.
     private static String describe(BaseFile base) {
         String what = base.uuid().map("the .croft file %s"::formatted).orElse("an adopted file");
-        String where = base.file().map("found: %s"::formatted)
-                .orElse("not found: " + base.problem().orElse("it is not there"));
+        String where = base.isFound()
+                ? base.file().map("found: %s"::formatted).orElse("found")
+                : "not found: " + base.problem().orElse("it is not there");
         return "%s, %s, %s".formatted(base.path(), what, where);
     }
 

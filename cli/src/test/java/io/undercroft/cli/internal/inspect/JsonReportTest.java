@@ -25,7 +25,7 @@ class JsonReportTest {
         Path index = Files.writeString(folder.resolve("model.safetensors.index.json"), """
                 {"weight_map": {"a": "one.safetensors", "b": "two.safetensors"}}""");
         try (Checkpoint single = Checkpoint.open(index)) {
-            assertThat(JsonReport.longest(single.files()))
+            assertThat(JsonReport.longest(single.fileSizes().values()))
                     .isEqualTo((64L << 20) + 64 * (Files.size(index) + Files.size(one) + Files.size(two)));
         }
     }

@@ -112,7 +112,7 @@ public final class NamedBases implements AutoCloseable {
             throws IOException {
         Contents contents = Formats.open(format, file, options);
         try {
-            return contents.companions();
+            return contents.companions().stream().map(MappedFile::path).toList();
         } finally {
             contents.release();
         }

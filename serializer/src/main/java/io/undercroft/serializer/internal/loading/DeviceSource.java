@@ -56,7 +56,8 @@ public final class DeviceSource implements Supplier<Allocation> {
     /// @param content supplies its bytes, each time they are needed
     public static Storage storage(MappedFile file, OpenRequest request, DeviceMemory memory, long nbytes,
             Supplier<DeviceContent> content) {
-        return Storage.deferred(nbytes, memory, new DeviceSource(file, request, memory, nbytes, content), file.path());
+        return Storage.deferred(nbytes, memory, new DeviceSource(file, request, memory, nbytes, content),
+                file.location());
     }
 
     /// {@return the memory of a device other than the CPU and meta}
@@ -178,7 +179,7 @@ public final class DeviceSource implements Supplier<Allocation> {
             if (!memory.isOutOfMemory(e)) {
                 throw e;
             }
-            OutOfMemoryError told = new OutOfMemoryError(file.path() + ": " + size + " bytes cannot be loaded to "
+            OutOfMemoryError told = new OutOfMemoryError(file.location() + ": " + size + " bytes cannot be loaded to "
                     + memory.device() + " (" + e.getMessage()
                     + "); choose fewer tensors with OpenOptions.only, or another device with OpenOptions.devices");
             told.initCause(e);

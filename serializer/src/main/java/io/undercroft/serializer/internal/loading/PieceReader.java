@@ -106,7 +106,7 @@ public final class PieceReader {
         try {
             return memory().allocate(nbytes);
         } catch (OutOfMemoryError e) {
-            OutOfMemoryError told = new OutOfMemoryError(file.path() + ": a storage of " + nbytes
+            OutOfMemoryError told = new OutOfMemoryError(file.location() + ": a storage of " + nbytes
                     + " bytes cannot be read into memory (" + e.getMessage()
                     + "); open the file without OpenOptions.inMemory to map it, or choose fewer tensors with "
                     + "OpenOptions.only");
@@ -116,6 +116,7 @@ public final class PieceReader {
     }
 
     private static void read(List<Piece> pieces, MemorySegment into, RunChecksums sums) throws IOException {
+        MappedFile.fetch(pieces);
         List<Share> shares = new ArrayList<>();
         long at = 0;
         for (Piece piece : pieces) {

@@ -1,0 +1,51 @@
+package io.undercroft.cli;
+
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.OpenOptions;
+import java.io.IOException;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.regex.Pattern;
+
+/// Files that are opened: of this host, or in a store by a URI such as `https://host/model.safetensors`. Both are given
+/// as a [Path], which has one slash after the scheme of a URI.
+final class Inputs {
+    private static final Pattern URI_AS_PATH = Pattern.compile("([a-z][a-z0-9+.-]+):/(?=[^/])");
+
+    private Inputs() {}
+
+    /// {@return whether a file is named by a URI}
+    static boolean isUri(Path file) {
+        return URI_AS_PATH.matcher(file.toString()).lookingAt() && Files.notExists(file);
+    }
+
+    /// {@return a file as the user named it}
+    static String shown(Path file) {
+        return isUri(file) ? URI_AS_PATH.matcher(file.toString()).replaceFirst("$1://") : file.toString();
+    }
+
+    /// Opens a file.
+    ///
+    /// @throws IllegalArgumentException if it is named by an invalid URI
+    static Checkpoint open(Path file, OpenOptions options) throws IOException {
+        if (!isUri(file)) {
+            return Checkpoint.open(file, options);
+        }
+        try {
+            return Checkpoint.open(new URI(shown(file)), options);
+        } catch (URISyntaxException e) {
+            throw new IllegalArgumentException("the URI is not valid: " + e.getReason()
+                    + "; write a space as %20, and quote ? and & for the shell", e);
+        }
+    }
+
+    /// {@return the path of an open file, or its URI as a path}
+    ///
+    /// @param checkpoint the open file
+    /// @param given how the user named it
+    static Path path(Checkpoint checkpoint, Path given) {
+        return isUri(given) ? given : checkpoint.path();
+    }
+}

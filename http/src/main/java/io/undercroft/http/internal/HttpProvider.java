@@ -1,0 +1,114 @@
+package io.undercroft.http.internal;
+
+import io.undercroft.mmap.spi.RangeSource;
+import io.undercroft.serializer.spi.OpenRequest;
+import io.undercroft.serializer.spi.RangeSourceProvider;
+import io.undercroft.serializer.spi.Setting;
+import java.io.IOException;
+import java.net.URI;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/// Opens `https` URIs, and `http` URIs of this host or where the caller allows them.
+///
+/// A token that the caller gives is sent to the host of the URI; that of the environment, `HF_TOKEN`, to the hub of
+/// Hugging Face only. No token is sent to another host, nor unencrypted to another machine.
+public final class HttpProvider implements RangeSourceProvider {
+    /// The setting with the token.
+    static final String TOKEN = "https.token";
+    /// The setting that allows unencrypted connections.
+    static final String PLAIN = "http.allow";
+    /// The setting with the time without any byte after which a connection is given up, in seconds.
+    static final String TIMEOUT = "https.timeout";
+
+    private static final String HUB = "huggingface.co";
+    private static final String HUB_TOKEN = "HF_TOKEN";
+    private static final long DEFAULT_TIMEOUT = 60;
+    private static final long LONGEST_TIMEOUT = 86_400;
+
+    private final UnaryOperator<@Nullable String> environment;
+    private final Retries retries;
+
+    /// For `ServiceLoader`.
+    public HttpProvider() {
+        this(System::getenv, Retries.DEFAULT);
+    }
+
+    /// A provider.
+    ///
+    /// @param environment returns the value of a variable of the environment, or null
+    /// @param retries how often requests are repeated
+    HttpProvider(UnaryOperator<@Nullable String> environment, Retries retries) {
+        this.environment = environment;
+        this.retries = retries;
+    }
+
+    @Override
+    public Set<String> schemes() {
+        return Set.of("https", "http");
+    }
+
+    @Override
+    public List<Setting> settings() {
+        return List.of(
+                Setting.ofOpening(TOKEN, "a token for the host of the URI; HF_TOKEN of the environment for " + HUB),
+                Setting.ofOpening(TIMEOUT, DEFAULT_TIMEOUT + ", or another number of seconds without any byte"),
+                Setting.ofOpening(PLAIN, "no, yes"));
+    }
+
+    @Override
+    public RangeSource open(URI uri, OpenRequest request) throws IOException {
+        Location location = Location.of(uri);
+        if (!location.isEncrypted() && !location.isThisHost() && !isPlainAllowed(request)) {
+            throw new IllegalArgumentException(location + ": http is not encrypted; use https, or allow it with the "
+                    + "setting " + PLAIN + "=yes");
+        }
+        Optional<String> token = token(location, request);
+        token.ifPresent(text -> checkToken(text, location));
+        return HttpSource.open(location, new Access(token, timeout(request), isPlainAllowed(request), retries));
+    }
+
+    private Optional<String> token(Location location, OpenRequest request) {
+        Optional<String> given = request.setting(TOKEN);
+        if (given.isPresent() || !location.isEncrypted() || !location.isHost(HUB)) {
+            return given;
+        }
+        return Optional.ofNullable(environment.apply(HUB_TOKEN)).map(String::strip).filter(text -> !text.isEmpty());
+    }
+
+    private static void checkToken(String token, Location location) {
+        if (token.isEmpty() || token.chars().anyMatch(c -> c <= ' ' || c > '~')) {
+            throw new IllegalArgumentException("the token for " + location + " is empty, or has characters that no "
+                    + "token has; check the setting " + TOKEN + " or the variable " + HUB_TOKEN);
+        }
+        if (!location.isEncrypted() && !location.isThisHost()) {
+            throw new IllegalArgumentException(location + ": a token is not sent without encryption; use https");
+        }
+    }
+
+    private static boolean isPlainAllowed(OpenRequest request) {
+        return switch (request.setting(PLAIN).orElse("no")) {
+            case "no" -> false;
+            case "yes" -> true;
+            default -> throw new IllegalArgumentException("the setting " + PLAIN + " is yes or no");
+        };
+    }
+
+    private static Duration timeout(OpenRequest request) {
+        String text = request.setting(TIMEOUT).orElse(String.valueOf(DEFAULT_TIMEOUT));
+        try {
+            long seconds = Long.parseLong(text);
+            if (seconds > 0 && seconds <= LONGEST_TIMEOUT) {
+                return Duration.ofSeconds(seconds);
+            }
+        } catch (NumberFormatException _) {
+            // Reported below.
+        }
+        throw new IllegalArgumentException("the setting " + TIMEOUT + " is a number of seconds from 1 to "
+                + LONGEST_TIMEOUT);
+    }
+}

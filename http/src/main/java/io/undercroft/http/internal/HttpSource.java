@@ -1,0 +1,317 @@
+package io.undercroft.http.internal;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.http.internal.Requests.Response;
+import io.undercroft.mmap.RemoteFileException;
+import io.undercroft.mmap.RemoteFileException.Kind;
+import io.undercroft.mmap.spi.RangeSource;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.net.http.HttpHeaders;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZonedDateTime;
+import java.time.format.DateTimeFormatter;
+import java.time.format.DateTimeParseException;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/// A file on a web server. The first request fetches its start, which also tells its size and its version; each other
+/// one is for a range of the same version.
+///
+/// A file of up to 64 MiB on a server that does not serve ranges is read at once. Where requests are redirected to is
+/// remembered, and forgotten when the server there refuses: redirects may be signed for some time only.
+final class HttpSource implements RangeSource {
+    /// How many bytes the first request is for.
+    static final int START = 64 << 10;
+    /// The size up to which a file is read at once from a server without ranges.
+    static final int MOST_AT_ONCE = 64 << 20;
+
+    private static final int OK = 200;
+    private static final int PARTIAL = 206;
+    private static final int UNAUTHORIZED = 401;
+    private static final int FORBIDDEN = 403;
+    private static final int NOT_FOUND = 404;
+    private static final int REQUEST_TIMEOUT = 408;
+    private static final int GONE = 410;
+    private static final int NOT_SATISFIABLE = 416;
+    private static final int TOO_MANY_REQUESTS = 429;
+    private static final int SERVER_ERROR = 500;
+    private static final int LAST_STATUS = 599;
+
+    private final Requests requests;
+    private final Version version;
+    private final boolean isWhole;
+    private @Nullable MemorySegment start;
+    private volatile Location target;
+
+    /// What the first request tells.
+    ///
+    /// @param at where the file is, after redirects
+    /// @param version its version
+    /// @param start its first bytes
+    private record Opening(Location at, Version version, MemorySegment start) {}
+
+    private HttpSource(Requests requests, Opening opening) {
+        this.requests = requests;
+        this.version = opening.version;
+        this.start = opening.start;
+        this.isWhole = opening.start.byteSize() == opening.version.size();
+        this.target = opening.at;
+    }
+
+    /// Opens a file.
+    ///
+    /// @param location where it is
+    /// @param access how
+    /// @return the file
+    /// @throws RemoteFileException if it is not there, or the server refuses or does not respond
+    /// @throws IOException if the thread is interrupted
+    static HttpSource open(Location location, Access access) throws IOException {
+        Requests requests = new Requests(location, access);
+        return new HttpSource(requests, requests.retrying(() -> opening(requests, START)));
+    }
+
+    private static Opening opening(Requests requests, int wanted) throws IOException {
+        Body part = Body.upTo(wanted);
+        Body whole = Body.upTo(MOST_AT_ONCE);
+        Response response = requests.range(requests.location(), 0, wanted - 1, Optional.empty(),
+                info -> switch (info.statusCode()) {
+                    case PARTIAL -> part;
+                    case OK -> isReadAtOnce(info.headers(), wanted) ? whole : Body.skipped();
+                    default -> Body.skipped();
+                });
+        HttpHeaders headers = response.headers();
+        return switch (response.status()) {
+            case PARTIAL -> new Opening(response.at(), Version.of(sizeOf(requests, headers, part), headers),
+                    part.bytes());
+            case OK -> {
+                requireIdentity(requests, headers);
+                long size = headers.firstValueAsLong("Content-Length").orElse(whole.count());
+                if (!isReadAtOnce(headers, wanted) && wanted == START) {
+                    throw requests.unsupported("the server does not serve ranges of its files, and this one is not "
+                            + "read at once (" + size + " bytes); download it and open it there");
+                }
+                yield new Opening(response.at(), Version.of(size, headers), whole.bytes());
+            }
+            case NOT_SATISFIABLE -> {
+                if (contentRange(headers).filter(range -> range.size() == 0).isEmpty()) {
+                    throw requests.unsupported("the server refuses a range at the start of the file (416); download it "
+                            + "and open it there");
+                }
+                yield new Opening(response.at(), Version.of(0, headers), part.bytes());
+            }
+            default -> throw refusal(requests, response, false);
+        };
+    }
+
+    /// A body of unknown length that a server ends by closing the connection may have been cut.
+    private static boolean isReadAtOnce(HttpHeaders headers, int wanted) {
+        long length = headers.firstValueAsLong("Content-Length").orElse(-1);
+        boolean isChunked = headers.firstValue("Transfer-Encoding").isPresent();
+        return wanted == START && (length >= 0 ? length <= MOST_AT_ONCE : isChunked);
+    }
+
+    private static long sizeOf(Requests requests, HttpHeaders headers, Body part) throws IOException {
+        requireIdentity(requests, headers);
+        ContentRange range = contentRange(headers).filter(there -> there.first() == 0 && there.size() > 0)
+                .orElseThrow(() -> wrongRange(requests, headers, "0-…"));
+        if (part.count() != range.last() + 1) {
+            throw new TransientException("only " + part.count() + " of " + (range.last() + 1) + " bytes arrived",
+                    Optional.empty(), null);
+        }
+        return range.size();
+    }
+
+    private static Optional<ContentRange> contentRange(HttpHeaders headers) {
+        return headers.firstValue("Content-Range").flatMap(ContentRange::parse);
+    }
+
+    private static RemoteFileException wrongRange(Requests requests, HttpHeaders headers, String wanted) {
+        return requests.unsupported("the server responds to a request for the bytes " + wanted + " with "
+                + headers.firstValue("Content-Range").map(text -> FormatException.quote(text))
+                        .orElse("no Content-Range")
+                + "; download the file and open it there");
+    }
+
+    private static void requireIdentity(Requests requests, HttpHeaders headers) throws RemoteFileException {
+        Optional<String> coding = headers.firstValue("Content-Encoding")
+                .filter(text -> !text.isBlank() && !text.strip().equalsIgnoreCase("identity"));
+        if (coding.isPresent()) {
+            throw requests
+                    .unsupported("the server compresses the file on the way (" + FormatException.quote(coding.get())
+                            + "), although that was refused; download it and open it there");
+        }
+    }
+
+    @Override
+    public String location() {
+        return requests.location().toString();
+    }
+
+    @Override
+    public long size() {
+        return version.size();
+    }
+
+    @Override
+    public synchronized MemorySegment start() {
+        MemorySegment bytes = start == null ? MemorySegment.NULL : start;
+        start = null;
+        return bytes;
+    }
+
+    @Override
+    public void read(long offset, MemorySegment into) throws IOException {
+        if (isWhole) {
+            throw new IOException(location() + ": its bytes were read when it was opened");
+        }
+        AtomicLong done = new AtomicLong();
+        requests.retrying(() -> {
+            Body body = Body.into(into.asSlice(done.get()));
+            try {
+                request(offset + done.get(), offset + into.byteSize() - 1, body);
+            } catch (TransientException e) {
+                target = requests.location();
+                throw e;
+            } finally {
+                done.addAndGet(body.detach());
+            }
+            if (done.get() < into.byteSize()) {
+                throw new TransientException("only " + done + " of " + into.byteSize() + " bytes arrived",
+                        Optional.empty(), null);
+            }
+            return done;
+        });
+    }
+
+    private void request(long first, long last, Body body) throws IOException {
+        Location at = target;
+        Response response = range(at, first, last, body);
+        if (response.status() >= UNAUTHORIZED && response.status() <= GONE && !at.equals(requests.location())) {
+            response = range(requests.location(), first, last, body);
+        }
+        IOException fault = fault(response, first, last);
+        if (fault != null) {
+            throw fault;
+        }
+        target = response.at();
+    }
+
+    /// Only bytes of the right range and version are received: those that arrive before a connection breaks are kept.
+    private Response range(Location at, long first, long last, Body body) throws IOException {
+        return requests.range(at, first, last, version.ifRange(),
+                info -> fault(new Response(at, info.statusCode(), info.headers()), first, last) == null
+                        ? body
+                        : Body.skipped());
+    }
+
+    private @Nullable IOException fault(Response response, long first, long last) {
+        HttpHeaders headers = response.headers();
+        try {
+            switch (response.status()) {
+                case PARTIAL -> {
+                    requireIdentity(requests, headers);
+                    ContentRange range = contentRange(headers)
+                            .filter(there -> there.first() == first && there.last() <= last)
+                            .orElseThrow(() -> wrongRange(requests, headers, first + "-" + last));
+                    boolean isSame = range.size() < 0 || range.size() == version.size();
+                    return isSame && version.matches(headers) ? null : changed("replaced");
+                }
+                case OK -> {
+                    return version.ifRange().isEmpty() && version.matches(headers)
+                            ? requests.unsupported("the server serves ranges of its files at some times only; try "
+                                    + "again later, or download the file and open it there")
+                            : changed("replaced");
+                }
+                case NOT_SATISFIABLE -> {
+                    return changed("replaced");
+                }
+                default -> {
+                    return refusal(requests, response, true);
+                }
+            }
+        } catch (RemoteFileException e) {
+            return e;
+        }
+    }
+
+    private RemoteFileException changed(String how) {
+        return changed(requests, how);
+    }
+
+    private static RemoteFileException changed(Requests requests, String how) {
+        return new RemoteFileException(requests.location().toString(), Kind.CHANGED,
+                "it was " + how + " on the server after it was opened; open it again", null);
+    }
+
+    /// {@return the exception for a status that is neither success nor about the range}
+    private static IOException refusal(Requests requests, Response response, boolean isOpen) {
+        int status = response.status();
+        boolean isRepeated = status == TOO_MANY_REQUESTS || status == REQUEST_TIMEOUT
+                || (status >= SERVER_ERROR && status <= LAST_STATUS && status != SERVER_ERROR + 1);
+        if (isRepeated) {
+            return new TransientException("the server responds with status " + status,
+                    retryAfter(response.headers()), null);
+        }
+        return switch (status) {
+            case UNAUTHORIZED, FORBIDDEN -> new RemoteFileException(requests.location().toString(), Kind.NOT_PERMITTED,
+                    "the server does not permit access (" + status + "); " + permission(requests), null);
+            case NOT_FOUND, GONE -> isOpen
+                    ? changed(requests, "removed")
+                    : new RemoteFileException(requests.location().toString(), Kind.NOT_FOUND,
+                            "there is no such file on the server (" + status + "); check the URI", null);
+            default -> requests.unsupported("the server responds with status " + status
+                    + ", which cannot be used; check the URI");
+        };
+    }
+
+    private static String permission(Requests requests) {
+        return requests.access().token().isPresent()
+                ? "check that the token is valid, and that its owner may read the file"
+                : "give a token with the setting " + HttpProvider.TOKEN
+                        + ", or for huggingface.co in the environment as HF_TOKEN";
+    }
+
+    private static Optional<Duration> retryAfter(HttpHeaders headers) {
+        Optional<String> value = headers.firstValue("Retry-After").map(String::strip);
+        if (value.isEmpty()) {
+            return Optional.empty();
+        }
+        if (value.get().matches("\\d{1,9}")) {
+            return Optional.of(Duration.ofSeconds(Long.parseLong(value.get())));
+        }
+        try {
+            Instant until = ZonedDateTime.parse(value.get(), DateTimeFormatter.RFC_1123_DATE_TIME).toInstant();
+            Duration pause = Duration.between(Instant.now(), until);
+            return Optional.of(pause.isNegative() ? Duration.ZERO : pause);
+        } catch (DateTimeParseException _) {
+            return Optional.empty();
+        }
+    }
+
+    @Override
+    public boolean isCurrent() throws IOException {
+        try {
+            Opening now = requests.retrying(() -> opening(requests, 1));
+            return now.version.size() == version.size()
+                    && version.matches(now.version);
+        } catch (RemoteFileException e) {
+            if (e.kind() == Kind.NOT_FOUND) {
+                return false;
+            }
+            throw e;
+        }
+    }
+
+    @Override
+    public RangeSource sibling(String path) throws IOException {
+        return open(requests.location().sibling(path), requests.access());
+    }
+
+    @Override
+    public void close() {
+        requests.close();
+    }
+}

@@ -1,0 +1,8 @@
+/// Opens files on web servers: `https` URIs given to `Checkpoint.open`.
+module io.undercroft.http {
+    requires static transitive org.jspecify;
+    requires io.undercroft.serializer;
+    requires java.net.http;
+
+    provides io.undercroft.serializer.spi.RangeSourceProvider with io.undercroft.http.internal.HttpProvider;
+}

@@ -1,0 +1,322 @@
+package io.undercroft.http.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.MappingException;
+import io.undercroft.mmap.RemoteFileException;
+import io.undercroft.mmap.RemoteFileException.Kind;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.spi.CheckpointFormat;
+import io.undercroft.serializer.spi.CheckpointFormat.Capability;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.io.RandomAccessFile;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.net.URI;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/// Checkpoints on a web server are what they are on this host, and cost few requests.
+class HttpCheckpointTest {
+    private static final long MIB = 1 << 20;
+
+    @TempDir
+    Path directory;
+
+    @TempDir
+    Path temporary;
+
+    private WebServer server;
+
+    @BeforeEach
+    void serve() throws IOException {
+        server = new WebServer(directory);
+    }
+
+    @AfterEach
+    void stop() {
+        server.close();
+    }
+
+    private OpenOptions options() {
+        return OpenOptions.defaults().temporaryDirectory(temporary);
+    }
+
+    private static Tensor random(int seed, long... shape) {
+        Tensor tensor = Tensor.zeros(DType.FLOAT32, shape);
+        byte[] bytes = new byte[(int) tensor.storage().nbytes()];
+        new Random(seed).nextBytes(bytes);
+        tensor.storage().segment().copyFrom(MemorySegment.ofArray(bytes));
+        return tensor;
+    }
+
+    private static Map<String, Object> state() {
+        Map<String, Object> state = new LinkedHashMap<>();
+        state.put("first.weight", random(1, 64, 128));
+        state.put("second.weight", random(2, 300, 256));
+        state.put("bias", random(3, 128));
+        return state;
+    }
+
+    static Stream<String> writableSuffixes() {
+        return Checkpoint.formats().stream().filter(format -> format.capabilities().contains(Capability.SAVE))
+                .filter(format -> !format.name().equals("npy")).map(CheckpointFormat::suffixes)
+                .map(List::getFirst);
+    }
+
+    private static void checkEqual(Checkpoint remote, Checkpoint local) {
+        assertThat(remote.format()).isEqualTo(local.format());
+        assertThat(remote.names()).containsExactlyElementsOf(local.names());
+        for (String name : local.names()) {
+            assertThat(remote.tensor(name).contentEquals(local.tensor(name))).as(name).isTrue();
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("writableSuffixes")
+    void everyFormatIsReadAsFromThisHost(String suffix) throws IOException {
+        Path file = directory.resolve("model" + suffix);
+        Checkpoint.save(file, state());
+        for (OpenOptions options : List.of(options(), options().readOnly(), options().inMemory())) {
+            try (Checkpoint local = Checkpoint.open(file, options);
+                    Checkpoint remote = Checkpoint.open(server.uri("model" + suffix), options)) {
+                checkEqual(remote, local);
+                assertThat(remote.location()).isEqualTo(server.uri("model" + suffix).toString());
+                assertThat(remote.fileSizes().values()).containsExactlyElementsOf(local.fileSizes().values());
+                assertThat(remote.verify().damages()).isEmpty();
+                assertThat(remote.rows("second.weight", 3, 5).contentEquals(local.rows("second.weight", 3, 5)))
+                        .isTrue();
+            }
+        }
+        try (Stream<Path> left = Files.list(temporary)) {
+            assertThat(left).isEmpty();
+        }
+    }
+
+    /// Saves a file of about 80 MiB of which one tensor is 24 MiB, and returns the size of what is not payload.
+    private long saveLarge(Path file) throws IOException {
+        Map<String, Object> state = new LinkedHashMap<>();
+        state.put("a", random(1, 8 << 20));
+        state.put("b", random(2, 6 << 20));
+        state.put("c", random(3, 6 << 20));
+        Checkpoint.save(file, state);
+        return Files.size(file) - 80 * MIB;
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {".safetensors", ".pt", ".croft"})
+    void oneTensorCostsItsBytesAndFewRequests(String suffix) throws IOException {
+        long index = saveLarge(directory.resolve("large" + suffix));
+        try (Checkpoint remote = Checkpoint.open(server.uri("large" + suffix), options());
+                Checkpoint local = Checkpoint.open(directory.resolve("large" + suffix))) {
+            int opening = server.seen.size();
+            Tensor tensor = remote.tensor("b");
+            assertThat(tensor.storage().segment().mismatch(local.tensor("b").storage().segment())).isEqualTo(-1);
+            assertThat(opening).as("requests for opening: %s", server.ranges()).isLessThanOrEqualTo(4);
+            // 24 MiB in parts of 8 MiB.
+            assertThat(server.seen.size()).as("requests: %s", server.ranges()).isLessThanOrEqualTo(opening + 3);
+            assertThat(server.bytes.get()).isLessThanOrEqualTo((long) (1.1 * (24 * MIB + index)));
+        }
+    }
+
+    @Test
+    void oneTensorOfAGibibyteCostsItsBytes() throws IOException {
+        long other = (1 << 30) - 4 * MIB;
+        String header = """
+                {"other":{"dtype":"U8","shape":[%d],"data_offsets":[0,%d]},\
+                "wanted":{"dtype":"U8","shape":[%d],"data_offsets":[%d,%d]}}""".formatted(other, other, 4 * MIB, other,
+                1 << 30);
+        byte[] text = header.getBytes(StandardCharsets.UTF_8);
+        try (RandomAccessFile file = new RandomAccessFile(directory.resolve("sparse.safetensors").toFile(), "rw")) {
+            file.write(ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN).putLong(text.length).array());
+            file.write(text);
+            file.setLength(8 + text.length + (1L << 30));
+            file.seek(file.length() - 1);
+            file.write(7);
+        }
+        try (Checkpoint remote = Checkpoint.open(server.uri("sparse.safetensors"), options())) {
+            MemorySegment bytes = remote.tensor("wanted").storage().segment();
+            assertThat(bytes.get(ValueLayout.JAVA_BYTE, bytes.byteSize() - 1)).isEqualTo((byte) 7);
+            assertThat(server.seen.size()).isLessThanOrEqualTo(2);
+            assertThat(server.bytes.get()).isLessThanOrEqualTo((long) (1.1 * (4 * MIB + text.length)));
+        }
+    }
+
+    @Test
+    void aSetOfFilesIsOpenedByItsIndex() throws IOException {
+        Map<String, Object> state = new LinkedHashMap<>();
+        for (int i = 0; i < 6; i++) {
+            state.put("layer." + i, random(i, 100_000));
+        }
+        Path index = directory.resolve("model.safetensors.index.json");
+        Checkpoint.save(index, state, SaveOptions.defaults().setting("safetensors.shard", "1MB"));
+        try (Checkpoint local = Checkpoint.open(index);
+                Checkpoint remote = Checkpoint.open(server.uri("model.safetensors.index.json"), options())) {
+            assertThat(local.files().size()).isGreaterThan(2);
+            checkEqual(remote, local);
+            assertThat(remote.fileSizes()).hasSameSizeAs(local.files());
+            assertThatThrownBy(remote::files).isInstanceOf(UnsupportedOperationException.class);
+            assertThatThrownBy(remote::path).isInstanceOf(UnsupportedOperationException.class);
+            Files.delete(local.files().getLast());
+        }
+        assertThatThrownBy(() -> Checkpoint.open(server.uri("model.safetensors.index.json"), options()))
+                .isInstanceOf(FormatException.class).hasMessageContaining("is missing");
+    }
+
+    @Test
+    void theBasesOfACroftFileAreNextToIt() throws IOException {
+        Path base = directory.resolve("base.croft");
+        Map<String, Object> state = state();
+        Checkpoint.save(base, state);
+        state.put("more", random(9, 64));
+        Checkpoint.save(directory.resolve("next.croft"), state, SaveOptions.defaults().base(base));
+        try (Checkpoint local = Checkpoint.open(directory.resolve("next.croft"));
+                Checkpoint remote = Checkpoint.open(server.uri("next.croft"), options())) {
+            checkEqual(remote, local);
+            assertThat(remote.bases()).hasSize(1).allMatch(each -> each.isFound());
+        }
+        Files.delete(base);
+        try (Checkpoint remote = Checkpoint.open(server.uri("next.croft"), options())) {
+            assertThatThrownBy(() -> remote.tensor("first.weight").storage().segment())
+                    .isInstanceOf(FormatException.class).hasMessageContaining("it is not there");
+            assertThat(remote.bases()).hasSize(1).noneMatch(each -> each.isFound());
+        }
+    }
+
+    @Test
+    void aFileThatIsReplacedBetweenOpeningAndReadingFails() throws IOException {
+        saveLarge(directory.resolve("large.safetensors"));
+        try (Checkpoint remote = Checkpoint.open(server.uri("large.safetensors"), options())) {
+            Tensor before = remote.tensor("a");
+            float value = before.storage().segment().get(ValueLayout.JAVA_FLOAT, 0);
+            Checkpoint.save(directory.resolve("large.safetensors"), state());
+            assertThatThrownBy(() -> remote.tensor("b").storage().segment()).isInstanceOf(MappingException.class)
+                    .cause().isInstanceOfSatisfying(RemoteFileException.class,
+                            e -> assertThat(e.kind()).isEqualTo(Kind.CHANGED));
+            assertThat(before.storage().segment().get(ValueLayout.JAVA_FLOAT, 0)).isEqualTo(value);
+        }
+    }
+
+    @Test
+    void severalThreadsFetchEachByteOnce() throws Exception {
+        saveLarge(directory.resolve("large.safetensors"));
+        try (Checkpoint remote = Checkpoint.open(server.uri("large.safetensors"), options());
+                Checkpoint local = Checkpoint.open(directory.resolve("large.safetensors"));
+                ExecutorService threads = Executors.newFixedThreadPool(6)) {
+            List<Future<Boolean>> readers = new ArrayList<>();
+            for (int i = 0; i < 12; i++) {
+                String name = List.of("a", "b", "c").get(i % 3);
+                readers.add(threads.submit(() -> remote.tensor(name).contentEquals(local.tensor(name))));
+            }
+            for (Future<Boolean> reader : readers) {
+                assertThat(reader.get()).isTrue();
+            }
+            assertThat(server.bytes.get()).isLessThanOrEqualTo(Files.size(directory.resolve("large.safetensors"))
+                    + (64 << 10));
+        }
+    }
+
+    @Test
+    void anInterruptedThreadDoesNotWaitForASlowServer() throws Exception {
+        saveLarge(directory.resolve("large.safetensors"));
+        CountDownLatch asked = new CountDownLatch(1);
+        CountDownLatch end = new CountDownLatch(1);
+        try (Checkpoint remote = Checkpoint.open(server.uri("large.safetensors"), options())) {
+            server.on("large.safetensors", exchange -> {
+                asked.countDown();
+                try {
+                    end.await();
+                } catch (InterruptedException e) {
+                    return;
+                }
+                server.serve(exchange);
+            });
+            Thread reader = Thread.currentThread();
+            Thread.ofPlatform().start(() -> {
+                try {
+                    asked.await();
+                } catch (InterruptedException e) {
+                    return;
+                }
+                reader.interrupt();
+            });
+            assertThatThrownBy(() -> remote.tensor("b").storage().segment()).isInstanceOf(MappingException.class)
+                    .hasCauseInstanceOf(InterruptedIOException.class);
+            assertThat(Thread.interrupted()).isTrue();
+            end.countDown();
+            server.asUsual("large.safetensors");
+            assertThat(remote.tensor("b").storage().segment().byteSize()).isEqualTo(24 * MIB);
+        }
+    }
+
+    @Test
+    void aRetainedStorageOutlivesTheCheckpoint() throws IOException {
+        Checkpoint.save(directory.resolve("model.safetensors"), state());
+        Tensor tensor;
+        try (Checkpoint remote = Checkpoint.open(server.uri("model.safetensors"), options())) {
+            tensor = remote.tensor("second.weight");
+            tensor.storage().retain();
+        }
+        try (Checkpoint local = Checkpoint.open(directory.resolve("model.safetensors"))) {
+            assertThat(tensor.contentEquals(local.tensor("second.weight"))).isTrue();
+        }
+        tensor.storage().release();
+    }
+
+    @Test
+    void unknownFilesAndDamageAreReportedWithTheUri() throws IOException {
+        Files.writeString(directory.resolve("page.html"), "<html>Sign in</html>");
+        assertThatThrownBy(() -> Checkpoint.open(server.uri("page.html"), options()))
+                .isInstanceOf(FormatException.class).hasMessageContaining(server.uri("page.html").toString());
+        Files.write(directory.resolve("empty.pt"), new byte[0]);
+        assertThatThrownBy(() -> Checkpoint.open(server.uri("empty.pt"), options()))
+                .isInstanceOf(FormatException.class).hasMessageContaining("empty");
+    }
+
+    @Test
+    void otherUrisAreOpenedAsPathsOrRefused() throws IOException {
+        Path file = directory.resolve("model.safetensors");
+        Checkpoint.save(file, state());
+        try (Checkpoint local = Checkpoint.open(file.toUri())) {
+            assertThat(local.path()).isEqualTo(file);
+            assertThat(local.location()).isEqualTo(file.toString());
+        }
+        assertThatThrownBy(() -> Checkpoint.open(URI.create("model.safetensors")))
+                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("scheme");
+        assertThatThrownBy(() -> Checkpoint.open(URI.create("gopher://host/model.pt")))
+                .isInstanceOf(RemoteFileException.class).hasMessageContaining("file, http, https");
+        assertThatThrownBy(() -> Checkpoint.open(server.uri("model.safetensors"),
+                options().mapping(MapMode.SHARED))).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> Checkpoint.open(server.uri("model.safetensors"),
+                options().setting("https.tokn", "x"))).isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("https.token");
+    }
+}

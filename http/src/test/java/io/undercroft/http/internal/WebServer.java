@@ -1,0 +1,161 @@
+package io.undercroft.http.internal;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpHandler;
+import com.sun.net.httpserver.HttpServer;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.nio.ByteBuffer;
+import java.nio.channels.Channels;
+import java.nio.channels.FileChannel;
+import java.nio.channels.WritableByteChannel;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/// A web server on this host that serves the files of a directory by ranges, with entity tags, and counts what it
+/// sends.
+final class WebServer implements AutoCloseable {
+    private static final Pattern RANGE = Pattern.compile("bytes=(\\d+)-(\\d+)");
+
+    /// What the server saw of a request.
+    ///
+    /// @param host the host and port that it was sent to
+    /// @param path the path of the URI
+    /// @param range the requested range, or null
+    /// @param authorization the credentials, or null
+    record Seen(String host, String path, String range, String authorization) {}
+
+    final Queue<Seen> seen = new ConcurrentLinkedQueue<>();
+    final AtomicLong bytes = new AtomicLong();
+    private final Map<String, HttpHandler> special = new ConcurrentHashMap<>();
+    private final HttpServer server;
+    private final ExecutorService threads = Executors.newCachedThreadPool();
+    private final Path directory;
+
+    WebServer(Path directory) throws IOException {
+        this.directory = directory;
+        this.server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 64);
+        server.setExecutor(threads);
+        server.createContext("/", this::handle);
+        server.start();
+    }
+
+    int port() {
+        return server.getAddress().getPort();
+    }
+
+    URI uri(String path) {
+        return URI.create("http://127.0.0.1:" + port() + "/" + path);
+    }
+
+    /// {@return the same file by another name of this host}
+    URI otherHost(String path) {
+        return URI.create("http://localhost:" + port() + "/" + path);
+    }
+
+    /// Handles requests for a path in another way.
+    void on(String path, HttpHandler handler) {
+        special.put("/" + path, handler);
+    }
+
+    /// Serves a file as usual.
+    void asUsual(String path) {
+        special.remove("/" + path);
+    }
+
+    List<String> ranges() {
+        return seen.stream().map(Seen::range).toList();
+    }
+
+    void reset() {
+        seen.clear();
+        bytes.set(0);
+    }
+
+    private void handle(HttpExchange exchange) throws IOException {
+        String path = exchange.getRequestURI().getPath();
+        seen.add(new Seen(exchange.getRequestHeaders().getFirst("Host"), path,
+                exchange.getRequestHeaders().getFirst("Range"),
+                exchange.getRequestHeaders().getFirst("Authorization")));
+        try {
+            special.getOrDefault(path, this::serve).handle(exchange);
+        } catch (UncheckedIOException | IOException e) {
+            // The client has gone.
+        } finally {
+            exchange.close();
+        }
+    }
+
+    /// Serves a range of the file of that name.
+    void serve(HttpExchange exchange) throws IOException {
+        Path file = directory.resolve(exchange.getRequestURI().getPath().substring(1));
+        try (FileChannel in = FileChannel.open(file)) {
+            String tag = "\"" + Files.getLastModifiedTime(file).toMillis() + "-" + in.size() + "\"";
+            exchange.getResponseHeaders().add("ETag", tag);
+            String range = exchange.getRequestHeaders().getFirst("Range");
+            String condition = exchange.getRequestHeaders().getFirst("If-Range");
+            Matcher form = range == null ? null : RANGE.matcher(range);
+            if (form == null || !form.matches() || (condition != null && !condition.equals(tag))) {
+                send(exchange, 200, in, 0, in.size());
+                return;
+            }
+            long first = Long.parseLong(form.group(1));
+            long last = Math.min(in.size() - 1, Long.parseLong(form.group(2)));
+            if (first >= in.size()) {
+                exchange.getResponseHeaders().add("Content-Range", "bytes */" + in.size());
+                exchange.sendResponseHeaders(416, -1);
+                return;
+            }
+            exchange.getResponseHeaders().add("Content-Range", "bytes " + first + "-" + last + "/" + in.size());
+            send(exchange, 206, in, first, last - first + 1);
+        } catch (NoSuchFileException e) {
+            exchange.sendResponseHeaders(404, -1);
+        }
+    }
+
+    private void send(HttpExchange exchange, int status, FileChannel in, long first, long length) throws IOException {
+        exchange.sendResponseHeaders(status, length == 0 ? -1 : length);
+        try (OutputStream out = exchange.getResponseBody(); WritableByteChannel channel = Channels.newChannel(out)) {
+            ByteBuffer chunk = ByteBuffer.allocate(1 << 16);
+            for (long at = 0; at < length;) {
+                chunk.clear().limit((int) Math.min(chunk.capacity(), length - at));
+                int read = in.read(chunk, first + at);
+                chunk.flip();
+                channel.write(chunk);
+                at += read;
+                bytes.addAndGet(read);
+            }
+        }
+    }
+
+    /// Responds with a status and no body.
+    static void status(HttpExchange exchange, int status) throws IOException {
+        exchange.sendResponseHeaders(status, -1);
+    }
+
+    static void redirect(HttpExchange exchange, String target) throws IOException {
+        exchange.getResponseHeaders().add("Location", target);
+        exchange.sendResponseHeaders(302, -1);
+    }
+
+    @Override
+    public void close() {
+        server.stop(0);
+        threads.shutdownNow();
+    }
+}

@@ -1,0 +1,423 @@
+package io.undercroft.mmap.internal;
+
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.RemoteFileException;
+import io.undercroft.mmap.RemoteFileException.Kind;
+import io.undercroft.mmap.spi.RangeSource;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.io.RandomAccessFile;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Semaphore;
+import org.jspecify.annotations.Nullable;
+
+/// The bytes of a [RangeSource] in a temporary file of the same size, without those that nobody asked for yet. The file
+/// has no name where the system permits that, so that it ends with the process.
+///
+/// Bytes are fetched in blocks, each once: threads that need the same block wait for one request. Missing blocks that
+/// are adjacent are one request; long runs are several, some of which are under way at a time. Small reads that
+/// are sequential fetch bytes ahead, twice as many each time.
+public final class RangeCache implements AutoCloseable {
+    /// What is marked as present, in bytes.
+    static final int BLOCK = 16 << 10;
+    /// The maximum size of a file, in bytes: its blocks are counted with an `int`.
+    private static final long LARGEST = (long) Integer.MAX_VALUE * BLOCK;
+    /// The maximum number of blocks of one request: 8 MiB.
+    private static final int PART = 512;
+    /// The maximum number of requests at a time.
+    private static final int MOST_AT_ONCE = 6;
+    /// The number of blocks at the end of a file that are fetched together: 64 KiB.
+    private static final int LAST = 4;
+    /// The number of blocks that sequential small reads fetch at most: 1 MiB.
+    private static final int MOST_AHEAD = 64;
+
+    private final RangeSource source;
+    private final long size;
+    private final Path path;
+    private final boolean isUnnamed;
+    private final FileChannel out;
+    private final HostFile file;
+    private final Semaphore slots = new Semaphore(MOST_AT_ONCE);
+    /// Guards the fields below.
+    private final Object lock = new Object();
+    private final BitSet present = new BitSet();
+    private final NavigableMap<Integer, Fetch> pending = new TreeMap<>();
+    private int next;
+    private int ahead = LAST;
+    private boolean isClosed;
+
+    /// A range of bytes.
+    ///
+    /// @param offset its start
+    /// @param length its length, in bytes
+    public record Range(long offset, long length) {}
+
+    /// A request for adjacent blocks.
+    private static final class Fetch {
+        private final int first;
+        private final int end;
+        private final CompletableFuture<@Nullable Void> done = new CompletableFuture<>();
+        /// The number of threads that wait for it. Without any, it is not begun.
+        private int waiting;
+
+        Fetch(int first, int end) {
+            this.first = first;
+            this.end = end;
+        }
+    }
+
+    private RangeCache(RangeSource source, Path path, boolean isUnnamed, FileChannel out, HostFile file) {
+        this.source = source;
+        this.size = source.size();
+        this.path = path;
+        this.isUnnamed = isUnnamed;
+        this.out = out;
+        this.file = file;
+    }
+
+    /// Makes a temporary file for the bytes of a source.
+    ///
+    /// @param source the source, which then belongs to this
+    /// @param mode the mode of the mappings, not [MapMode#SHARED]
+    /// @param directory the directory of the temporary file; empty for that of the system
+    /// @return the bytes, none of them present but those that the source brought along
+    /// @throws RemoteFileException if there cannot be such a file; the source is closed then
+    public static RangeCache open(RangeSource source, MapMode mode, Optional<Path> directory)
+            throws RemoteFileException {
+        try {
+            return make(source, mode, directory);
+        } catch (IOException e) {
+            source.close();
+            throw e instanceof RemoteFileException remote
+                    ? remote
+                    : noSpace(source, directory.orElseGet(RangeCache::temporaries), e);
+        } catch (Throwable e) {
+            source.close();
+            throw e;
+        }
+    }
+
+    private static RangeCache make(RangeSource source, MapMode mode, Optional<Path> directory) throws IOException {
+        if (source.size() > LARGEST) {
+            throw new IOException("it has " + source.size() + " bytes, and may have up to " + LARGEST);
+        }
+        Path path = Files.createTempFile(directory.orElseGet(RangeCache::temporaries), "undercroft-", ".part");
+        boolean isKept = false;
+        try {
+            // Without libc, a channel that an interrupt closes is opened again by its name.
+            Optional<Libc> libc = Libc.find();
+            RangeCache cache = make(source, path, libc.isPresent(), mode, libc);
+            isKept = libc.isEmpty();
+            return cache;
+        } finally {
+            if (isKept) {
+                path.toFile().deleteOnExit();
+            } else {
+                Files.deleteIfExists(path);
+            }
+        }
+    }
+
+    private static RangeCache make(RangeSource source, Path path, boolean isUnnamed, MapMode mode, Optional<Libc> libc)
+            throws IOException {
+        // Its own methods, unlike those of its channel, work in an interrupted thread.
+        RandomAccessFile out = new RandomAccessFile(path.toFile(), "rw");
+        HostFile file = null;
+        try {
+            out.setLength(source.size());
+            file = HostFile.open(libc, path, mode);
+            RangeCache cache = new RangeCache(source, path, isUnnamed, out.getChannel(), file);
+            cache.addStart(out);
+            return cache;
+        } catch (Throwable e) {
+            out.close();
+            if (file != null) {
+                file.close();
+            }
+            throw e;
+        }
+    }
+
+    private static Path temporaries() {
+        return Path.of(System.getProperty("java.io.tmpdir"));
+    }
+
+    private void addStart(RandomAccessFile out) throws IOException {
+        MemorySegment start = source.start();
+        for (long at = 0; at < start.byteSize(); at += BLOCK) {
+            out.write(start.asSlice(at, Math.min(BLOCK, start.byteSize() - at)).toArray(ValueLayout.JAVA_BYTE));
+        }
+        int blocks = start.byteSize() == size ? blocksOf(size) : (int) (start.byteSize() / BLOCK);
+        present.set(0, blocks);
+        next = blocks;
+    }
+
+    /// {@return the temporary file} Only bytes that were [required][#require] are those of the source.
+    public HostFile file() {
+        return file;
+    }
+
+    /// {@return the source}
+    public RangeSource source() {
+        return source;
+    }
+
+    /// Fetches the bytes of a range that are missing, and waits until they are present.
+    ///
+    /// @param offset the start of the range
+    /// @param length its length in bytes; what is past the end of the file is not fetched
+    /// @throws InterruptedIOException if bytes are missing, and the thread is interrupted; it stays so
+    /// @throws RemoteFileException if they cannot be fetched, or not be stored
+    /// @throws IOException if this is closed
+    public void require(long offset, long length) throws IOException {
+        require(List.of(new Range(offset, length)));
+    }
+
+    /// Fetches several ranges as [#require(long, long)], several requests at a time.
+    ///
+    /// @param ranges the ranges
+    /// @throws IOException as [#require(long, long)]
+    public void require(List<Range> ranges) throws IOException {
+        List<Fetch> needed = new ArrayList<>();
+        List<Fetch> begun = new ArrayList<>();
+        synchronized (lock) {
+            for (Range range : ranges) {
+                if (range.length > 0 && range.offset < size) {
+                    needed.addAll(plan(firstOf(range.offset), endOf(range.offset, range.length), begun));
+                }
+            }
+            if (needed.isEmpty()) {
+                return;
+            }
+            checkOpen(begun);
+            needed.forEach(fetch -> fetch.waiting++);
+        }
+        finish(needed, begun);
+    }
+
+    /// Fetches bytes as [#require(long, long)], for a read, which others may follow.
+    ///
+    /// @param offset the start of the range
+    /// @param length its length in bytes
+    /// @throws IOException as [#require(long, long)]
+    public void requireForRead(long offset, long length) throws IOException {
+        if (length <= 0 || offset >= size) {
+            return;
+        }
+        List<Fetch> needed;
+        List<Fetch> begun = new ArrayList<>();
+        synchronized (lock) {
+            int end = endOf(offset, length);
+            int missing = present.nextClearBit(firstOf(offset));
+            if (missing >= end) {
+                return;
+            }
+            int start = missing;
+            int stop = end;
+            if (end - firstOf(offset) < MOST_AHEAD) {
+                int blocks = blocksOf(size);
+                ahead = missing == next ? Math.min(2 * ahead, MOST_AHEAD) : 1;
+                stop = Math.min(Math.max(end, missing + ahead), blocks);
+                if (blocks - missing <= LAST) {
+                    // The end of a file is read backwards: that of a zip archive, of a `.croft` file.
+                    stop = blocks;
+                    start = Math.max(0, stop - LAST);
+                }
+                next = stop;
+            }
+            needed = plan(start, stop, begun);
+            checkOpen(begun);
+            needed.forEach(fetch -> fetch.waiting++);
+        }
+        finish(needed, begun);
+    }
+
+    private void checkOpen(List<Fetch> begun) throws IOException {
+        if (isClosed) {
+            begun.forEach(fetch -> pending.remove(fetch.first));
+            throw new IOException(source.location() + " is closed");
+        }
+    }
+
+    private void finish(List<Fetch> needed, List<Fetch> begun) throws IOException {
+        for (Fetch fetch : begun) {
+            Thread.ofVirtual().name("fetches " + source.location()).start(() -> run(fetch));
+        }
+        await(needed);
+    }
+
+    private static int firstOf(long offset) {
+        return (int) (offset / BLOCK);
+    }
+
+    private int endOf(long offset, long length) {
+        return blocksOf(offset > size - length ? size : offset + length);
+    }
+
+    /// Returns the requests for blocks that are missing, those of other threads included.
+    private List<Fetch> plan(int start, int stop, List<Fetch> begun) {
+        List<Fetch> needed = new ArrayList<>();
+        int block = present.nextClearBit(start);
+        while (block < stop) {
+            Map.Entry<Integer, Fetch> before = pending.floorEntry(block);
+            Fetch fetch = before == null || before.getValue().end <= block ? null : before.getValue();
+            if (fetch == null) {
+                fetch = new Fetch(block, endOfRun(block, stop));
+                pending.put(block, fetch);
+                begun.add(fetch);
+            }
+            needed.add(fetch);
+            block = present.nextClearBit(fetch.end);
+        }
+        return needed;
+    }
+
+    private int endOfRun(int block, int stop) {
+        // A little more than one part is one request.
+        int end = stop - block <= PART + PART / 8 ? stop : block + PART;
+        int there = present.nextSetBit(block);
+        Integer under = pending.higherKey(block);
+        end = there < 0 ? end : Math.min(end, there);
+        return under == null ? end : Math.min(end, under);
+    }
+
+    private void run(Fetch fetch) {
+        slots.acquireUninterruptibly();
+        try {
+            if (isWanted(fetch)) {
+                fetch(fetch);
+                finish(fetch, true);
+                fetch.done.complete(null);
+            }
+        } catch (Throwable e) {
+            finish(fetch, false);
+            fetch.done.completeExceptionally(e);
+        } finally {
+            slots.release();
+        }
+    }
+
+    /// Nobody waits any more if another request of all who did has failed, or if they were interrupted.
+    private boolean isWanted(Fetch fetch) {
+        synchronized (lock) {
+            if (fetch.waiting > 0) {
+                return true;
+            }
+            pending.remove(fetch.first);
+            return false;
+        }
+    }
+
+    private void finish(Fetch fetch, boolean isDone) {
+        synchronized (lock) {
+            pending.remove(fetch.first);
+            if (isDone) {
+                present.set(fetch.first, fetch.end);
+            }
+        }
+    }
+
+    private void fetch(Fetch fetch) throws IOException {
+        long offset = (long) fetch.first * BLOCK;
+        long length = Math.min(size, (long) fetch.end * BLOCK) - offset;
+        try (Arena arena = Arena.ofShared()) {
+            MemorySegment bytes = arena.allocate(length);
+            source.read(offset, bytes);
+            write(offset, bytes);
+        }
+    }
+
+    private void write(long offset, MemorySegment bytes) throws IOException {
+        ByteBuffer buffer = bytes.asByteBuffer();
+        try {
+            while (buffer.hasRemaining()) {
+                out.write(buffer, offset + buffer.position());
+            }
+        } catch (IOException e) {
+            if (isClosed()) {
+                throw e;
+            }
+            throw noSpace(source, path.getParent(), e);
+        }
+    }
+
+    private static RemoteFileException noSpace(RangeSource source, @Nullable Path directory, IOException e) {
+        return new RemoteFileException(source.location(), Kind.NO_SPACE, "its bytes cannot be stored in " + directory
+                + " (" + e.getMessage() + "); free some space there, or name another directory with "
+                + "OpenOptions.temporaryDirectory", e);
+    }
+
+    private void await(List<Fetch> fetches) throws IOException {
+        int awaited = 0;
+        try {
+            for (Fetch fetch : fetches) {
+                fetch.done.get();
+                awaited++;
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            InterruptedIOException interrupted = new InterruptedIOException(source.location()
+                    + ": the thread was interrupted while it waited for bytes; read them again");
+            interrupted.initCause(e);
+            throw interrupted;
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof IOException failure) {
+                throw failure;
+            }
+            throw new IOException(source.location() + ": " + e.getCause(), e.getCause());
+        } finally {
+            if (awaited < fetches.size()) {
+                synchronized (lock) {
+                    fetches.forEach(fetch -> fetch.waiting--);
+                }
+            }
+        }
+    }
+
+    private boolean isClosed() {
+        synchronized (lock) {
+            return isClosed;
+        }
+    }
+
+    private static int blocksOf(long bytes) {
+        return Math.toIntExact((bytes + BLOCK - 1) / BLOCK);
+    }
+
+    /// Ends what is under way and closes the temporary file; mappings stay. Does nothing the second time.
+    @Override
+    public void close() {
+        synchronized (lock) {
+            if (isClosed) {
+                return;
+            }
+            isClosed = true;
+        }
+        source.close();
+        file.close();
+        try {
+            out.close();
+            if (!isUnnamed) {
+                Files.deleteIfExists(path);
+            }
+        } catch (IOException e) {
+            System.getLogger(RangeCache.class.getName()).log(System.Logger.Level.WARNING,
+                    "closing the temporary file " + path + " failed", e);
+        }
+    }
+}

@@ -1,0 +1,34 @@
+package io.undercroft.serializer.spi;
+
+import io.undercroft.mmap.spi.RangeSource;
+import java.io.IOException;
+import java.net.URI;
+import java.util.List;
+import java.util.Set;
+
+/// A kind of store whose objects [Checkpoint#open(URI)][io.undercroft.serializer.Checkpoint#open(URI)] opens. Found by
+/// [java.util.ServiceLoader], with the class loader of this library and the context class loader of the calling thread;
+/// the first one that has the scheme of a URI opens it. Implementations have a public constructor without parameters
+/// and are called by any thread.
+///
+/// Files of the host are no such store: they are mapped where they are, and `file:` URIs are paths.
+public interface RangeSourceProvider {
+    /// {@return the schemes of the URIs that it opens, in lower case, for instance `https`}
+    Set<String> schemes();
+
+    /// {@return the settings that a user may give for opening} As those of a
+    /// [format][CheckpointFormat#settings]; their names begin with a scheme and a dot.
+    default List<Setting> settings() {
+        return List.of();
+    }
+
+    /// Opens an object.
+    ///
+    /// @param uri its URI, with one of the schemes
+    /// @param request the options for opening; [OpenRequest#setting] has the values of [#settings]
+    /// @return the object, which the caller closes
+    /// @throws io.undercroft.mmap.RemoteFileException if it is not there, or the store refuses or does not respond
+    /// @throws IllegalArgumentException if the URI or a setting is invalid; the message has no credentials
+    /// @throws IOException if opening fails for another reason
+    RangeSource open(URI uri, OpenRequest request) throws IOException;
+}
