@@ -29,8 +29,9 @@ import org.jspecify.annotations.Nullable;
 
 /// The calls of the C library that this module makes.
 ///
-/// Every call is made again when a signal interrupted it, and throws [ErrnoException] when it failed. Addresses are numbers, since they are rounded to pages; so are those of strings,
-/// whose memory is in an arena of the call. Buffers of callers are segments, so that they stay alive during the call.
+/// Every call is made again when a signal interrupted it, and throws [ErrnoException] when it failed. Addresses are
+/// numbers, since they are rounded to pages; so are those of strings, whose memory is in an arena of the call. Buffers
+/// of callers are segments, so that they stay alive during the call.
 ///
 /// Where the library cannot be bound (Windows, or a JVM that denies native access) [#find] is empty and [#failure]
 /// returns the reason.

@@ -123,8 +123,8 @@ sealed interface BlockCodec extends BlockReader, BlockWriter {
         }
     }
 
-    /// bfloat16: the upper half of a float32. Two elements are an `int` and their floats a `long`, as the JIT vectorises
-    /// loops from `int` to `long` and not those from `short` to `int`.
+    /// bfloat16: the upper half of a float32. Two elements are an `int` and their floats a `long`, as the JIT
+    /// vectorises loops from `int` to `long` and not those from `short` to `int`.
     ///
     /// @param nan the bits that are written for NaN
     record BFloats(int nan) implements BlockCodec {
