@@ -39,6 +39,23 @@ def make(count, rows, columns, pt, st):
     settle()
 
 
+def make_counting(count, rows, columns):
+    """Tensors of int32 whose elements count on from tensor to tensor, so that no two blocks of bytes are equal. In
+    memory only."""
+    held.clear()
+    numel = int(rows) * int(columns)
+    for i in range(int(count)):
+        elements = torch.arange(i * numel, (i + 1) * numel).to(torch.int32)
+        held[f"layer.{i:05d}.weight"] = elements.view(int(rows), int(columns))
+
+
+def write(pt, st):
+    """Writes what is held to files that stay."""
+    torch.save(held, pt)
+    safetensors.torch.save_file(held, st)
+    settle()
+
+
 def make_model(folder, layers):
     """A folder of safetensors files like that of a language model, in shards of 5 GB. All elements are zeros, which
     take no space on the disk."""
@@ -259,10 +276,11 @@ def mean_seconds(action, seconds):
     return elapsed / times
 
 
-REQUESTS = {f.__name__: f for f in (versions, make, make_model, forget, processor_time, settle, torch_load,
-                                    torch_load_mmap, safetensors_load_file, safetensors_safe_open, safe_open_folder,
-                                    torch_load_all, torch_load_all_fresh, safetensors_load_all, keep_torch_mmap,
-                                    keep_safe_open, torch_save, torch_save_durably, safetensors_save_file, copy)}
+REQUESTS = {f.__name__: f for f in (versions, make, make_counting, write, make_model, forget, processor_time, settle,
+                                    torch_load, torch_load_mmap, safetensors_load_file, safetensors_safe_open,
+                                    safe_open_folder, torch_load_all, torch_load_all_fresh, safetensors_load_all,
+                                    keep_torch_mmap, keep_safe_open, torch_save, torch_save_durably,
+                                    safetensors_save_file, copy)}
 
 
 def main():
