@@ -24,7 +24,8 @@ import picocli.CommandLine.TypeConversionException;
 
 /// The arguments of a command, and descriptions of those that several commands have in common.
 final class Arguments {
-    private static final String AT = "--at";
+    static final String AT = "--at";
+    private static final String ONLY = "--only";
     static final String ROOT = "--root";
     static final String LOCATION = "--map-location";
     static final String BASE = "--base";
@@ -97,6 +98,21 @@ final class Arguments {
     static ArgSpec at() {
         return number(AT,
                 "Open snapshot N instead of the newest one. croft snapshots lists the numbers.");
+    }
+
+    static ArgSpec atOfTwo() {
+        return OptionSpec.builder(AT).paramLabel("N").type(List.class).auxiliaryTypes(Long.class)
+                .converters(Arguments::whole)
+                .description("Open snapshot N of A instead of the newest one. Given twice, the second is of B. "
+                        + "croft snapshots lists the numbers.")
+                .build();
+    }
+
+    static ArgSpec only() {
+        return OptionSpec.builder(ONLY).paramLabel("PATTERN").type(List.class).auxiliaryTypes(String.class)
+                .description("Only tensors whose whole name matches: * is any characters but /, ? is one, and ** any "
+                        + "keys, as in 'model/**/*.weight'. May be repeated.")
+                .build();
     }
 
     static ArgSpec root() {
@@ -180,6 +196,10 @@ final class Arguments {
         return line.matchedPositionalValue(0, List.of());
     }
 
+    int count(String option) {
+        return has(option) ? line.matchedOption(option).getValue() instanceof List<?> all ? all.size() : 1 : 0;
+    }
+
     List<Path> paths(int first) {
         return line.matchedPositionalValue(first, List.of());
     }
@@ -241,6 +261,21 @@ final class Arguments {
         return opening(_ -> Device.CPU, bases());
     }
 
+    /// {@return the options for opening one of two files that are compared, with the bytes of all storages that have
+    /// bytes}
+    ///
+    /// @param position 0 for the first file, 1 for the second
+    /// @throws IllegalArgumentException if no file can be opened like that
+    OpenOptions openingOneOfTwo(int position) {
+        List<Long> snapshots = line.matchedOptionValue(AT, List.of());
+        OpenOptions options = openingNewest(Arguments::onHost, bases());
+        return position < snapshots.size() ? options.snapshot(snapshots.get(position)) : options;
+    }
+
+    private static Device onHost(Device saved) {
+        return saved.isMeta() ? saved : Device.CPU;
+    }
+
     /// {@return the same, without the bytes of any}
     ///
     /// @throws IllegalArgumentException if no file can be opened like that
@@ -283,6 +318,11 @@ final class Arguments {
     }
 
     private OpenOptions opening(UnaryOperator<Device> location, List<Path> bases) {
+        OpenOptions options = openingNewest(location, bases);
+        return has(AT) ? options.snapshot(number(AT, 0)) : options;
+    }
+
+    private OpenOptions openingNewest(UnaryOperator<Device> location, List<Path> bases) {
         requireUse(SETTING, Setting.Use.OPENING, "croft convert takes it with --to-set");
         OpenOptions options = OpenOptions.defaults().devices(location).settings(settings(SETTING));
         Optional<String> format = text(FORMAT);
@@ -292,8 +332,8 @@ final class Arguments {
         for (Path base : bases) {
             options = options.base(base);
         }
-        if (has(AT)) {
-            options = options.snapshot(number(AT, 0));
+        if (has(ONLY)) {
+            options = options.only(line.<List<String>>matchedOptionValue(ONLY, List.of()).toArray(String[]::new));
         }
         return rootDirectory().map(options::root).orElse(options);
     }

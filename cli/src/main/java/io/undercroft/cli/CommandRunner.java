@@ -38,6 +38,8 @@ final class CommandRunner {
     static final int MISSING = 3;
     /// A file is not what its format requires.
     static final int DAMAGED = 4;
+    /// Two files were compared, and they differ.
+    static final int DIFFERENT = 5;
     /// The exit code that a shell reports for a program that was ended by a closed pipe.
     static final int BROKEN_PIPE = 141;
 
@@ -53,10 +55,11 @@ final class CommandRunner {
                 "An input is missing or cannot be read: a file, another file that it references, a device; or its "
                         + "format or version is unknown. No damage was found in what could be read.");
         CODES.put("4", "A file is damaged: it breaks a rule of its format.");
+        CODES.put("5", "The two files that were compared differ.");
     }
 
     /// The less severe before the more severe.
-    private static final List<Integer> SEVERITY = List.of(OK, USAGE, MISSING, DAMAGED, FAILED, BROKEN_PIPE);
+    private static final List<Integer> SEVERITY = List.of(OK, DIFFERENT, USAGE, MISSING, DAMAGED, FAILED, BROKEN_PIPE);
     /// The codes of [FormatException#code] if the file may be intact, but it or a tensor of it is of no format, version
     /// or type that is known, costs too much to read, or needs another file that is missing.
     private static final Set<String> UNREADABLE = Set.of("FORMAT-UNKNOWN", "V12-SIGNATURE", "CROFT-SALVAGE",

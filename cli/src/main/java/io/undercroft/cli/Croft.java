@@ -50,6 +50,7 @@ public final class Croft {
                 List::of,
                 _ -> run.of(() -> Quickstart.run(out, err))));
         subcommands.putAll(new ReadingCommands(out, run).all());
+        subcommands.put("diff", new DiffCommand(out, run).command());
         subcommands.put("convert", new ConvertCommand(out, run).command());
         subcommands.putAll(new GrowingCommands(out, run).all());
         subcommands.put("salvage", new SalvageCommand(run).command());

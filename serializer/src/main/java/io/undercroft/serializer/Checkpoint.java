@@ -686,6 +686,17 @@ public final class Checkpoint implements AutoCloseable {
         return named(contents::storages);
     }
 
+    /// {@return the runs of bytes in files that a storage consists of, in ascending order} Empty if the storage has no
+    /// bytes, or the file does not have them as they are in memory (compressed, in the other byte order), or they are
+    /// in another file of a set. A `.croft` file has digests of them, so that storages of two files can be compared
+    /// without reading them.
+    ///
+    /// @param storage one of [#storages]
+    /// @throws FormatException if what describes them is damaged
+    public List<Extent> extents(Storage storage) {
+        return named(() -> contents.extents(storage));
+    }
+
     /// {@return all committed states of the file, the newest first} Empty if the format has no snapshots; most do not.
     ///
     /// @throws IOException if reading fails

@@ -9,9 +9,9 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.function.LongSupplier;
 
-/// A progress line on a terminal for a save that takes long; it is erased at the end.
+/// A progress line on a terminal for work on bytes that takes long, such as a save; it is erased at the end.
 public final class ProgressBar implements SaveProgress, AutoCloseable {
-    /// Shorter saves print results only.
+    /// Shorter work prints results only.
     private static final long PATIENCE = Duration.ofSeconds(1).toNanos();
     private static final long BETWEEN = Duration.ofMillis(100).toNanos();
     private static final int WIDTH = 30;
@@ -59,8 +59,15 @@ public final class ProgressBar implements SaveProgress, AutoCloseable {
     private static String line(long done, long total, long nanos) {
         int filled = (int) ((double) done / total * WIDTH);
         double rate = done / (nanos / 1e9);
-        return String.format(Locale.ROOT, "[%s%s] %d %% of %s, %s/s", "#".repeat(filled), ".".repeat(WIDTH - filled),
-                (int) ((double) done / total * PERCENT), Text.bytes(total), Text.bytes((long) rate));
+        return String.format(Locale.ROOT, "[%s%s] %d %% of %s, %s/s%s", "#".repeat(filled),
+                ".".repeat(WIDTH - filled), (int) ((double) done / total * PERCENT), Text.bytes(total),
+                Text.bytes((long) rate), rate > 0 ? ", " + duration((long) ((total - done) / rate)) + " left" : "");
+    }
+
+    private static String duration(long seconds) {
+        return seconds < 3600
+                ? "%d:%02d".formatted(seconds / 60, seconds % 60)
+                : "%d:%02d:%02d".formatted(seconds / 3600, seconds / 60 % 60, seconds % 60);
     }
 
     private void show(String line) {

@@ -1,7 +1,5 @@
 package io.undercroft.cli.internal;
 
-import io.undercroft.storage.Loan;
-import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.spi.Backing;
@@ -18,6 +16,7 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.IdentityHashMap;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -29,14 +28,10 @@ public final class Sha256 implements AutoCloseable {
     private static final long COPY_LIMIT = 16L << 20;
     /// The number of bytes that are hashed at a time: a [MemorySegment] of more than 2 GiB has no buffer view.
     private static final long STEP = 64L << 20;
-    /// From here on, in bytes, elements that repeat what is stored are not hashed: a file of a kilobyte can require
-    /// years.
-    private static final long REPEATED_LIMIT = 64L << 30;
 
     private final Map<Range, String> ranges = new HashMap<>();
     private final IdentityHashMap<Tensor, String> copied = new IdentityHashMap<>();
-    private @Nullable Storage borrowed;
-    private @Nullable Loan loan;
+    private final LastLoan loan = new LastLoan();
 
     /// A run of bytes of a storage; storages count by identity, as in their `equals`.
     private record Range(Storage storage, long from, long length) {}
@@ -53,11 +48,11 @@ public final class Sha256 implements AutoCloseable {
     ///
     /// @param tensor the tensor, of any strides
     public @Nullable String of(Tensor tensor) {
-        if (tensor.device().isMeta() || isEndless(tensor)) {
+        if (tensor.device().isMeta() || TensorBlocks.isEndless(tensor)) {
             return null;
         }
         if (!isOneRun(tensor)) {
-            return copied.computeIfAbsent(tensor, _ -> ofElements(borrow(tensor.storage()).on(tensor)));
+            return copied.computeIfAbsent(tensor, _ -> ofElements(loan.on(tensor)));
         }
         long itemsize = tensor.dtype().itemsize();
         return tensor.numel() == 0
@@ -65,26 +60,10 @@ public final class Sha256 implements AutoCloseable {
                 : of(tensor.storage(), tensor.storageOffset() * itemsize, tensor.numel() * itemsize);
     }
 
-    /// The last storage stays borrowed: tensors on one storage often come one after the other.
-    private Loan borrow(Storage storage) {
-        Loan there = loan;
-        if (there == null || borrowed != storage) {
-            close();
-            there = storage.borrow();
-            loan = there;
-            borrowed = storage;
-        }
-        return there;
-    }
-
     /// Frees the memory of what was decoded.
     @Override
     public void close() {
-        if (loan != null) {
-            loan.close();
-            loan = null;
-            borrowed = null;
-        }
+        loan.close();
     }
 
     /// {@return the digest of a whole file}
@@ -105,7 +84,7 @@ public final class Sha256 implements AutoCloseable {
             if (!storage.device().isCpu()) {
                 storage.forEachPart(from, length, (_, part) -> update(digest, part));
             } else if (length > 0) {
-                Storage bytes = borrow(storage).storage();
+                Storage bytes = loan.of(storage).storage();
                 update(digest, bytes.segment().asSlice(from, length));
                 bytes.backing().ifPresent(Backing::checkNotCut);
             }
@@ -120,43 +99,20 @@ public final class Sha256 implements AutoCloseable {
                 && !tensor.is(Tensor.Flag.NEG);
     }
 
-    private static boolean isEndless(Tensor tensor) {
-        long bits = Math.multiplyHigh(tensor.numel(), tensor.dtype().bits()) != 0
-                ? Long.MAX_VALUE
-                : Math.abs(tensor.numel() * tensor.dtype().bits());
-        long nbytes = bits / Byte.SIZE;
-        return nbytes > REPEATED_LIMIT && nbytes > tensor.storage().nbytes();
-    }
-
     private static String ofElements(Tensor tensor) {
         MessageDigest digest = digest();
+        long nbytes = tensor.dtype().nbytes(tensor.numel());
+        // Elements narrower than a byte are packed across rows, so only the whole has defined bytes.
+        long most = tensor.dtype().isByteSized() ? Math.max(COPY_LIMIT / tensor.itemsize(), 1) : tensor.numel();
         try (Arena arena = Arena.ofConfined()) {
-            updateElements(digest, tensor, arena.allocate(Math.min(COPY_LIMIT, tensor.dtype().nbytes(tensor.numel()))));
+            MemorySegment buffer = arena.allocate(Math.min(nbytes, tensor.dtype().nbytes(most)));
+            TensorBlocks.forEach(List.of(tensor), most, parts -> {
+                Tensor part = parts.getFirst();
+                updateAtOnce(digest, part, buffer.asSlice(0, part.nbytes()));
+                return true;
+            });
         }
         return hex(digest);
-    }
-
-    /// Hashes as many rows at a time as the buffer holds. Recursion ends with the last dimension, of which there are at
-    /// most [Shape#MAX_RANK].
-    private static void updateElements(MessageDigest digest, Tensor tensor, MemorySegment buffer) {
-        long nbytes = tensor.dtype().nbytes(tensor.numel());
-        if (nbytes <= buffer.byteSize()) {
-            updateAtOnce(digest, tensor, buffer.asSlice(0, nbytes));
-            return;
-        }
-        if (!tensor.dtype().isByteSized()) {
-            // Elements narrower than a byte are packed across rows, so only the whole has defined bytes.
-            try (Arena arena = Arena.ofConfined()) {
-                updateAtOnce(digest, tensor, arena.allocate(nbytes));
-            }
-            return;
-        }
-        long rows = tensor.size(0);
-        long step = buffer.byteSize() / (nbytes / rows);
-        for (long row = 0; row < rows; row += Math.max(step, 1)) {
-            Tensor part = step == 0 ? tensor.select(0, row) : tensor.narrow(0, row, Math.min(step, rows - row));
-            updateElements(digest, part, buffer);
-        }
     }
 
     private static void updateAtOnce(MessageDigest digest, Tensor tensor, MemorySegment buffer) {

@@ -34,7 +34,7 @@ class ProgressBarTest {
     void aLongOneShowsHowFarItIs() {
         after(Duration.ZERO, 0);
         after(Duration.ofSeconds(2), TOTAL / 2);
-        assertThat(lastLine()).isEqualTo("[###############...............] 50 % of 4.0 MiB, 1.0 MiB/s");
+        assertThat(lastLine()).isEqualTo("[###############...............] 50 % of 4.0 MiB, 1.0 MiB/s, 0:02 left");
     }
 
     @Test

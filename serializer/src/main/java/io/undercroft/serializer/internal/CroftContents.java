@@ -12,6 +12,7 @@ import io.undercroft.format.internal.Verifier;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Damage;
+import io.undercroft.serializer.Extent;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.serializer.TensorSpec;
@@ -219,6 +220,11 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     public List<Storage> storages() {
         return reading(() -> IntStream.range(0, snapshot.storageCount()).filter(storages::isChosen)
                 .mapToObj(this::storage).toList());
+    }
+
+    @Override
+    public List<Extent> extents(Storage storage) {
+        return reading(() -> storages.extents(storage));
     }
 
     @Override

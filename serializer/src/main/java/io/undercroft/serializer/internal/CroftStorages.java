@@ -17,6 +17,7 @@ import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.mmap.Piece.ZeroPiece;
 import io.undercroft.serializer.ChecksumPolicy;
 import io.undercroft.serializer.Damage;
+import io.undercroft.serializer.Extent;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.internal.loading.ChosenStorages;
 import io.undercroft.serializer.internal.loading.DeviceContent;
@@ -37,6 +38,7 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -63,6 +65,7 @@ final class CroftStorages implements AutoCloseable {
     private final ChosenStorages chosen;
     private final PieceReader memory;
     private final Map<Integer, Storage> storages = new ConcurrentHashMap<>();
+    private IdentityHashMap<Storage, Integer> numbers = new IdentityHashMap<>();
     private final Map<Integer, Suspect> damaged = new ConcurrentSkipListMap<>();
     /// Damage of storages that were only read in part.
     private final Set<Damage> metInParts = ConcurrentHashMap.newKeySet();
@@ -93,6 +96,37 @@ final class CroftStorages implements AutoCloseable {
     Storage storage(int number) {
         Storage there = storages.get(number);
         return there != null ? there : storages.computeIfAbsent(number, this::make);
+    }
+
+    /// {@return the extents of a storage; nothing for one that is not of this file}
+    ///
+    /// @param storage a storage that [#storage] returned
+    List<Extent> extents(Storage storage) {
+        Integer number = numberOf(storage);
+        if (number == null) {
+            return List.of();
+        }
+        List<Extent> all = new ArrayList<>();
+        long start = 0;
+        for (ExtentRecord extent : extents(snapshot.storage(number))) {
+            Extent.Place place = extent.kind() == ExtentKind.ZERO
+                    ? Extent.Place.NOWHERE
+                    : extent.base() == ExtentRecord.THIS_FILE ? Extent.Place.FILE : Extent.Place.BASE;
+            all.add(new Extent(start, extent.length(), place, extent.fileOffset(),
+                    place == Extent.Place.NOWHERE ? Optional.empty() : Optional.of(extent.digest())));
+            start += extent.length();
+        }
+        return all;
+    }
+
+    /// Few programs need it, so it is made when it is needed.
+    private synchronized @Nullable Integer numberOf(Storage storage) {
+        if (numbers.size() != storages.size()) {
+            IdentityHashMap<Storage, Integer> all = new IdentityHashMap<>();
+            storages.forEach((number, made) -> all.put(made, number));
+            numbers = all;
+        }
+        return numbers.get(storage);
     }
 
     /// {@return a storage on which a tensor can be read} The storage is checked now, if the policy requires it.

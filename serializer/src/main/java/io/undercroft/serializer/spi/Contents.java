@@ -2,6 +2,7 @@ package io.undercroft.serializer.spi;
 
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Damage;
+import io.undercroft.serializer.Extent;
 import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.TensorSpec;
 import io.undercroft.serializer.UnreadPart;
@@ -87,6 +88,17 @@ public interface Contents {
     ///     contiguous, or if unknown
     default OptionalLong placeOf(Storage storage) {
         return OptionalLong.empty();
+    }
+
+    /// {@return the extents of a storage in ascending order, or nothing if its bytes are not in the file as they are in
+    /// memory, or if unknown} By default one extent, at [#placeOf], without a digest.
+    ///
+    /// @param storage one of [#storages]
+    default List<Extent> extents(Storage storage) {
+        OptionalLong place = storage.nbytes() == 0 ? OptionalLong.empty() : placeOf(storage);
+        return place.isEmpty()
+                ? List.of()
+                : List.of(new Extent(0, storage.nbytes(), Extent.Place.FILE, place.getAsLong(), Optional.empty()));
     }
 
     /// {@return the other files of the set that this one is the index of, in the order in which it names them} Storages

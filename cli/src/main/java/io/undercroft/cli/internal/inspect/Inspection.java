@@ -10,7 +10,9 @@ import io.undercroft.storage.Tensor;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SequencedMap;
@@ -22,6 +24,7 @@ public final class Inspection {
     private final @Nullable Sha256 digests;
     private final Collection<String> absentDevices;
     private final StateIndex index;
+    private final SequencedMap<String, Tensor> tensors;
     private final IdentityHashMap<Storage, Integer> ids;
     private final IdentityHashMap<Storage, List<String>> users;
     private final Map<String, List<String>> aliases;
@@ -43,7 +46,17 @@ public final class Inspection {
         checkpoint.aliases()
                 .forEach((alias, name) -> aliases.computeIfAbsent(name, _ -> new ArrayList<>(1)).add(alias));
         index.storages().forEach(storage -> ids.put(storage, ids.size()));
-        index.tensors().forEach((name, tensor) -> users(tensor.storage()).add(name));
+        this.tensors = chosen(checkpoint, index.tensors());
+        tensors.forEach((name, tensor) -> users(tensor.storage()).add(name));
+    }
+
+    private static SequencedMap<String, Tensor> chosen(Checkpoint checkpoint, SequencedMap<String, Tensor> all) {
+        if (checkpoint.names().size() == all.size()) {
+            return all;
+        }
+        SequencedMap<String, Tensor> chosen = new LinkedHashMap<>(all);
+        chosen.keySet().retainAll(new HashSet<>(checkpoint.names()));
+        return chosen;
     }
 
     private Inspection(Inspection same) {
@@ -51,12 +64,14 @@ public final class Inspection {
         this.digests = null;
         this.absentDevices = same.absentDevices;
         this.index = same.index;
+        this.tensors = same.tensors;
         this.ids = same.ids;
         this.users = same.users;
         this.aliases = same.aliases;
     }
 
-    Checkpoint checkpoint() {
+    /// {@return the open file}
+    public Checkpoint checkpoint() {
         return checkpoint;
     }
 
@@ -77,20 +92,24 @@ public final class Inspection {
 
     /// {@return the reasons why tensors cannot be read, by their names; empty if all can}
     public SequencedMap<String, FormatException> unreadable() {
-        return Unreadable.in(index.tensors());
+        return Unreadable.in(tensors);
     }
 
     StateIndex index() {
         return index;
     }
 
-    SequencedMap<String, Tensor> tensors() {
-        return index.tensors();
+    /// {@return the tensors by their names, in the order of the state; only those that were chosen when the file was
+    /// opened}
+    public SequencedMap<String, Tensor> tensors() {
+        return tensors;
     }
 
-    /// Returns the name by which a user can select a tensor: its keys without escapes, unless another tensor has the
-    /// same.
-    String typed(String name) {
+    /// {@return the name by which a user can select a tensor: its keys without escapes, unless another tensor has the
+    /// same}
+    ///
+    /// @param name its name
+    public String typed(String name) {
         String rawName = StateIndex.rawName(name);
         boolean isClear = rawName.equals(name)
                 || (!index.tensors().containsKey(rawName) && rawNames().getOrDefault(rawName, 0) == 1);
@@ -108,13 +127,18 @@ public final class Inspection {
         return rawNames;
     }
 
-    /// Returns the other names by which programs know the tensor of a name.
-    List<String> aliases(String name) {
+    /// {@return the other names by which programs know a tensor}
+    ///
+    /// @param name its name
+    public List<String> aliases(String name) {
         return aliases.getOrDefault(name, List.of());
     }
 
+    /// Returns all storages; those of the chosen tensors only, if some were chosen.
     List<Storage> storages() {
-        return index.storages();
+        return tensors == index.tensors()
+                ? index.storages()
+                : index.storages().stream().filter(storage -> !users(storage).isEmpty()).toList();
     }
 
     /// Returns the number of a storage in order of first use, or null for one that only the key of a map holds.

@@ -1,0 +1,82 @@
+package io.undercroft.cli;
+
+import static io.undercroft.cli.Arguments.flag;
+import static io.undercroft.cli.Arguments.knownFile;
+
+import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.ProgressBar;
+import io.undercroft.cli.internal.diff.DiffReport;
+import io.undercroft.cli.internal.diff.StateDiff;
+import io.undercroft.cli.internal.inspect.Inspection;
+import io.undercroft.format.FormatException;
+import io.undercroft.serializer.Checkpoint;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+
+/// The command that compares two files.
+final class DiffCommand {
+    private static final String STATS = "--stats";
+
+    private final Output out;
+    private final CommandRunner run;
+
+    DiffCommand(Output out, CommandRunner run) {
+        this.out = out;
+        this.run = run;
+    }
+
+    Subcommand command() {
+        return new Subcommand(
+                "Compares the tensors of two files of any format. Exits with 0 if names, dtypes, shapes, elements and "
+                        + "shared storages are the same, and 5 if they differ. Between .croft files, equal bytes are "
+                        + "recognised by their digests and not read.",
+                () -> List.of(knownFile("A"), knownFile("B"),
+                        flag(STATS, "Count the elements that differ, and compute the largest and the mean absolute "
+                                + "difference, also if the dtypes differ."),
+                        flag("--json", "Print one JSON object (docs/inspect-json.md)."), Arguments.only(),
+                        Arguments.atOfTwo(), Arguments.root(), Arguments.otherFile(), Arguments.format(),
+                        Arguments.setting()),
+                this::diff);
+    }
+
+    private int diff(Arguments arguments) {
+        if (arguments.count(Arguments.AT) > 2) {
+            return run.complain("--at: there are two files, and more than two snapshots. Give it once or twice");
+        }
+        Path a = arguments.path(0);
+        Path b = arguments.path(1);
+        return run.of(a, () -> {
+            try (Checkpoint first = Checkpoint.open(a, arguments.openingOneOfTwo(0))) {
+                run.noteSkippedCommit(first);
+                return run.of(b, () -> {
+                    try (Checkpoint second = Checkpoint.open(b, arguments.openingOneOfTwo(1))) {
+                        run.noteSkippedCommit(second);
+                        return diff(first, second, arguments);
+                    }
+                });
+            }
+        });
+    }
+
+    private int diff(Checkpoint a, Checkpoint b, Arguments arguments) throws IOException {
+        StateDiff diff;
+        try (ProgressBar bar = ProgressBar.onTerminal()) {
+            diff = new StateDiff(new Inspection(a, null, Set.of()), new Inspection(b, null, Set.of()),
+                    arguments.has(STATS), bar);
+        }
+        if (arguments.has("--json")) {
+            DiffReport.printJson(diff, out);
+        } else {
+            DiffReport.print(diff, out);
+        }
+        int code = run.ofEach(diff.notCompared(), each -> {
+            FormatException fault = each.fault();
+            return run.fail(fault == null ? CommandRunner.MISSING : CommandRunner.code(fault),
+                    "the tensor %s was not compared: %s%s".formatted(FormatException.quote(each.name()), each.why(),
+                            fault == null ? "" : " [" + fault.code() + "]"));
+        });
+        return code == CommandRunner.OK && diff.hasDifferences() ? CommandRunner.DIFFERENT : code;
+    }
+}

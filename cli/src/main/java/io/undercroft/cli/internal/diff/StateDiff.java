@@ -1,0 +1,328 @@
+package io.undercroft.cli.internal.diff;
+
+import io.undercroft.cli.internal.LastLoan;
+import io.undercroft.cli.internal.TensorBlocks;
+import io.undercroft.cli.internal.diff.ExtentComparison.Verdict;
+import io.undercroft.cli.internal.inspect.Inspection;
+import io.undercroft.format.FormatException;
+import io.undercroft.serializer.SaveProgress;
+import io.undercroft.serializer.spi.Unreadable;
+import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.SequencedMap;
+import java.util.SequencedSet;
+import java.util.Set;
+import java.util.function.LongConsumer;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/// The differences between the tensors of two files.
+public final class StateDiff {
+    /// The number of elements that are compared at a time.
+    private static final long BLOCK = 1 << 17;
+
+    private final Inspection a;
+    private final Inspection b;
+    private final boolean withStatistics;
+    private final SequencedMap<String, String> pairs = new LinkedHashMap<>();
+    private final List<String> onlyInA = new ArrayList<>();
+    private final SequencedSet<String> onlyInB;
+    private final List<Change> changes = new ArrayList<>();
+    private final List<NotCompared> notCompared = new ArrayList<>();
+    private final Set<List<String>> tiesOfA;
+    private final Set<List<String>> tiesOfB;
+
+    /// A tensor that both files have and that differs.
+    ///
+    /// @param name its name in the first file
+    /// @param other its name in the second file
+    /// @param a the tensor of the first file
+    /// @param b the tensor of the second file
+    /// @param values whether elements differ; null if their dtypes or shapes do, and their elements were not compared
+    /// @param statistics how much the elements differ; null if that was not requested, or they have no numbers, or
+    ///     their shapes differ
+    public record Change(String name, String other, Tensor a, Tensor b, @Nullable Boolean values,
+            @Nullable ElementDifferences statistics) {
+        /// {@return whether the dtypes differ}
+        public boolean isOfOtherDType() {
+            return !a.dtype().equals(b.dtype());
+        }
+
+        /// {@return whether the shapes differ}
+        public boolean isOfOtherShape() {
+            return !a.isSameSize(b);
+        }
+    }
+
+    /// A tensor that both files have, and whose elements could not be compared.
+    ///
+    /// @param name its name in the first file
+    /// @param other its name in the second file
+    /// @param why the reason
+    /// @param fault what is wrong with one of the files; null if nothing is
+    public record NotCompared(String name, String other, String why, @Nullable FormatException fault) {}
+
+    /// Compares.
+    ///
+    /// @param a the first file
+    /// @param b the second file
+    /// @param withStatistics whether to compute how much elements differ; otherwise reading a tensor ends with the first
+    ///     difference
+    /// @param progress is called with bytes of the first file
+    public StateDiff(Inspection a, Inspection b, boolean withStatistics, SaveProgress progress) {
+        this.a = a;
+        this.b = b;
+        this.withStatistics = withStatistics;
+        this.onlyInB = new LinkedHashSet<>(b.tensors().keySet());
+        pair();
+        Set<List<String>> left = ties(a, pairs.sequencedKeySet().stream().map(name -> Map.entry(name, name)));
+        Set<List<String>> right = ties(b, pairs.sequencedEntrySet().stream());
+        this.tiesOfA = without(left, right);
+        this.tiesOfB = without(right, left);
+        compare(progress);
+    }
+
+    /// {@return the names of tensors that only the first file has}
+    public List<String> onlyInA() {
+        return onlyInA;
+    }
+
+    /// {@return the names of tensors that only the second file has}
+    public List<String> onlyInB() {
+        return List.copyOf(onlyInB);
+    }
+
+    /// {@return the tensors that differ, in the order of the first file}
+    public List<Change> changes() {
+        return changes;
+    }
+
+    /// {@return the tensors whose elements could not be compared, in the order of the first file}
+    public List<NotCompared> notCompared() {
+        return notCompared;
+    }
+
+    /// {@return the tensors that share a storage in the first file only: groups of names in the first file}
+    public Set<List<String>> tiesOfA() {
+        return tiesOfA;
+    }
+
+    /// {@return the tensors that share a storage in the second file only: groups of names in the first file}
+    public Set<List<String>> tiesOfB() {
+        return tiesOfB;
+    }
+
+    /// {@return how many tensors are equal in dtype, shape and elements}
+    public int equal() {
+        return pairs.size() - changes.size() - notCompared.size();
+    }
+
+    /// {@return whether a difference was found}
+    public boolean hasDifferences() {
+        return !(onlyInA.isEmpty() && onlyInB.isEmpty() && changes.isEmpty() && tiesOfA.isEmpty()
+                && tiesOfB.isEmpty());
+    }
+
+    Inspection a() {
+        return a;
+    }
+
+    Inspection b() {
+        return b;
+    }
+
+    // ---- names
+
+    /// Finds which tensors have the same name: exactly, or else the same keys, or else a name that programs know.
+    private void pair() {
+        Map<String, String> found = new HashMap<>();
+        for (String name : a.tensors().keySet()) {
+            if (onlyInB.remove(name)) {
+                found.put(name, name);
+            }
+        }
+        if (found.size() < a.tensors().size() && !onlyInB.isEmpty()) {
+            Map<String, String> others = new HashMap<>();
+            Set<String> ambiguous = new HashSet<>();
+            onlyInB.forEach(other -> otherNames(b, other).forEach(key -> {
+                if (others.putIfAbsent(key, other) != null) {
+                    ambiguous.add(key);
+                }
+            }));
+            others.keySet().removeAll(ambiguous);
+            for (String name : a.tensors().keySet()) {
+                if (!found.containsKey(name)) {
+                    otherNames(a, name).map(others::get).filter(Objects::nonNull).filter(onlyInB::remove).findFirst()
+                            .ifPresent(other -> found.put(name, other));
+                }
+            }
+        }
+        a.tensors().keySet().forEach(name -> {
+            String other = found.get(name);
+            if (other == null) {
+                onlyInA.add(name);
+            } else {
+                pairs.put(name, other);
+            }
+        });
+    }
+
+    private static Stream<String> otherNames(Inspection file, String name) {
+        return Stream.concat(Stream.of(StateIndex.rawName(name)), file.aliases(name).stream()).distinct();
+    }
+
+    /// Returns the groups of tensors that share a storage, of those that both files have.
+    private static Set<List<String>> ties(Inspection file, Stream<Map.Entry<String, String>> pairs) {
+        Map<Storage, List<String>> groups = new LinkedHashMap<>();
+        pairs.forEach(pair -> {
+            groups.computeIfAbsent(tensorOf(file, pair.getValue()).storage(), _ -> new ArrayList<>(1))
+                    .add(pair.getKey());
+        });
+        Set<List<String>> ties = new LinkedHashSet<>();
+        groups.values().stream().filter(group -> group.size() > 1).forEach(ties::add);
+        return ties;
+    }
+
+    /// Returns a tensor that a file has.
+    static Tensor tensorOf(Inspection file, String name) {
+        return Objects.requireNonNull(file.tensors().get(name));
+    }
+
+    private static Set<List<String>> without(Set<List<String>> all, Set<List<String>> others) {
+        Set<List<String>> rest = new LinkedHashSet<>(all);
+        rest.removeAll(others);
+        return rest;
+    }
+
+    // ---- elements
+
+    private void compare(SaveProgress progress) {
+        ExtentComparison extents = new ExtentComparison(a.checkpoint(), b.checkpoint());
+        long total = 0;
+        for (String name : pairs.keySet()) {
+            total += tensorOf(a, name).nbytes();
+        }
+        long done = 0;
+        try (LastLoan left = new LastLoan(); LastLoan right = new LastLoan()) {
+            for (Map.Entry<String, String> pair : pairs.entrySet()) {
+                Tensor ours = tensorOf(a, pair.getKey());
+                long before = done;
+                long all = total;
+                compare(pair.getKey(), pair.getValue(), ours, tensorOf(b, pair.getValue()),
+                        new Reader(extents, left, right, read -> progress.written(before + read, all)));
+                done += ours.nbytes();
+                progress.written(done, total);
+            }
+        }
+    }
+
+    private void compare(String name, String other, Tensor ours, Tensor theirs, Reader reader) {
+        FormatException unreadable = Unreadable.why(ours).or(() -> Unreadable.why(theirs)).orElse(null);
+        if (unreadable != null) {
+            notCompared.add(new NotCompared(name, other, unreadable.what(), unreadable));
+            return;
+        }
+        boolean comparesNumbers = withStatistics && ours.isSameSize(theirs);
+        boolean isOfOneType = ours.dtype().equals(theirs.dtype()) && ours.isSameSize(theirs);
+        if (!isOfOneType && !comparesNumbers) {
+            changes.add(new Change(name, other, ours, theirs, null, null));
+            return;
+        }
+        String obstacle = obstacle(ours, theirs);
+        if (obstacle != null && isOfOneType) {
+            notCompared.add(new NotCompared(name, other, obstacle, null));
+            return;
+        }
+        try {
+            boolean hasEqualBits = isOfOneType && (obstacle != null || reader.areEqual(ours, theirs));
+            if (!hasEqualBits) {
+                ElementDifferences statistics = withStatistics && obstacle == null
+                        ? reader.differences(ours, theirs)
+                        : null;
+                changes.add(new Change(name, other, ours, theirs, isOfOneType ? true : null, statistics));
+            }
+        } catch (FormatException e) {
+            notCompared.add(new NotCompared(name, other, e.what(), e));
+        }
+    }
+
+    /// Returns why elements cannot be read, or null.
+    private static @Nullable String obstacle(Tensor ours, Tensor theirs) {
+        if (ours.device().isMeta() && theirs.device().isMeta()) {
+            return null;
+        }
+        if (ours.device().isMeta() || theirs.device().isMeta()) {
+            return "on the device meta in one of the files, where it has no elements";
+        }
+        return TensorBlocks.isEndless(ours) || TensorBlocks.isEndless(theirs)
+                ? "it repeats stored elements to more than 64 GiB"
+                : null;
+    }
+
+    /// Compares the elements of tensors of two files, one storage of each at a time.
+    ///
+    /// @param read is called with the number of bytes of the tensor that were compared
+    private record Reader(ExtentComparison extents, LastLoan left, LastLoan right, LongConsumer read) {
+        /// Returns whether two tensors of one dtype and shape have the same elements, bit for bit.
+        boolean areEqual(Tensor ours, Tensor theirs) {
+            if (ours.device().isMeta() || ours.numel() == 0) {
+                return true;
+            }
+            Verdict verdict = extents.compare(ours, theirs);
+            return verdict == Verdict.UNKNOWN
+                    ? forEachUnequal(ours, theirs, (_, _) -> false)
+                    : verdict == Verdict.EQUAL;
+        }
+
+        /// Returns how much the numbers of two tensors of one shape differ, or null if they have no numbers.
+        @Nullable
+        ElementDifferences differences(Tensor ours, Tensor theirs) {
+            ElementDifferences differences = new ElementDifferences(ours.numel());
+            try {
+                forEachUnequal(ours, theirs, (one, other) -> {
+                    differences.add(one, other);
+                    return true;
+                });
+            } catch (UnsupportedOperationException _) {
+                return null;
+            }
+            return differences;
+        }
+
+        /// Calls some work with the blocks whose elements are not equal bit for bit. Those that are equal by their
+        /// digests are not read.
+        private boolean forEachUnequal(Tensor ours, Tensor theirs, Work work) {
+            boolean isOfOneType = ours.dtype().equals(theirs.dtype());
+            long[] elements = new long[1];
+            return TensorBlocks.forEach(List.of(ours, theirs), BLOCK, blocks -> {
+                read.accept(ours.dtype().nbytes(elements[0]));
+                elements[0] += blocks.getFirst().numel();
+                Tensor one = blocks.getFirst();
+                Tensor other = blocks.getLast();
+                if (isOfOneType && extents.compare(one, other) == Verdict.EQUAL) {
+                    return true;
+                }
+                one = resolved(left.checked(one));
+                other = resolved(right.checked(other));
+                return (isOfOneType && one.contentEquals(other)) || work.run(one, other);
+            });
+        }
+
+        private static Tensor resolved(Tensor tensor) {
+            return tensor.resolveConj().resolveNeg();
+        }
+
+        private interface Work {
+            boolean run(Tensor one, Tensor other);
+        }
+    }
+}
