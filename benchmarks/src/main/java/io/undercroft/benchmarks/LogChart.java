@@ -1,5 +1,6 @@
 package io.undercroft.benchmarks;
 
+import java.util.Formatter;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
@@ -49,8 +50,9 @@ record LogChart(String title, String xAxis, List<Tick> ticks, List<Series> serie
     /// @param charts the charts
     static String page(List<LogChart> charts) {
         int rows = Math.ceilDiv(charts.size(), 2);
-        StringBuilder svg = new StringBuilder(8192);
-        add(svg, """
+        StringBuilder image = new StringBuilder(8192);
+        Formatter svg = new Formatter(image, Locale.ROOT);
+        svg.format("""
                 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">
                 <style>
                 text { fill: #1f2328 } .axis { stroke: #59636e } .grid { stroke: #d1d9e0 } .back { fill: #ffffff }
@@ -66,39 +68,41 @@ record LogChart(String title, String xAxis, List<Tick> ticks, List<Series> serie
                 <rect class="back" width="100%%" height="100%%"/>
                 """, 2 * WIDTH, rows * HEIGHT);
         for (int i = 0; i < charts.size(); i++) {
-            add(svg, "<g transform=\"translate(%d %d)\">\n", i % 2 * WIDTH, i / 2 * HEIGHT);
+            svg.format("<g transform=\"translate(%d %d)\">\n", i % 2 * WIDTH, i / 2 * HEIGHT);
             charts.get(i).draw(svg);
-            svg.append("</g>\n");
+            image.append("</g>\n");
         }
-        return svg.append("</svg>\n").toString();
+        return image.append("</svg>\n").toString();
     }
 
-    private void draw(StringBuilder svg) {
-        add(svg, "<text x=\"%d\" y=\"20\" font-size=\"14\" font-weight=\"bold\">%s</text>\n", LEFT, escaped(title));
+    private void draw(Formatter svg) {
+        svg.format("<text x=\"%d\" y=\"20\" font-size=\"14\" font-weight=\"bold\">%s</text>\n", LEFT, escaped(title));
         for (int mark = lowest(); mark <= highest(); mark++) {
             double y = y(SMALLEST_MARK * Math.pow(10, mark));
-            add(svg, "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>\n", LEFT, WIDTH - RIGHT, y, y);
-            add(svg, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", LEFT - 6, y + 4, SECONDS.get(mark));
+            svg.format("<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>\n", LEFT, WIDTH - RIGHT, y,
+                    y);
+            svg.format("<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", LEFT - 6, y + 4, SECONDS.get(mark));
         }
-        add(svg, "<path class=\"axis\" fill=\"none\" d=\"M%d %dV%dH%d\"/>\n", LEFT, TOP, BOTTOM, WIDTH - RIGHT);
+        svg.format("<path class=\"axis\" fill=\"none\" d=\"M%d %dV%dH%d\"/>\n", LEFT, TOP, BOTTOM, WIDTH - RIGHT);
         for (Tick tick : ticks) {
             double x = x(tick.value);
-            add(svg, "<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>\n", x, x, BOTTOM, BOTTOM + 4);
-            add(svg, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>\n", x, BOTTOM + LINE,
+            svg.format("<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>\n", x, x, BOTTOM,
+                    BOTTOM + 4);
+            svg.format("<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>\n", x, BOTTOM + LINE,
                     escaped(tick.label));
         }
-        add(svg, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>\n", (LEFT + WIDTH - RIGHT) / 2,
+        svg.format("<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>\n", (LEFT + WIDTH - RIGHT) / 2,
                 BOTTOM + 2 * LINE, escaped(xAxis));
-        add(svg, "<text transform=\"translate(14 %d) rotate(-90)\" text-anchor=\"middle\">time</text>\n",
+        svg.format("<text transform=\"translate(14 %d) rotate(-90)\" text-anchor=\"middle\">time</text>\n",
                 (TOP + BOTTOM) / 2);
         for (int i = 0; i < series.size(); i++) {
             draw(svg, i);
         }
     }
 
-    private void draw(StringBuilder svg, int number) {
+    private void draw(Formatter svg, int number) {
         Series drawn = series.get(number);
-        add(svg, "<polyline class=\"line s%d\" points=\"%s\"/>\n", drawn.colour,
+        svg.format("<polyline class=\"line s%d\" points=\"%s\"/>\n", drawn.colour,
                 drawn.points.stream()
                         .map(point -> String.format(Locale.ROOT, "%.1f,%.1f", x(point.x), y(point.seconds)))
                         .collect(Collectors.joining(" ")));
@@ -107,18 +111,18 @@ record LogChart(String title, String xAxis, List<Tick> ticks, List<Series> serie
         }
         double y = BOTTOM + (3 + number) * LINE - 4;
         marker(svg, drawn.colour, LEFT, y - 4);
-        add(svg, "<text x=\"%d\" y=\"%.1f\">%s</text>\n", LEFT + 12, y, escaped(drawn.name));
+        svg.format("<text x=\"%d\" y=\"%.1f\">%s</text>\n", LEFT + 12, y, escaped(drawn.name));
     }
 
     /// A mark whose form tells the series as well as its colour.
-    private static void marker(StringBuilder svg, int colour, double x, double y) {
+    private static void marker(Formatter svg, int colour, double x, double y) {
         String form = switch (colour) {
             case 0 -> "<circle class=\"m0\" cx=\"%1$.1f\" cy=\"%2$.1f\" r=\"4.5\"/>\n";
             case 1 -> "<path class=\"m1\" d=\"M%1$.1f %2$.1fm0 -6l5 9h-10z\"/>\n";
             case 2 -> "<path class=\"m2\" d=\"M%1$.1f %2$.1fm-4 -4h8v8h-8z\"/>\n";
             default -> "<path class=\"m3\" d=\"M%1$.1f %2$.1fm0 -6l6 6l-6 6l-6 -6z\"/>\n";
         };
-        add(svg, form, x, y);
+        svg.format(form, x, y);
     }
 
     private double x(double value) {
@@ -146,9 +150,5 @@ record LogChart(String title, String xAxis, List<Tick> ticks, List<Series> serie
 
     private static String escaped(String text) {
         return text.replace("&", "&amp;").replace("<", "&lt;");
-    }
-
-    private static void add(StringBuilder svg, String format, Object... values) {
-        svg.append(String.format(Locale.ROOT, format, values));
     }
 }

@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
 /// How the time of an open and of a save grows with the bytes of a file, and with the number of its tensors. Writes a
 /// table in Markdown and a chart as SVG.
 ///
-/// One program at a time holds the tensors in memory, since two would not fit at the largest size: the saves of Python's
-/// libraries come before those of this one. Opens are in turn.
+/// One program at a time holds the tensors in memory, since two would not fit at the largest size: the saves of
+/// Python's libraries come before those of this one. Opens are in turn.
 final class ScaleBenchmark {
     private static final String OURS = "Undercroft, .croft";
     private static final String OURS_SAFETENSORS = "Undercroft, .safetensors";

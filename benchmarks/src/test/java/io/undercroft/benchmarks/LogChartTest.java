@@ -11,7 +11,8 @@ import org.xml.sax.InputSource;
 class LogChartTest {
     private static final LogChart CHART = new LogChart("open & read", "size",
             List.of(new LogChart.Tick(10, "10"), new LogChart.Tick(1000, "1000")),
-            List.of(new LogChart.Series("ours", 0, List.of(new LogChart.Point(10, 2e-3), new LogChart.Point(1000, 2e-1))),
+            List.of(new LogChart.Series("ours", 0,
+                    List.of(new LogChart.Point(10, 2e-3), new LogChart.Point(1000, 2e-1))),
                     new LogChart.Series("theirs", 2, List.of(new LogChart.Point(10, 5e-3)))));
 
     @Test

@@ -75,8 +75,8 @@ public final class StateDiff {
     ///
     /// @param a the first file
     /// @param b the second file
-    /// @param withStatistics whether to compute how much elements differ; otherwise reading a tensor ends with the first
-    ///     difference
+    /// @param withStatistics whether to compute how much elements differ; otherwise reading a tensor ends with the
+    ///     first difference
     /// @param progress is called with bytes of the first file
     public StateDiff(Inspection a, Inspection b, boolean withStatistics, SaveProgress progress) {
         this.a = a;
