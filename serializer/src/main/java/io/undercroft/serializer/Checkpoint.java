@@ -694,6 +694,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @param storage one of [#storages]
     /// @throws FormatException if what describes them is damaged
     public List<Extent> extents(Storage storage) {
+        Objects.requireNonNull(storage, "storage");
         return named(() -> contents.extents(storage));
     }
 
