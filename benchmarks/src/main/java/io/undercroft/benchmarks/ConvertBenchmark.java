@@ -60,10 +60,8 @@ final class ConvertBenchmark {
 
     private static List<Figure> report(Workload workload, Timings timings) {
         List<Figure> figures = new ArrayList<>();
-        double gibibytes = workload.nbytes() / 0x1p30;
         for (String contender : timings.contenders()) {
-            figures.add(Figure.of(workload.what() + ": " + contender, timings.of(contender).map(s -> gibibytes / s),
-                    "GiB/s"));
+            figures.add(timings.rate(workload, contender));
         }
         for (String contender : timings.contenders()) {
             if (!contender.equals(SAVE)) {

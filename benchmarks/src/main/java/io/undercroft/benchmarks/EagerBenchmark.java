@@ -119,11 +119,9 @@ final class EagerBenchmark {
 
     private static List<Figure> report(Workload workload, Timings timings) {
         List<Figure> figures = new ArrayList<>();
-        double gibibytes = workload.nbytes() / 0x1p30;
         for (String contender : timings.contenders()) {
-            Samples seconds = timings.of(contender);
-            figures.add(Figure.of(workload.what() + ": " + contender, seconds.map(s -> s * 1e3), "ms"));
-            figures.add(Figure.of(workload.what() + ": " + contender, seconds.map(s -> gibibytes / s), "GiB/s"));
+            figures.add(Figure.of(workload.what() + ": " + contender, timings.of(contender).map(s -> s * 1e3), "ms"));
+            figures.add(timings.rate(workload, contender));
         }
         figures.add(compared(timings, OURS, PLAIN_FRESH).with(Goal.atLeast(TARGET_IN_FRESH_MEMORY)));
         figures.add(compared(timings, UNCHECKED, PLAIN_FRESH).with(Goal.atLeast(TARGET_IN_FRESH_MEMORY)));

@@ -76,8 +76,7 @@ final class MemorySaveBenchmark {
         List<Figure> figures = new ArrayList<>();
         double gibibytes = workload.nbytes() / 0x1p30;
         for (String contender : timings.contenders()) {
-            figures.add(Figure.of(workload.what() + ": " + contender, timings.of(contender).map(s -> gibibytes / s),
-                    "GiB/s"));
+            figures.add(timings.rate(workload, contender));
         }
         for (String contender : timings.contenders()) {
             List<Double> all = processorTime.getOrDefault(contender, List.of());

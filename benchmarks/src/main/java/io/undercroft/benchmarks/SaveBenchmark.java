@@ -53,11 +53,9 @@ final class SaveBenchmark {
     private static List<Figure> report(Workload workload, Timings timings) {
         Map<String, Goal> goals = Map.of(TORCH_SAVE, Goal.atLeast(2.5), DISK, Goal.atLeast(0.9));
         List<Figure> figures = new ArrayList<>();
-        double gibibytes = workload.nbytes() / 0x1p30;
         for (String contender : timings.contenders()) {
             figures.add(Figure.of(workload.what() + ": " + contender, timings.of(contender), "s"));
-            figures.add(Figure.of(workload.what() + ": " + contender, timings.of(contender).map(s -> gibibytes / s),
-                    "GiB/s"));
+            figures.add(timings.rate(workload, contender));
         }
         for (String peer : timings.contenders()) {
             Figure ratio = Figure.of(OURS + " compared with " + peer, timings.speedup(OURS, peer), "x");

@@ -27,6 +27,15 @@ record Timings(Map<String, Samples> seconds) {
         return of(other).over(of(contender));
     }
 
+    /// {@return how many bytes of a workload one contender handled in a second}
+    ///
+    /// @param workload what all contenders handled in each round
+    /// @param contender its name
+    Figure rate(Workload workload, String contender) {
+        double gibibytes = workload.nbytes() / 0x1p30;
+        return Figure.of(workload.what() + ": " + contender, of(contender).map(s -> gibibytes / s), "GiB/s");
+    }
+
     /// {@return the names of the contenders}
     List<String> contenders() {
         return List.copyOf(seconds.keySet());

@@ -38,6 +38,16 @@ public final class PageMap {
         void visit(long from, long length);
     }
 
+    /// A test of a page.
+    @FunctionalInterface
+    private interface Test {
+        /// {@return whether it is met}
+        ///
+        /// @param page the number of the page
+        /// @param isCopy whether it is a private copy
+        boolean isMet(long page, boolean isCopy);
+    }
+
     /// {@return the pages of a segment that are copies}
     ///
     /// @param libc the library
@@ -49,7 +59,11 @@ public final class PageMap {
         try {
             int fd = libc.open(PATH, Constant.flags(Constant.O_RDONLY, Constant.O_CLOEXEC), 0);
             try {
-                read(libc, fd, segment.address() / pageSize, pages, copies);
+                long first = segment.address() / pageSize;
+                boolean _ = any(libc, fd, first, first + pages, (page, isCopy) -> {
+                    copies.set((int) (page - first), isCopy);
+                    return false;
+                });
             } finally {
                 libc.close(fd);
             }
@@ -109,46 +123,35 @@ public final class PageMap {
             long pageSize = libc.pageSize();
             long first = segment.address() / pageSize;
             long end = Math.ceilDiv(segment.address() + segment.byteSize(), pageSize);
-            try (Arena arena = Arena.ofConfined()) {
-                MemorySegment entries = arena.allocate(JAVA_LONG, Math.min(CHUNK, end - first));
-                for (long page = first; page < end;) {
-                    MemorySegment wanted = entries.asSlice(0, Math.min(CHUNK, end - page) * Long.BYTES);
-                    long count = DescriptorBytes.read(libc, fd, page * Long.BYTES, wanted) / Long.BYTES;
-                    if (count == 0 || hasCopy(entries, count)) {
-                        return true;
-                    }
-                    page += count;
-                }
-                return false;
+            try {
+                return any(libc, fd, first, end, (_, isCopy) -> isCopy);
             } catch (ErrnoException _) {
                 return true;
             }
         }
-
-        private static boolean hasCopy(MemorySegment entries, long count) {
-            for (long i = 0; i < count; i++) {
-                if (isCopy(entries.getAtIndex(JAVA_LONG, i))) {
-                    return true;
-                }
-            }
-            return false;
-        }
     }
 
-    private static void read(Libc libc, int fd, long first, int pages, BitSet copies) throws ErrnoException {
+    /// Reads the entries of pages in order, until one passes a test.
+    ///
+    /// @return whether one does
+    /// @throws ErrnoException if they cannot be read
+    private static boolean any(Libc libc, int fd, long first, long end, Test test) throws ErrnoException {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment entries = arena.allocate(JAVA_LONG, Math.min(CHUNK, pages));
-            for (int done = 0; done < pages;) {
-                MemorySegment wanted = entries.asSlice(0, Math.min(CHUNK, pages - done) * Long.BYTES);
-                int count = (int) (DescriptorBytes.read(libc, fd, (first + done) * Long.BYTES, wanted) / Long.BYTES);
+            MemorySegment entries = arena.allocate(JAVA_LONG, Math.min(CHUNK, end - first));
+            for (long page = first; page < end;) {
+                MemorySegment wanted = entries.asSlice(0, Math.min(CHUNK, end - page) * Long.BYTES);
+                long count = DescriptorBytes.read(libc, fd, page * Long.BYTES, wanted) / Long.BYTES;
                 if (count == 0) {
                     throw new ErrnoException("pread", ErrnoException.EFAULT);
                 }
-                for (int i = 0; i < count; i++) {
-                    copies.set(done + i, isCopy(entries.getAtIndex(JAVA_LONG, i)));
+                for (long i = 0; i < count; i++) {
+                    if (test.isMet(page + i, isCopy(entries.getAtIndex(JAVA_LONG, i)))) {
+                        return true;
+                    }
                 }
-                done += count;
+                page += count;
             }
+            return false;
         }
     }
 

@@ -204,10 +204,9 @@ public final class RangeCache implements AutoCloseable {
             if (needed.isEmpty()) {
                 return;
             }
-            checkOpen(begun);
-            needed.forEach(fetch -> fetch.waiting++);
+            enter(needed, begun);
         }
-        finish(needed, begun);
+        startAndAwait(needed, begun);
     }
 
     /// Fetches bytes as [#require(long, long)], for a read, which others may follow.
@@ -241,20 +240,21 @@ public final class RangeCache implements AutoCloseable {
                 next = stop;
             }
             needed = plan(start, stop, begun);
-            checkOpen(begun);
-            needed.forEach(fetch -> fetch.waiting++);
+            enter(needed, begun);
         }
-        finish(needed, begun);
+        startAndAwait(needed, begun);
     }
 
-    private void checkOpen(List<Fetch> begun) throws IOException {
+    /// Counts this thread among those that wait for requests.
+    private void enter(List<Fetch> needed, List<Fetch> begun) throws IOException {
         if (isClosed) {
             begun.forEach(fetch -> pending.remove(fetch.first));
             throw new IOException(source.location() + " is closed");
         }
+        needed.forEach(fetch -> fetch.waiting++);
     }
 
-    private void finish(List<Fetch> needed, List<Fetch> begun) throws IOException {
+    private void startAndAwait(List<Fetch> needed, List<Fetch> begun) throws IOException {
         for (Fetch fetch : begun) {
             Thread.ofVirtual().name("fetches " + source.location()).start(() -> run(fetch));
         }

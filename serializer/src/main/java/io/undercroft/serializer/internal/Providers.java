@@ -1,5 +1,6 @@
 package io.undercroft.serializer.internal;
 
+import io.undercroft.format.FormatException;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
@@ -18,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 /// The formats that `ServiceLoader` finds, which may be those of third parties. If one fails, that is logged once as a
 /// warning, and does not affect the others.
 final class Providers {
-    /// After this many failures in a row, loading ends.
+    /// After this many failures, loading ends.
     private static final int MOST_FAULTS = 100;
     private static final String OURS = "io.undercroft.";
     /// The subjects of warnings that were logged, which are few.
@@ -73,23 +74,42 @@ final class Providers {
         return null;
     }
 
-    /// Each failure concerns one provider, and the iterator continues after it.
+    /// The providers of a class that can be loaded, in the order in which they are found. Each failure concerns one
+    /// provider, and those after it are loaded.
+    static final class Loadable<T> {
+        private final Iterator<T> providers;
+        private final String what;
+        private int faults;
+
+        /// @param type the class
+        /// @param loader finds them
+        /// @param what what a provider is, for the warning
+        Loadable(Class<T> type, @Nullable ClassLoader loader, String what) {
+            this.providers = ServiceLoader.load(type, loader).iterator();
+            this.what = what;
+        }
+
+        /// {@return the next one, or null if there is none}
+        @Nullable
+        T next() {
+            while (faults < MOST_FAULTS) {
+                try {
+                    return providers.hasNext() ? providers.next() : null;
+                } catch (ServiceConfigurationError | LinkageError e) {
+                    faults++;
+                    warn(String.valueOf(e.getMessage()),
+                            what + " cannot be loaded, and is skipped: " + FormatException.printable(String.valueOf(e)),
+                            e);
+                }
+            }
+            return null;
+        }
+    }
+
     private static @Nullable CheckpointFormat firstOfOurs(@Nullable ClassLoader loader, List<CheckpointFormat> others,
             Set<Class<?>> classes, Set<String> names, Test test) throws IOException {
-        Iterator<CheckpointFormat> formats = ServiceLoader.load(CheckpointFormat.class, loader).iterator();
-        int faults = 0;
-        while (faults < MOST_FAULTS) {
-            CheckpointFormat format;
-            try {
-                if (!formats.hasNext()) {
-                    return null;
-                }
-                format = formats.next();
-            } catch (ServiceConfigurationError | LinkageError e) {
-                faults++;
-                warn(String.valueOf(e.getMessage()), "a file format cannot be loaded, and is skipped: " + e, e);
-                continue;
-            }
+        Loadable<CheckpointFormat> formats = new Loadable<>(CheckpointFormat.class, loader, "a file format");
+        for (CheckpointFormat format = formats.next(); format != null; format = formats.next()) {
             if (!format.getClass().getName().startsWith(OURS)) {
                 others.add(format);
             } else if (isUsable(format, classes, names) && test.isWanted(format)) {

@@ -1,31 +1,25 @@
 package io.undercroft.serializer.internal;
 
-import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.RemoteFileException.Kind;
 import io.undercroft.mmap.spi.RangeSource;
+import io.undercroft.serializer.internal.Providers.Loadable;
 import io.undercroft.serializer.spi.OpenRequest;
 import io.undercroft.serializer.spi.RangeSourceProvider;
 import io.undercroft.serializer.spi.Setting;
 import java.io.IOException;
 import java.net.URI;
 import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
-import java.util.ServiceConfigurationError;
-import java.util.ServiceLoader;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /// The kinds of stores that `ServiceLoader` finds.
 public final class Stores {
-    /// After this many failures in a row, loading ends.
-    private static final int MOST_FAULTS = 100;
-
     private Stores() {}
 
     /// Opens an object of a store as a file.
@@ -86,20 +80,11 @@ public final class Stores {
     }
 
     private static void addAll(@Nullable ClassLoader loader, List<RangeSourceProvider> all) {
-        Iterator<RangeSourceProvider> providers = ServiceLoader.load(RangeSourceProvider.class, loader).iterator();
-        for (int faults = 0; faults < MOST_FAULTS;) {
-            try {
-                if (!providers.hasNext()) {
-                    return;
-                }
-                RangeSourceProvider provider = providers.next();
-                if (all.stream().noneMatch(known -> known.getClass() == provider.getClass())) {
-                    all.add(provider);
-                }
-            } catch (ServiceConfigurationError | LinkageError e) {
-                faults++;
-                Providers.warn(String.valueOf(e.getMessage()), "a kind of store cannot be loaded, and is skipped: "
-                        + FormatException.printable(String.valueOf(e)), e);
+        Loadable<RangeSourceProvider> providers = new Loadable<>(RangeSourceProvider.class, loader, "a kind of store");
+        for (RangeSourceProvider each = providers.next(); each != null; each = providers.next()) {
+            Class<?> type = each.getClass();
+            if (all.stream().noneMatch(known -> known.getClass() == type)) {
+                all.add(each);
             }
         }
     }
