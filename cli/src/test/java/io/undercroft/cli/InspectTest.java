@@ -12,6 +12,7 @@ import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -81,6 +82,19 @@ class InspectTest {
         Checkpoint.save(file, Map.of("path", path, "color", color, "point", point, "options", options));
         assertThat(Invocation.of("inspect", file).out()).contains("path: PosixPath /a\n", "color: Color(1)\n",
                 "point: Point(1, \"b\")\n", "options: Options of 1");
+    }
+
+    @Test
+    void storagesWithoutTensorsAreListed() throws IOException {
+        Map<String, Object> state = new LinkedHashMap<>();
+        state.put("bytes", Storage.copyOf(new byte[7]));
+        state.put("w", Tensor.of(1f, 2f));
+        Path file = folder.resolve("storages.croft");
+        Checkpoint.save(file, state);
+        List<Long> sizes = new ArrayList<>();
+        Invocation.of("inspect", "--json", file).json().get("storages")
+                .forEach(storage -> sizes.add(storage.get("nbytes").asLong()));
+        assertThat(sizes).containsExactly(7L, 8L);
     }
 
     @Test

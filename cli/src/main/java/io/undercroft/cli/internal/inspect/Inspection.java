@@ -136,7 +136,7 @@ public final class Inspection {
 
     /// Returns all storages; those of the chosen tensors only, if some were chosen.
     List<Storage> storages() {
-        return tensors == index.tensors()
+        return tensors.size() == index.tensors().size()
                 ? index.storages()
                 : index.storages().stream().filter(storage -> !users(storage).isEmpty()).toList();
     }
