@@ -36,13 +36,23 @@ record Bench(Peers peers, Path directory, Effort effort, int rounds) {
     /// @param path the file
     /// @param writing makes it
     Contender writing(String name, Path path, Writing writing) {
+        return writing(name, path, writing, Workload.large(effort).nbytes());
+    }
+
+    /// {@return such a contender for tensors of another size}
+    ///
+    /// @param name what it is called in the report
+    /// @param path the file
+    /// @param writing makes it
+    /// @param witness what all contenders come to: the bytes of the tensors
+    Contender writing(String name, Path path, Writing writing, long witness) {
         return new Contender(name, () -> {
             peers.ask("settle", path);
             long start = System.nanoTime();
             writing.to(path);
             double seconds = (System.nanoTime() - start) / 1e9;
             peers.ask("settle", path);
-            return new Contender.Outcome(seconds, Workload.large(effort).nbytes());
+            return new Contender.Outcome(seconds, witness);
         });
     }
 

@@ -4,6 +4,7 @@ import java.util.Formatter;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
+import java.util.stream.DoubleStream;
 
 /// A chart of seconds with logarithmic axes, drawn as a part of an SVG image that suits light and dark pages.
 ///
@@ -22,8 +23,9 @@ record LogChart(String title, String xAxis, List<Tick> ticks, List<Series> serie
     /// Where the horizontal axis is; the legend is below it.
     private static final int BOTTOM = 210;
     private static final int LINE = 18;
-    private static final double SMALLEST_MARK = 1e-5;
-    private static final List<String> SECONDS = List.of("10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s", "10 s",
+    /// The first mark of the axis of seconds, and the labels of all of them, each ten times the one before.
+    static final double SMALLEST_MARK = 1e-5;
+    static final List<String> SECONDS = List.of("10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s", "10 s",
             "100 s", "1000 s");
 
     /// A mark of an axis.
@@ -52,6 +54,21 @@ record LogChart(String title, String xAxis, List<Tick> ticks, List<Series> serie
         int rows = Math.ceilDiv(charts.size(), 2);
         StringBuilder image = new StringBuilder(8192);
         Formatter svg = new Formatter(image, Locale.ROOT);
+        begin(svg, 2 * WIDTH, rows * HEIGHT);
+        for (int i = 0; i < charts.size(); i++) {
+            svg.format("<g transform=\"translate(%d %d)\">\n", i % 2 * WIDTH, i / 2 * HEIGHT);
+            charts.get(i).draw(svg);
+            image.append("</g>\n");
+        }
+        return image.append("</svg>\n").toString();
+    }
+
+    /// Begins an image: its size, colours and background.
+    ///
+    /// @param svg the image
+    /// @param width its width
+    /// @param height its height
+    static void begin(Formatter svg, int width, int height) {
         svg.format("""
                 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">
                 <style>
@@ -66,13 +83,7 @@ record LogChart(String title, String xAxis, List<Tick> ticks, List<Series> serie
                 }
                 </style>
                 <rect class="back" width="100%%" height="100%%"/>
-                """, 2 * WIDTH, rows * HEIGHT);
-        for (int i = 0; i < charts.size(); i++) {
-            svg.format("<g transform=\"translate(%d %d)\">\n", i % 2 * WIDTH, i / 2 * HEIGHT);
-            charts.get(i).draw(svg);
-            image.append("</g>\n");
-        }
-        return image.append("</svg>\n").toString();
+                """, width, height);
     }
 
     private void draw(Formatter svg) {
@@ -115,7 +126,7 @@ record LogChart(String title, String xAxis, List<Tick> ticks, List<Series> serie
     }
 
     /// A mark whose form tells the series as well as its colour.
-    private static void marker(Formatter svg, int colour, double x, double y) {
+    static void marker(Formatter svg, int colour, double x, double y) {
         String form = switch (colour) {
             case 0 -> "<circle class=\"m0\" cx=\"%1$.1f\" cy=\"%2$.1f\" r=\"4.5\"/>\n";
             case 1 -> "<path class=\"m1\" d=\"M%1$.1f %2$.1fm0 -6l5 9h-10z\"/>\n";
@@ -136,19 +147,37 @@ record LogChart(String title, String xAxis, List<Tick> ticks, List<Series> serie
         return BOTTOM - (mark - lowest()) / Math.max(1, highest() - lowest()) * (BOTTOM - TOP);
     }
 
-    /// {@return the number of the mark below all measurements}
+    private DoubleStream seconds() {
+        return series.stream().flatMap(one -> one.points.stream()).mapToDouble(Point::seconds);
+    }
+
     private int lowest() {
-        double least = series.stream().flatMap(s -> s.points.stream()).mapToDouble(Point::seconds).min().orElse(1);
-        return Math.clamp((long) Math.floor(Math.log10(least / SMALLEST_MARK)), 0, SECONDS.size() - 1);
+        return markBelow(seconds());
+    }
+
+    private int highest() {
+        return markAbove(seconds());
+    }
+
+    /// {@return the number of the mark below all measurements}
+    ///
+    /// @param seconds the measurements
+    static int markBelow(DoubleStream seconds) {
+        return markNumber(Math.floor(Math.log10(seconds.min().orElse(1) / SMALLEST_MARK)));
     }
 
     /// {@return the number of the mark above all measurements}
-    private int highest() {
-        double most = series.stream().flatMap(s -> s.points.stream()).mapToDouble(Point::seconds).max().orElse(1);
-        return Math.clamp((long) Math.ceil(Math.log10(most / SMALLEST_MARK)), 0, SECONDS.size() - 1);
+    ///
+    /// @param seconds the measurements
+    static int markAbove(DoubleStream seconds) {
+        return markNumber(Math.ceil(Math.log10(seconds.max().orElse(1) / SMALLEST_MARK)));
     }
 
-    private static String escaped(String text) {
+    private static int markNumber(double number) {
+        return Math.clamp((long) number, 0, SECONDS.size() - 1);
+    }
+
+    static String escaped(String text) {
         return text.replace("&", "&amp;").replace("<", "&lt;");
     }
 }

@@ -27,6 +27,7 @@ public final class Main {
               model       open a folder of safetensors files of 70 GB, compared with safetensors
               convert     make files of 1 GiB of one format from another, compared with a save from memory
               startup     open a small file in a new JVM, compared with a new Python that imports safetensors
+              peers       save, convert, open and load by this library, PyTorch, safetensors and NumPy; draws peers.svg
               scale       open and save files of 16 MiB to 8 GiB, and of 10 to 1 000 000 tensors; draws scale.svg
               storage     copy, fill, convert, read elements and make views, compared with MemorySegment and torch
 
@@ -37,7 +38,7 @@ public final class Main {
 
             UNDERCROFT_PYTHON may name a Python that has torch, safetensors and numpy.""";
     private static final List<String> NAMES = List.of("open", "eager", "save", "async", "delta", "stitch", "attach",
-            "import", "model", "convert", "startup", "scale", "storage");
+            "import", "model", "convert", "startup", "peers", "scale", "storage");
 
     private String name = "";
     private Effort effort = Effort.FULL;
@@ -154,6 +155,7 @@ public final class Main {
             case "model" -> new ModelBenchmark(bench(peers, scratch, 15, 5)).run();
             case "convert" -> new ConvertBenchmark(bench(peers, scratch, 5, 3)).run();
             case "startup" -> new StartupBenchmark(bench(peers, scratch, 15, 5)).run();
+            case "peers" -> new PeersBenchmark(bench(peers, scratch, 7, 3), directory).run();
             case "scale" -> new ScaleBenchmark(bench(peers, scratch, 7, 3), directory).run();
             default -> new StorageBenchmark(bench(peers, scratch, 3, 1)).run();
         };

@@ -1,6 +1,7 @@
 package io.undercroft.benchmarks;
 
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /// The times of the contenders.
@@ -39,5 +40,14 @@ record Timings(Map<String, Samples> seconds) {
     /// {@return the names of the contenders}
     List<String> contenders() {
         return List.copyOf(seconds.keySet());
+    }
+
+    /// {@return seconds for people: three digits that count, in milliseconds below one second}
+    ///
+    /// @param seconds how many
+    static String shown(double seconds) {
+        return seconds < 1
+                ? String.format(Locale.ROOT, "%.3g ms", seconds * 1e3)
+                : String.format(Locale.ROOT, "%.3g s", seconds);
     }
 }

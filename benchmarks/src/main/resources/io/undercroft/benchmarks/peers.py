@@ -16,6 +16,7 @@ import platform
 import sys
 import time
 
+import numpy
 import safetensors
 import safetensors.torch
 import torch
@@ -53,6 +54,12 @@ def write(pt, st):
     """Writes what is held to files that stay."""
     torch.save(held, pt)
     safetensors.torch.save_file(held, st)
+    settle()
+
+
+def write_numpy(npz):
+    """Writes what is held as arrays to a file that stays."""
+    savez(npz)
     settle()
 
 
@@ -148,6 +155,74 @@ def all_read(seconds, tensors):
     return seconds, sum(int(t.view(torch.int32).sum(dtype=torch.int64)) for t in tensors.values()) % 2**52
 
 
+def evict(*paths):
+    """Takes files out of the page cache. Fails if a page stays, for instance because a process maps it."""
+    os.sync()
+    for path in paths:
+        with open(path, "rb") as f:
+            os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            page = bytearray(1)
+            for offset in (0, os.path.getsize(path) // 2):
+                try:
+                    if os.preadv(f.fileno(), [page], offset, os.RWF_NOWAIT):
+                        raise OSError(f"{path} stays in the page cache at {offset}")
+                except BlockingIOError:
+                    pass
+
+
+def touched(tensors):
+    """The first element of each page, taken for an integer."""
+    return sum(int(t.view(torch.int32).flatten()[::1024].sum(dtype=torch.int64)) for t in tensors.values()) % 2**52
+
+
+def torch_touch(path):
+    return timed(lambda: touched(torch.load(path, mmap=True, weights_only=True)))
+
+
+def safetensors_touch(path):
+    return timed(lambda: touched(safetensors.torch.load_file(path)))
+
+
+def torch_one(path, name):
+    """One tensor in memory of the process."""
+    return all_read(*timed(lambda: {name: torch.load(path, mmap=True, weights_only=True)[name].clone()}))
+
+
+def safetensors_one(path, name):
+    def action():
+        with safetensors.safe_open(path, framework="pt") as f:
+            return {name: f.get_tensor(name).clone()}
+
+    return all_read(*timed(action))
+
+
+def numpy_element(path, name):
+    """Reads the whole array: an array in a zip archive cannot be mapped by numpy."""
+    def action():
+        with numpy.load(path) as f:
+            return f[name][1, 3].item()
+
+    return timed(action)
+
+
+def numpy_read(path, names):
+    def action():
+        with numpy.load(path) as f:
+            return {name: f[name] for name in names or f.files}
+
+    seconds, arrays = timed(action)
+    return all_read(seconds, {name: torch.from_numpy(array) for name, array in arrays.items()})
+
+
+def numpy_one(path, name):
+    return numpy_read(path, [name])
+
+
+def numpy_load_all_fresh(path):
+    trim()
+    return numpy_read(path, None)
+
+
 def safe_open_folder(folder, name):
     """All names, and the elements of one tensor as float32."""
     def action():
@@ -166,9 +241,19 @@ def torch_load_all(path):
 
 def torch_load_all_fresh(path):
     """As a program does that loads one model: into memory that the C library did not keep from the load before."""
+    trim()
+    return torch_load_all(path)
+
+
+def trim():
+    """Returns the memory that the C library keeps for later to the system."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
-    return torch_load_all(path)
+
+
+def safetensors_load_all_fresh(path):
+    trim()
+    return safetensors_load_all(path)
 
 
 def safetensors_load_all(path):
@@ -218,6 +303,36 @@ def torch_save_durably(path):
 
 def safetensors_save_file(path):
     return save(lambda p: safetensors.torch.save_file(held, p), path)
+
+
+def sync(path):
+    with open(path, "rb") as f:
+        os.fsync(f.fileno())
+
+
+def save_file_durably(tensors, path):
+    safetensors.torch.save_file(tensors, path)
+    sync(path)
+
+
+def safetensors_save_durably(path):
+    return save(lambda p: save_file_durably(held, p), path)
+
+
+def savez(path):
+    numpy.savez(path, **{name: t.numpy() for name, t in held.items()})
+
+
+def numpy_savez_durably(path):
+    def write(p):
+        savez(p)
+        sync(p)
+
+    return save(write, path)
+
+
+def torch_to_safetensors(pt, st):
+    return save(lambda p: save_file_durably(torch.load(pt, mmap=True, weights_only=True), p), st)
 
 
 def contiguous(storage, numel):
@@ -276,7 +391,10 @@ def mean_seconds(action, seconds):
     return elapsed / times
 
 
-REQUESTS = {f.__name__: f for f in (versions, make, make_counting, write, make_model, forget, processor_time, settle,
+REQUESTS = {f.__name__: f for f in (versions, make, make_counting, write, write_numpy, make_model, forget, processor_time,
+                                    settle, evict, torch_touch, safetensors_touch, torch_one, safetensors_one, numpy_element,
+                                    numpy_one, numpy_load_all_fresh, safetensors_load_all_fresh,
+                                    safetensors_save_durably, numpy_savez_durably, torch_to_safetensors,
                                     torch_load, torch_load_mmap, safetensors_load_file, safetensors_safe_open,
                                     safe_open_folder, torch_load_all, torch_load_all_fresh, safetensors_load_all,
                                     keep_torch_mmap, keep_safe_open, torch_save, torch_save_durably,
