@@ -1,5 +1,6 @@
 package io.undercroft.cuda;
 
+import io.undercroft.cuda.internal.DriverFolder;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
 import java.nio.file.Files;
@@ -16,6 +17,10 @@ final class Availability {
         String standIn = System.getProperty("undercroft.standin");
         if (standIn != null) {
             System.load(standIn);
+        }
+        String folder = System.getProperty("undercroft.folder");
+        if (folder != null) {
+            DriverFolder.load(Path.of(folder));
         }
         if (Boolean.getBoolean("undercroft.removetmpdir")) {
             System.clearProperty("java.io.tmpdir");

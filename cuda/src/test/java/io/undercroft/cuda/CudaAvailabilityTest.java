@@ -66,7 +66,7 @@ class CudaAvailabilityTest {
         assumeFalse(output.contains("there is no CUDA device"), "there is a driver");
         assertThat(output).contains("available: false, devices: 0[]",
                 "why not: NVIDIA's driver is not installed: there is no libcuda.so.1; install the driver, or in a "
-                        + "container run it with --gpus all",
+                        + "container run it with --gpus all; if it is in a directory",
                 "copying: using cuda:0 failed: CUDA_ERROR_NO_DEVICE (100) of cuInit; NVIDIA's driver is not installed",
                 "pinning: there is no pinned memory here");
     }
@@ -90,6 +90,29 @@ class CudaAvailabilityTest {
         assertThat(withStandIn(Map.of("UNDERCROFT_STANDIN_POOLS", "0", "UNDERCROFT_STANDIN_DEVICES", "1")))
                 .contains("available: true, devices: 1[cuda:0 (Test stand-in 0 (no GPU))]", "copied: [2]",
                         "pinned: true");
+    }
+
+    @Test
+    void newerDriversAreUsed() throws Exception {
+        for (String version : List.of("12090", "13020", "14000")) {
+            assertThat(withStandIn(Map.of("UNDERCROFT_STANDIN_VERSION", version, "UNDERCROFT_STANDIN_DEVICES", "1")))
+                    .contains("available: true, devices: 1[", "copied: [2]", "pinned: true");
+        }
+    }
+
+    @Test
+    void theDriverIsFoundWhereTheDynamicLinkerLooks() throws Exception {
+        String output = run(ALLOWED, Map.of("LD_LIBRARY_PATH", StandIn.library().getParent().toString()),
+                classPathWithout("?"));
+        assertThat(output).contains("available: true", "copied: [2]");
+    }
+
+    @Test
+    void theDriverIsFoundInADirectoryThatTheDynamicLinkerDoesNotKnow() throws Exception {
+        Path unknown = Files.createDirectories(folder.resolve("un known/lib64"));
+        Files.copy(StandIn.library(), unknown.resolve("libcuda.so.1"));
+        List<String> options = List.of(ALLOWED.getFirst(), "-Dundercroft.folder=" + unknown);
+        assertThat(run(options, Map.of(), classPathWithout("?"))).contains("available: true", "copied: [2]");
     }
 
     @Test

@@ -150,7 +150,29 @@ class CudaStorageTest {
         there.release();
     }
 
-    /// Memory of pools is not accessed directly, as jcuda cannot enable that; that of shared storages is in none.
+    /// Memory of pools is not accessed directly, as jcuda cannot enable that: the driver copies through the host.
+    @Test
+    void memoryOfPoolsGoesBetweenDevicesInBothDirectionsAtOnce() {
+        List<Device> devices = List.of(FIRST, SECOND);
+        List<Storage> hosts = List.of(random((9 << 20) + 1), random((9 << 20) + 2));
+        List<Storage> there = IntStream.range(0, 2).mapToObj(i -> hosts.get(i).to(devices.get(i))).toList();
+        IntStream.range(0, 8).parallel().forEach(i -> {
+            int from = i % 2;
+            Storage copy = there.get(from).to(devices.get(1 - from));
+            assertThat(copy.device()).isEqualTo(devices.get(1 - from));
+            assertThat(copy.cpu().contentEquals(hosts.get(from))).isTrue();
+            copy.fill((byte) 1).slice(3, 4099).copyFrom(there.get(from).slice(101, 4099));
+            Storage back = copy.cpu();
+            assertThat(back.slice(3, 4099).contentEquals(hosts.get(from).slice(101, 4099))).isTrue();
+            assertThat(back.get(2)).isEqualTo(back.get(4102)).isEqualTo((byte) 1);
+            copy.release();
+        });
+        assertThat(StandIn.get("cuMemcpyPeerAsync")).isEqualTo(16);
+        assertThat(StandIn.get("direct")).isZero();
+        there.forEach(Storage::release);
+    }
+
+    /// That of shared storages is in no pool.
     @Test
     void bytesGoDirectlyFromDeviceToDeviceWhereThatIsPossible() {
         Storage host = random(100_000);

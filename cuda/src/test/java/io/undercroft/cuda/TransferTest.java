@@ -38,6 +38,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /// Copies through the ring of pinned buffers, over the stand-in for the driver.
 @NeedsStandIn
@@ -138,6 +140,27 @@ class TransferTest {
         there.free();
         Rings.free();
         assertThat(StandIn.get("pinned")).isLessThanOrEqualTo(before);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1, 1, 1000003", "2, 2, 1048576", "3, 40, 65536", "16, 32, 4194304", "8, 4, 16777216"})
+    void ringsOfAnySizeCopyTheSame(int threads, int buffers, int bufferBytes) {
+        Allocation there = memory.allocateUninitialized(5L * BUFFER + 3);
+        long pinned = StandIn.get("pinned");
+        Rings.with(threads, buffers, bufferBytes, () -> {
+            memory.upload(List.of(upload(there.segment(), 7)));
+            assertThat(StandIn.get("largest")).isEqualTo(Math.min(bufferBytes, there.segment().byteSize()));
+            assertHolds(there.segment(), 7);
+            AtomicLong consumed = new AtomicLong();
+            memory.download(there.segment(), (offset, from) -> {
+                assertThat(offset).isEqualTo(consumed.getAndAdd(from.byteSize()));
+                assertThat(from.get(ValueLayout.JAVA_BYTE, 0)).isEqualTo(at(7 + offset));
+            });
+            assertThat(consumed).hasValue(there.segment().byteSize());
+            assertThat(StandIn.get("pinned") - pinned).isLessThanOrEqualTo((long) buffers * bufferBytes);
+        });
+        assertThat(StandIn.get("pinned")).isEqualTo(pinned);
+        there.free();
     }
 
     @Test

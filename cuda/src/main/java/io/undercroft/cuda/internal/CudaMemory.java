@@ -32,7 +32,7 @@ public final class CudaMemory implements DeviceMemory {
     private final Device device;
     private final Driver.Context context;
     private final PinnedMemory pinned;
-    private final Ring ring;
+    private volatile Ring ring;
     private final ExportedMemory exported;
     /// The stream for freeing memory, so that freeing creates none.
     private final Driver.Stream frees;
@@ -45,7 +45,7 @@ public final class CudaMemory implements DeviceMemory {
         device = Device.cuda(index);
         context = driver.context(index);
         pinned = new PinnedMemory(context);
-        ring = new Ring(context, pinned);
+        ring = new Ring(context, pinned, RingSize.DEFAULT);
         exported = new ExportedMemory(this, context);
         frees = context.newStream();
     }
@@ -93,6 +93,15 @@ public final class CudaMemory implements DeviceMemory {
 
     Ring ring() {
         return ring;
+    }
+
+    /// Makes later copies use a ring of another size. Copies that run use the old one until they end.
+    ///
+    /// @param size the threads and buffers
+    public void useRing(RingSize size) {
+        Ring before = ring;
+        ring = new Ring(context, pinned, size);
+        before.free();
     }
 
     @Override
@@ -188,7 +197,7 @@ public final class CudaMemory implements DeviceMemory {
     public void fromHost(MemorySegment source, MemorySegment target) {
         if (!withPinned(source, target, stream -> context.toDevice(source, target.address(), stream))) {
             HostReader reader = (offset, into) -> into.copyFrom(source.asSlice(offset, into.byteSize()));
-            upload(List.of(new Upload(target, reader)), threads(source), false);
+            upload(List.of(new Upload(target, reader)), isForAnyThread(source), false);
         }
     }
 
@@ -336,13 +345,14 @@ public final class CudaMemory implements DeviceMemory {
 
     @Override
     public void upload(List<Upload> uploads) {
-        upload(uploads, Ring.THREADS, true);
+        upload(uploads, true, true);
     }
 
-    private void upload(List<Upload> uploads, int threads, boolean isInterruptible) {
-        List<UploadPlan.Batch> batches = UploadPlan.of(uploads, Ring.BUFFER_BYTES);
+    private void upload(List<Upload> uploads, boolean isParallel, boolean isInterruptible) {
+        Ring used = ring;
+        List<UploadPlan.Batch> batches = UploadPlan.of(uploads, used.size().bufferBytes());
         try (Holds _ = new Holds(uploads.stream().map(Upload::target).toArray(MemorySegment[]::new))) {
-            ring.run(batches.size(), threads, isInterruptible, (index, buffer) -> {
+            used.run(batches.size(), isParallel, isInterruptible, (index, buffer) -> {
                 UploadPlan.Batch batch = batches.get(index);
                 for (UploadPlan.Piece piece : batch.pieces()) {
                     piece.upload().source().read(piece.offset(), buffer.part(piece.start(), piece.size()));
@@ -365,11 +375,13 @@ public final class CudaMemory implements DeviceMemory {
 
     private void download(MemorySegment source, MemorySegment target) {
         long size = source.byteSize();
-        int batches = Math.toIntExact(Math.ceilDiv(size, (long) Ring.BUFFER_BYTES));
+        Ring used = ring;
+        long most = used.size().bufferBytes();
+        int batches = Math.toIntExact(Math.ceilDiv(size, most));
         try (Holds _ = new Holds(source)) {
-            ring.run(batches, threads(target), false, (index, buffer) -> {
-                long start = (long) index * Ring.BUFFER_BYTES;
-                MemorySegment part = buffer.part(0, Math.min(Ring.BUFFER_BYTES, size - start));
+            used.run(batches, isForAnyThread(target), false, (index, buffer) -> {
+                long start = index * most;
+                MemorySegment part = buffer.part(0, Math.min(most, size - start));
                 buffer.toHost(source.asSlice(start, part.byteSize()), part);
                 buffer.await();
                 target.asSlice(start, part.byteSize()).copyFrom(part);
@@ -378,7 +390,7 @@ public final class CudaMemory implements DeviceMemory {
         }
     }
 
-    private static int threads(MemorySegment host) {
-        return host.isAccessibleBy(ANY_THREAD) ? Ring.THREADS : 1;
+    private static boolean isForAnyThread(MemorySegment host) {
+        return host.isAccessibleBy(ANY_THREAD);
     }
 }

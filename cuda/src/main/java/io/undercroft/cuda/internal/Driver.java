@@ -3,7 +3,6 @@ package io.undercroft.cuda.internal;
 import io.undercroft.cuda.CudaException;
 import io.undercroft.cuda.CudaException.Sizes;
 import java.io.IOException;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandles;
@@ -36,7 +35,6 @@ import org.jspecify.annotations.Nullable;
 /// So the library of the driver is first looked up without jcuda. A context is current to a platform thread only during
 /// a call, since a virtual thread may continue on another one, and other libraries of the process have contexts too.
 public final class Driver {
-    private static final String LIBRARY = "libcuda.so.1";
     /// The oldest CUDA version, in the driver's notation. jcuda is linked with functions of 12.0.
     private static final int OLDEST = 12_000;
     /// Functions that an older driver may lack.
@@ -167,17 +165,18 @@ public final class Driver {
         }
     }
 
-    @SuppressWarnings("restricted")
     private static void checkLibrary() throws Unavailable {
         SymbolLookup library;
         try {
-            library = SymbolLookup.libraryLookup(LIBRARY, Arena.global());
+            library = DriverLibrary.load(DriverLibrary.FOLDERS)
+                    .orElseThrow(() -> new Unavailable(
+                            "NVIDIA's driver is not installed: there is no " + DriverLibrary.NAME,
+                            "install the driver, or in a container run it with --gpus all; if it is in a directory "
+                                    + "that the dynamic linker does not search, set LD_LIBRARY_PATH",
+                            null));
         } catch (IllegalCallerException e) {
             throw new Unavailable("this JVM denies native access", "run it with --enable-native-access="
                     + (Driver.class.getModule().isNamed() ? "io.undercroft.cuda,jcuda" : "ALL-UNNAMED"), e);
-        } catch (IllegalArgumentException e) {
-            throw new Unavailable("NVIDIA's driver is not installed: there is no " + LIBRARY,
-                    "install the driver, or in a container run it with --gpus all", e);
         }
         for (String function : NEEDED) {
             if (library.find(function).isEmpty()) {
@@ -230,7 +229,8 @@ public final class Driver {
                 "release storages that are not needed, load less at a time, or use another device";
             case CUresult.CUDA_ERROR_DEINITIALIZED -> "the process is ending";
             case CUresult.CUDA_ERROR_STUB_LIBRARY ->
-                "the CUDA toolkit's stub of " + LIBRARY + " was found first; take its directory from LD_LIBRARY_PATH";
+                "the CUDA toolkit's stub of " + DriverLibrary.NAME
+                        + " was found first; take its directory from LD_LIBRARY_PATH";
             case CUresult.CUDA_ERROR_DEVICE_UNAVAILABLE ->
                 "another process uses the device exclusively; see nvidia-smi";
             case CudaException.NO_DEVICE ->

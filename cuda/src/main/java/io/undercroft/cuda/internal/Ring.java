@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 /// The pinned buffers of one device, for copies of bytes that are not in pinned memory.
 ///
 /// A transfer is divided into batches of one buffer each. Each of its threads takes the buffer that was returned first,
-/// or a new one if that is still being copied and there are less than [#BUFFERS]. It waits until the last copy of the
+/// or a new one if that is still being copied and there are less than [RingSize#buffers]. It waits until the last copy of the
 /// buffer is done, fills it, starts the copy on the stream of the buffer, returns it, and continues with the next
 /// batch. So some buffers are filled while others are copied, and transfers that run at the same time take turns.
 /// (Downloads work in the same way, in the other direction.) When a transfer returns or throws, none of its copies is
@@ -35,16 +35,7 @@ import org.jspecify.annotations.Nullable;
 ///
 /// A reader or consumer that starts a transfer itself holds a buffer, and all buffers may be held by such readers and
 /// consumers. So this transfer uses separate buffers.
-///
-/// The numbers below are guesses until they are measured on a GPU.
 final class Ring {
-    /// The maximum number of buffers. More than threads, so that some are copied meanwhile.
-    static final int BUFFERS = 16;
-    /// The size of a buffer, which is copied in some 100 µs: long compared with the time to start a copy.
-    static final int BUFFER_BYTES = 4 << 20;
-    /// The number of threads that fill or empty buffers for one transfer. One thread copies memory slower than the bus
-    /// does.
-    static final int THREADS = Math.clamp(Runtime.getRuntime().availableProcessors(), 1, 8);
     /// The number of buffers that a transfer of one thread copies ahead.
     private static final int AHEAD = 4;
     private static final long PAGE = 4096;
@@ -58,7 +49,8 @@ final class Ring {
 
     private final Driver.Context context;
     private final PinnedMemory pinned;
-    private final Semaphore permits = new Semaphore(BUFFERS, true);
+    private final RingSize size;
+    private final Semaphore permits;
     /// The buffers not in use, in the order of their return. Guarded by itself.
     private final Deque<Buffer> buffers = new ArrayDeque<>();
     /// The number of running transfers.
@@ -68,9 +60,15 @@ final class Ring {
     private final AtomicInteger uses = new AtomicInteger();
     private final AtomicBoolean willBeChecked = new AtomicBoolean();
 
-    Ring(Driver.Context context, PinnedMemory pinned) {
+    Ring(Driver.Context context, PinnedMemory pinned, RingSize size) {
         this.context = context;
         this.pinned = pinned;
+        this.size = size;
+        this.permits = new Semaphore(size.buffers(), true);
+    }
+
+    RingSize size() {
+        return size;
     }
 
     /// A buffer and the stream of its copies.
@@ -85,9 +83,9 @@ final class Ring {
             MemorySegment made;
             boolean isMadePinned = true;
             try {
-                made = pinned.allocate(BUFFER_BYTES, arena);
+                made = pinned.allocate(size.bufferBytes(), arena);
             } catch (CudaException _) {
-                made = arena.allocate(BUFFER_BYTES, PAGE);
+                made = arena.allocate(size.bufferBytes(), PAGE);
                 isMadePinned = false;
             }
             bytes = made;
@@ -146,11 +144,11 @@ final class Ring {
     /// Does all batches of a transfer, each once, in no particular order.
     ///
     /// @param count the number of batches
-    /// @param threads the number of threads that may work at once; with 1, the calling thread does all
+    /// @param isParallel whether several threads may work at once; else the calling thread does all
     /// @param isInterruptible whether an interruption of the calling thread ends the transfer
     /// @param batch the work on a batch
-    void run(int count, int threads, boolean isInterruptible, Batch batch) {
-        int most = IS_INSIDE.isBound() ? 1 : threads;
+    void run(int count, boolean isParallel, boolean isInterruptible, Batch batch) {
+        int most = isParallel && !IS_INSIDE.isBound() ? size.threads() : 1;
         withBuffers(ring -> ring.transfer(count, most, isInterruptible, batch));
     }
 
@@ -170,7 +168,7 @@ final class Ring {
 
     /// Does a transfer with the buffers of this ring or, within another transfer, with new buffers.
     private void withBuffers(Consumer<Ring> transfer) {
-        Ring ring = IS_INSIDE.isBound() ? new Ring(context, pinned) : this;
+        Ring ring = IS_INSIDE.isBound() ? new Ring(context, pinned, size) : this;
         ring.running.incrementAndGet();
         try {
             transfer.accept(ring);
@@ -203,11 +201,11 @@ final class Ring {
                     if (buffer == null) {
                         break;
                     }
-                    long size = Math.min(BUFFER_BYTES, source.byteSize() - started);
-                    Part part = new Part(started, buffer.part(0, size), buffer);
+                    long length = Math.min(size.bufferBytes(), source.byteSize() - started);
+                    Part part = new Part(started, buffer.part(0, length), buffer);
                     ahead.add(part);
-                    buffer.toHost(source.asSlice(started, size), part.bytes);
-                    started += size;
+                    buffer.toHost(source.asSlice(started, length), part.bytes);
+                    started += length;
                 }
                 Part part = ahead.getFirst();
                 part.buffer.await();
@@ -327,7 +325,7 @@ final class Ring {
         try {
             synchronized (buffers) {
                 Buffer first = buffers.peek();
-                if (first != null && (made == BUFFERS || first.isIdle())) {
+                if (first != null && (made == size.buffers() || first.isIdle())) {
                     return buffers.remove();
                 }
                 made++;
@@ -381,7 +379,7 @@ final class Ring {
 
     /// Frees all buffers, unless a transfer is running. One that begins meanwhile waits for a permit.
     void free() {
-        if (!permits.tryAcquire(BUFFERS)) {
+        if (!permits.tryAcquire(size.buffers())) {
             return;
         }
         try {
@@ -393,7 +391,7 @@ final class Ring {
                 }
             }
         } finally {
-            permits.release(BUFFERS);
+            permits.release(size.buffers());
         }
     }
 }

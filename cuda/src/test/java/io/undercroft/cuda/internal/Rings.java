@@ -5,9 +5,9 @@ import io.undercroft.cuda.CudaDevice;
 /// For tests: the rings of all devices, and the memory that they share.
 public final class Rings {
     /// The size of a buffer in bytes.
-    public static final int BUFFER = Ring.BUFFER_BYTES;
+    public static final int BUFFER = RingSize.DEFAULT.bufferBytes();
     /// How many buffers a ring has at most.
-    public static final int BUFFERS = Ring.BUFFERS;
+    public static final int BUFFERS = RingSize.DEFAULT.buffers();
 
     private Rings() {}
 
@@ -15,6 +15,22 @@ public final class Rings {
     public static void free() {
         for (int i = 0; i < CudaDevice.count(); i++) {
             CudaMemory.of(i).ring().free();
+        }
+    }
+
+    /// Copies with a ring of another size on the first device.
+    ///
+    /// @param threads the number of threads
+    /// @param buffers the number of buffers
+    /// @param bufferBytes the size of a buffer
+    /// @param copies copies
+    public static void with(int threads, int buffers, int bufferBytes, Runnable copies) {
+        CudaMemory memory = CudaMemory.of(0);
+        memory.useRing(new RingSize(threads, buffers, bufferBytes));
+        try {
+            copies.run();
+        } finally {
+            memory.useRing(RingSize.DEFAULT);
         }
     }
 
