@@ -443,6 +443,8 @@ __attribute__((constructor)) static void read_environment(void) {
     pools = text ? atoi(text) : pools;
     text = getenv("UNDERCROFT_STANDIN_MEMORY");
     device_memory = text ? strtoull(text, NULL, 10) : device_memory;
+    text = getenv("UNDERCROFT_STANDIN_PINNED");
+    pinned_limit = text ? strtoull(text, NULL, 10) : pinned_limit;
 }
 
 /* How much memory each device has, and how much of the host can be pinned, in bytes. */

@@ -7,6 +7,7 @@ import io.undercroft.cli.internal.cuda.CudaCheck;
 import io.undercroft.cli.internal.machine.MachineReport;
 import io.undercroft.cuda.CudaDevice;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Optional;
@@ -18,7 +19,10 @@ final class MachineCommands {
     private static final String GIB = "--gib";
     private static final String DIRECTORY = "--dir";
     private static final String PYTHON = "--python";
+    private static final String MINUTES = "--minutes";
+    private static final String SWEEP = "--sweep";
     private static final double MOST_GIB = 4096;
+    private static final double MOST_MINUTES = 1440;
 
     private final Output out;
     private final CommandRunner run;
@@ -47,7 +51,12 @@ final class MachineCommands {
                                 "The directory for files of up to 6 times that size, which are deleted again; by "
                                         + "default that of temporary files."),
                         Arguments.text(PYTHON, "PYTHON",
-                                "The Python that has torch and safetensors; python3 by default.")),
+                                "The Python that has torch and safetensors; python3 by default."),
+                        Arguments.text(MINUTES, "N",
+                                "The time after which no further measurement is begun, 8 minutes by default. On a "
+                                        + "slow disk the files are smaller and the rounds fewer."),
+                        flag(SWEEP,
+                                "Measure also loads with other numbers of threads and buffers, and their parts.")),
                 this::cudaCheck));
         return commands;
     }
@@ -64,11 +73,16 @@ final class MachineCommands {
     }
 
     private int cudaCheck(Arguments arguments) {
-        double gib = gib(arguments.text(GIB).orElse("4"));
+        double gib = number(arguments.text(GIB).orElse("4"));
         if (!(gib >= 0 && gib <= MOST_GIB)) {
             return run.complain(
                     "'%s' is no size for --gib; write a number of GiB, for instance 4".formatted(
                             arguments.text(GIB).orElse("")));
+        }
+        double minutes = number(arguments.text(MINUTES).orElse("8"));
+        if (!(minutes > 0 && minutes <= MOST_MINUTES)) {
+            return run.complain("'%s' is no time for --minutes; write a number of minutes, for instance 8"
+                    .formatted(arguments.text(MINUTES).orElse("")));
         }
         Optional<String> missing = CudaDevice.unavailability();
         if (missing.isPresent()) {
@@ -77,12 +91,13 @@ final class MachineCommands {
         }
         Path directory = Path.of(arguments.text(DIRECTORY).orElse(System.getProperty("java.io.tmpdir")));
         return run.writing(directory, () -> {
-            CudaCheck check = new CudaCheck(out, directory, (long) (gib * (1L << 30)), arguments.text(PYTHON));
-            return check.run() ? CommandRunner.OK : CommandRunner.FAILED;
+            CudaCheck.Settings settings = new CudaCheck.Settings(directory, (long) (gib * (1L << 30)),
+                    arguments.text(PYTHON), Duration.ofMillis((long) (minutes * 60_000)), arguments.has(SWEEP));
+            return new CudaCheck(out, settings).run() ? CommandRunner.OK : CommandRunner.FAILED;
         });
     }
 
-    private static double gib(String text) {
+    private static double number(String text) {
         try {
             return Double.parseDouble(text);
         } catch (NumberFormatException _) {

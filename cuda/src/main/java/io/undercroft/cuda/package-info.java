@@ -12,8 +12,8 @@
 ///
 /// **Copies** return when the bytes are in place. Pinned host memory is copied directly, also what was pinned by
 /// `Storage.pinInPlace()`. All other host memory, mapped files included, passes through a ring of pinned buffers:
-/// several threads, up to 16, fill or empty buffers while others are copied. A device has one ring of bounded size, which is made
-/// by the first copy and freed some time after the last one; copies of several threads share it.
+/// several threads, up to 16, fill or empty buffers while others are copied. A device has one ring of bounded size,
+/// which is made by the first copy and freed some time after the last one; copies of several threads share it.
 ///
 /// **Several devices.** Copies from one device to another are made by the driver. Memory of its pool is not accessed
 /// directly by other devices, so that these copies go through memory of the host. Storages after `shareMemory()` are

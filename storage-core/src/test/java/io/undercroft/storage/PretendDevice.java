@@ -14,7 +14,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /// Two devices for tests, `xpu:0` and `xpu:1`, whose memory is really the host's; they count the allocations. Memory of
-/// `xpu:1` can be shared. A test may have them bring shared memory, pin memory of the host, or miss its bytes.
+/// `xpu:1` can be shared. A test may have them bring shared memory, pin memory of the host, or miss its bytes. Tests of
+/// all other modules use that of test-support, which depends on this module.
 public final class PretendDevice implements MemoryProvider {
     static final Device DEVICE = new Device("xpu", 0);
     static final Device OTHER = new Device("xpu", 1);

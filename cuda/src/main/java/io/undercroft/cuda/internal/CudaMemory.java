@@ -95,6 +95,11 @@ public final class CudaMemory implements DeviceMemory {
         return ring;
     }
 
+    /// {@return the threads and buffers of the ring}
+    public RingSize ringSize() {
+        return ring.size();
+    }
+
     /// Makes later copies use a ring of another size. Copies that run use the old one until they end.
     ///
     /// @param size the threads and buffers

@@ -3,9 +3,11 @@ package io.undercroft.cli.internal.cuda;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.cuda.CudaDevice;
+import io.undercroft.cuda.CudaException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
@@ -18,22 +20,25 @@ public final class CudaCheck {
     private static final long SMALL_FILES = 256 << 20;
 
     private final Output out;
-    private final Path directory;
-    private final long size;
-    private final Optional<String> python;
+    private final Settings settings;
     private final CudaDevice device;
+
+    /// The user's choices.
+    ///
+    /// @param directory the directory for files
+    /// @param size the size of the files and of the large copies in bytes; 0 if nothing is to be measured
+    /// @param python the Python interpreter that the user named
+    /// @param time the time after which no further measurement is begun
+    /// @param sweeps whether loads with other numbers of threads and buffers are measured too
+    public record Settings(Path directory, long size, Optional<String> python, Duration time, boolean sweeps) {}
 
     /// Prepares a run.
     ///
     /// @param out the output for results
-    /// @param directory the directory for files
-    /// @param size the size of the files and of the large copies in bytes; 0 if nothing is to be measured
-    /// @param python the Python interpreter that the user named
-    public CudaCheck(Output out, Path directory, long size, Optional<String> python) {
+    /// @param settings the user's choices
+    public CudaCheck(Output out, Settings settings) {
         this.out = out;
-        this.directory = directory;
-        this.size = size;
-        this.python = python;
+        this.settings = settings;
         this.device = CudaDevice.of(0);
     }
 
@@ -42,12 +47,14 @@ public final class CudaCheck {
     /// @return whether all checks passed and no target was missed
     /// @throws IOException if the files cannot be written
     public boolean run() throws IOException {
+        TimeLimit time = new TimeLimit(settings.time);
+        Path directory = settings.directory;
         boolean isStandIn = device.name().contains("stand-in");
         if (isStandIn) {
             out.line("NO GPU: " + device.name()
                     + " replaces NVIDIA's driver in tests. Nothing below is a result of a GPU.");
         }
-        long needed = FILES * size + SMALL_FILES;
+        long needed = FILES * settings.size + SMALL_FILES;
         long free = Files.getFileStore(directory).getUsableSpace();
         if (free < needed) {
             throw new IOException(
@@ -56,16 +63,17 @@ public final class CudaCheck {
         }
         Path work = Files.createTempDirectory(directory, "croft-cuda-check-");
         try {
-            return run(work, isStandIn);
+            return run(work, isStandIn, time);
         } finally {
             delete(work);
         }
     }
 
-    private boolean run(Path work, boolean isStandIn) throws IOException {
+    private boolean run(Path work, boolean isStandIn, TimeLimit time) throws IOException {
         CheckList checks = new CheckList(out);
         StorageChecks storages = new StorageChecks(checks, device);
-        storages.run(work, size);
+        storages.run(work, settings.size);
+        SharingCheck.run(checks, device.device(), work);
         new FormatChecks(checks, device.device(), work).run();
         FigureList figures = new FigureList(isStandIn);
         figures.add(Figure.of("checks that passed", checks.passed()));
@@ -74,11 +82,7 @@ public final class CudaCheck {
             figures.add(
                     Figure.of("storages on the device of 1000 tensors on 10 storages", storages.copies()).atMost(10));
         }
-        if (size > 0) {
-            try (Peer peer = Peer.start(python)) {
-                new Rates(figures, device, work, size, peer, out).run();
-            }
-        }
+        boolean isMeasured = settings.size == 0 || measure(work, figures, time);
         figures.environment("device", device.name());
         figures.environment("gpu", isStandIn ? "none: a stand-in for tests" : "yes");
         figures.environment("compute capability", device.computeCapability());
@@ -88,9 +92,25 @@ public final class CudaCheck {
         figures.environment("kernel", System.getProperty("os.name") + " " + System.getProperty("os.version") + " "
                 + System.getProperty("os.arch"));
         figures.environment("filesystem", Files.getFileStore(work).type());
-        figures.environment("size", Text.bytes(size));
         figures.print(out);
-        return checks.failed() == 0 && figures.isMet();
+        return checks.failed() == 0 && isMeasured && figures.isMet();
+    }
+
+    /// Measures what can be measured: a failure does not hide the results so far.
+    ///
+    /// @return whether nothing failed
+    private boolean measure(Path work, FigureList figures, TimeLimit time) {
+        try (Peer peer = Peer.start(settings.python, work.resolve("python.txt"))) {
+            Rates rates = new Rates(figures, device, work, peer, out, time);
+            rates.run(settings.size);
+            if (settings.sweeps) {
+                rates.sweep();
+            }
+            return true;
+        } catch (IOException | CudaException | OutOfMemoryError e) {
+            figures.omit("the other rates", CheckList.problem(e));
+            return false;
+        }
     }
 
     private static void delete(Path directory) throws IOException {

@@ -5,6 +5,7 @@ import static io.undercroft.cli.internal.cuda.CheckList.require;
 import io.undercroft.cuda.CudaDevice;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.ShardSet;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
@@ -21,7 +22,7 @@ import java.util.Map;
 
 /// Checks of files of several formats that are opened on a device, and saved from it.
 final class FormatChecks {
-    private static final List<String> SUFFIXES = List.of(".croft", ".pt", ".safetensors", ".npz", ".gguf");
+    private static final List<String> SUFFIXES = List.of(".croft", ".pt", ".safetensors", ".npz", ".gguf", ".t7");
     /// Formats that keep views and all dtypes; they also record which device a storage was on.
     private static final List<String> COMPLETE = List.of(".croft", ".pt");
 
@@ -52,11 +53,68 @@ final class FormatChecks {
             checks.run(suffix + " loaded to the device at once", () -> requireSame(file, file, on(target).inMemory()));
             checks.run(suffix + " saved from the device", () -> savedFromDevice(suffix, file, state));
         }
+        for (String suffix : COMPLETE) {
+            checks.run(suffix + " with a device for each storage that a function chooses", () -> mapped(suffix));
+        }
+        checks.run("chosen tensors and rows of a file, without the rest", this::parts);
+        checks.run("a set of files", this::set);
         String what = "one file loaded to all devices at once";
         if (CudaDevice.count() == 1) {
             checks.omit(what, "there is only one device");
         } else {
             checks.run(what, this::loadedToAllDevices);
+        }
+    }
+
+    private void mapped(String suffix) throws IOException {
+        Path file = directory.resolve("mapped" + suffix);
+        Tensor host = random.tensor(DType.FLOAT32, 100, 7);
+        Tensor there = random.tensor(DType.INT64, 33).to(target);
+        Checkpoint.save(file, Map.of("host", host, "there", there));
+        OpenOptions swapped = OpenOptions.defaults().devices(saved -> saved.equals(target) ? Device.CPU : target);
+        try (Checkpoint opened = Checkpoint.open(file, swapped)) {
+            require(opened.tensor("host").device().equals(target), "what was on the host is not on " + target);
+            require(opened.tensor("there").device().equals(Device.CPU), "what was on " + target + " is not on the CPU");
+            require(opened.tensor("host").cpu().contentEquals(host), "the bytes of the host differ");
+            require(opened.tensor("there").contentEquals(there.cpu()), "the bytes of the device differ");
+        }
+        there.storage().release();
+    }
+
+    private void parts() throws IOException {
+        Path file = directory.resolve("parts.croft");
+        Tensor large = random.tensor(DType.FLOAT32, 1000, 500);
+        Tensor small = random.tensor(DType.INT32, 77);
+        Checkpoint.save(file, Map.of("large", large, "small", small));
+        try (Checkpoint opened = Checkpoint.open(file, on(target).only("small").inMemory())) {
+            require(List.copyOf(opened.names()).equals(List.of("small")), "more names than were chosen");
+            long loaded = opened.storages().stream().filter(Storage::isMaterialized).mapToLong(Storage::nbytes).sum();
+            require(loaded == small.storage().nbytes(), loaded + " bytes were loaded");
+            require(opened.tensor("small").cpu().contentEquals(small), "the chosen tensor has other elements");
+        }
+        try (Checkpoint opened = Checkpoint.open(file, on(target))) {
+            Tensor rows = opened.rows("large", 10, 20);
+            require(rows.device().equals(target), "the rows are on " + rows.device());
+            require(rows.cpu().contentEquals(large.narrow(0, 10, 10)), "the rows have other elements");
+            require(opened.storages().stream().noneMatch(Storage::isMaterialized), "more than the rows was loaded");
+            rows.storage().release();
+        }
+    }
+
+    private void set() throws IOException {
+        List<Path> files = List.of(directory.resolve("shard-1.croft"), directory.resolve("shard-2.croft"));
+        List<Tensor> tensors = List.of(random.tensor(DType.FLOAT32, 500, 20), random.tensor(DType.INT16, 12_345));
+        for (int i = 0; i < files.size(); i++) {
+            Checkpoint.save(files.get(i), Map.of("tensor", tensors.get(i)));
+        }
+        Path manifest = directory.resolve("shards.croftset");
+        ShardSet.save(manifest, files);
+        try (ShardSet opened = ShardSet.open(manifest, on(target).inMemory())) {
+            for (int i = 0; i < files.size(); i++) {
+                Tensor there = opened.shards().get(i).tensor("tensor");
+                require(there.device().equals(target), "a shard is on " + there.device());
+                require(there.cpu().contentEquals(tensors.get(i)), "a shard has other elements");
+            }
         }
     }
 

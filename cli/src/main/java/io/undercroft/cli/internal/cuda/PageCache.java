@@ -5,8 +5,10 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.Pages;
 import io.undercroft.mmap.ReadAdvice;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
+import java.util.function.Consumer;
 
 /// The system's page cache of one file.
 final class PageCache {
@@ -30,20 +32,42 @@ final class PageCache {
         }
     }
 
-    /// Removes a file from the cache. Mapped pages can be removed only if no other process maps it, and if this
-    /// process may write the file.
+    /// Removes a file from the cache. Needs no privileges, but a file that this process may write and that no other
+    /// process maps.
     ///
     /// @param file the file; all that was written to it is on the disk
     /// @throws IOException if it is still there
     static void empty(Path file) throws IOException {
-        try (MappedFile mapped = MappedFile.open(file, MapMode.READ_ONLY)) {
-            MemorySegment bytes = mapped.map(0, mapped.size());
+        double part = residentAfter(file, bytes -> {
             Pages.probe(bytes);
             Pages.advise(bytes, ReadAdvice.DONT_NEED);
-            double part = residentPart(bytes);
-            if (part > NONE) {
-                throw new IOException("%.0f %% of the file stay in the page cache".formatted(100 * part));
-            }
+        });
+        if (part > NONE) {
+            // Some file systems and kernels release pages only if they are not mapped.
+            dropUnmapped(file);
+            part = residentAfter(file, _ -> {});
+        }
+        if (part > NONE) {
+            throw new IOException("%.0f %% of the file stay in the page cache".formatted(100 * part));
+        }
+    }
+
+    private static double residentAfter(Path file, Consumer<MemorySegment> action) throws IOException {
+        try (MappedFile mapped = MappedFile.open(file, MapMode.READ_ONLY)) {
+            MemorySegment bytes = mapped.map(0, mapped.size());
+            action.accept(bytes);
+            return residentPart(bytes);
+        }
+    }
+
+    /// Calls `posix_fadvise` for the whole file, by a program that is on all Linux systems.
+    private static void dropUnmapped(Path file) throws IOException {
+        try {
+            new ProcessBuilder("dd", "if=" + file, "iflag=nocache", "count=0", "status=none")
+                    .redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.DISCARD).start().waitFor();
+        } catch (InterruptedException _) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException("the thread was interrupted");
         }
     }
 

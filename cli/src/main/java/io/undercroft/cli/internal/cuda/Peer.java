@@ -3,34 +3,46 @@ package io.undercroft.cli.internal.cuda;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.InterruptedIOException;
 import java.io.UncheckedIOException;
 import java.io.Writer;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /// A Python process in which PyTorch and safetensors load files to the first CUDA device; see `cuda_peer.py`.
 final class Peer implements AutoCloseable {
     private static final String SCRIPT = "cuda_peer.py";
+    /// The longest time that importing PyTorch, or loading a file, may take.
+    private static final long MOST_SECONDS = 120;
 
     private final @Nullable Process process;
+    private final Path errors;
     private final String description;
 
-    private Peer(@Nullable Process process, String description) {
+    private Peer(@Nullable Process process, Path errors, String description) {
         this.process = process;
+        this.errors = errors;
         this.description = description;
     }
 
     /// Starts the process.
     ///
     /// @param python the interpreter that the user named; otherwise `python3`
+    /// @param errors the file for its standard error
     /// @return the process, or one that is not available, with the reason
     /// @throws IOException if the script of this program cannot be read
-    static Peer start(Optional<String> python) throws IOException {
+    static Peer start(Optional<String> python, Path errors) throws IOException {
         String interpreter = python.orElse("python3");
         String script;
         try (InputStream source = Peer.class.getResourceAsStream(SCRIPT)) {
@@ -42,17 +54,17 @@ final class Peer implements AutoCloseable {
         Process process;
         try {
             process = new ProcessBuilder(interpreter, "-u", "-c", script)
-                    .redirectError(ProcessBuilder.Redirect.DISCARD).start();
+                    .redirectError(errors.toFile()).start();
         } catch (IOException e) {
-            return new Peer(null, "there is no " + interpreter + "; name one with --python");
+            return new Peer(null, errors, "there is no " + interpreter + "; name one with --python");
         }
-        Peer peer = new Peer(process, "");
+        Peer peer = new Peer(process, errors, "");
         try {
-            List<String> reply = reply(process);
-            return new Peer(process, String.join(", ", reply));
+            List<String> reply = peer.reply(process);
+            return new Peer(process, errors, String.join(", ", reply));
         } catch (IOException e) {
             peer.close();
-            return new Peer(null, interpreter + ": " + e.getMessage());
+            return new Peer(null, errors, interpreter + ": " + e.getMessage());
         }
     }
 
@@ -87,17 +99,44 @@ final class Peer implements AutoCloseable {
         return OptionalDouble.of(Double.parseDouble(reply.getFirst()));
     }
 
-    private static List<String> reply(Process process) throws IOException {
+    private List<String> reply(Process process) throws IOException {
         BufferedReader replies = process.inputReader(StandardCharsets.UTF_8);
-        String reply = replies.readLine();
-        if (reply == null) {
-            throw new IOException("Python ended; it needs torch and safetensors");
+        String reply;
+        try {
+            reply = CompletableFuture.supplyAsync(() -> line(replies), task -> Thread.ofPlatform().daemon().start(task))
+                    .get(MOST_SECONDS, TimeUnit.SECONDS);
+        } catch (TimeoutException _) {
+            process.destroyForcibly();
+            throw new IOException("Python did not answer within %d seconds".formatted(MOST_SECONDS));
+        } catch (InterruptedException _) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException("the thread was interrupted while it waited for Python");
+        } catch (ExecutionException e) {
+            throw new IOException(CheckList.problem(Objects.requireNonNullElse(e.getCause(), e)), e);
+        }
+        if (reply.isEmpty()) {
+            throw new IOException("Python ended; it needs torch and safetensors" + lastError());
         }
         List<String> fields = Arrays.asList(reply.split("\t", -1));
         if (!fields.getFirst().equals("ok")) {
             throw new IOException(String.join(" ", fields.subList(1, fields.size())));
         }
         return fields.subList(1, fields.size());
+    }
+
+    /// Returns the next line; nothing if there is none.
+    private static String line(BufferedReader replies) {
+        try {
+            return Objects.requireNonNullElse(replies.readLine(), "");
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /// Returns what Python said last on standard error.
+    private String lastError() throws IOException {
+        String said = new String(Files.readAllBytes(errors), StandardCharsets.UTF_8).strip();
+        return said.isEmpty() ? "" : ": " + said.substring(said.lastIndexOf('\n') + 1);
     }
 
     @Override

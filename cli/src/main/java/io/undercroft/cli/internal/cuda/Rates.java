@@ -1,6 +1,7 @@
 package io.undercroft.cli.internal.cuda;
 
 import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.Text;
 import io.undercroft.cuda.CudaDevice;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
@@ -18,6 +19,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CancellationException;
 
 /// Measures how fast bytes go between files, the host and a device. All that is compared runs in turn, in the same
@@ -27,12 +29,19 @@ final class Rates {
     private static final double GIB = 1L << 30;
     private static final long TENSOR_BYTES = 64 << 20;
     private static final long PINNED_BYTES = 1L << 30;
+    private static final long PROBE_BYTES = 256 << 20;
+    /// The number of files that are loaded.
+    private static final int FILES = 4;
+
+    private static final String CROFT = "model.croft";
 
     private static final String TO_DEVICE = "pinned memory to device";
     private static final String TO_HOST = "device to pinned memory";
     private static final String COLD = "model.croft to device, not in the page cache";
     private static final String SAVE = "device to a .croft file";
     private static final String DISK = "plain write past the page cache";
+    /// Takes as long as the disk does, and so is not run before the rounds.
+    private static final Set<String> OF_THE_DISK = Set.of(COLD, SAVE, DISK);
     private static final String TORCH = "torch.load(map_location='cuda')";
     private static final String TORCH_MAPPED = "torch.load(mmap=True), then to('cuda')";
     private static final String SAFETENSORS = "safetensors load_file(device='cuda')";
@@ -43,8 +52,9 @@ final class Rates {
     private final Path directory;
     private final Peer peer;
     private final Output out;
-    private final int tensors;
-    private final long size;
+    private final TimeLimit time;
+    private int tensors;
+    private long size;
     private final Map<String, Contender> contenders = new LinkedHashMap<>();
     private final Map<String, List<Double>> rates = new LinkedHashMap<>();
 
@@ -53,18 +63,17 @@ final class Rates {
     /// @param figures the list of results
     /// @param device the device
     /// @param directory the directory for files
-    /// @param size the size of a file in bytes, about
     /// @param peer the peer to compare with
     /// @param out the output for progress
-    Rates(FigureList figures, CudaDevice device, Path directory, long size, Peer peer, Output out) {
+    /// @param time the time after which no further round is begun
+    Rates(FigureList figures, CudaDevice device, Path directory, Peer peer, Output out, TimeLimit time) {
         this.figures = figures;
         this.device = device;
         this.target = device.device();
         this.directory = directory;
         this.peer = peer;
         this.out = out;
-        this.tensors = (int) Math.ceilDiv(size, TENSOR_BYTES);
-        this.size = size / tensors / Float.BYTES * Float.BYTES * tensors;
+        this.time = time;
     }
 
     /// Something that is measured.
@@ -78,16 +87,23 @@ final class Rates {
 
     /// Measures everything.
     ///
+    /// @param wanted the size of a file in bytes, about; less if writing the files would take too much of the time
     /// @throws IOException if the files cannot be written
-    void run() throws IOException {
+    void run(long wanted) throws IOException {
         figures.environment("peers", peer.description());
+        long most = Math.min(wanted, affordable(wanted));
+        tensors = (int) Math.ceilDiv(most, TENSOR_BYTES);
+        size = most / tensors / Float.BYTES * Float.BYTES * tensors;
+        figures.environment("size", Text.bytes(size) + (most < wanted
+                ? " instead of " + Text.bytes(wanted) + ", since the disk is slow and the time is limited"
+                : ""));
         if (device.freeMemory() < 3 * size) {
             figures.omit("rates", "3 times the size of a file has to be free on the device; choose less with --gib");
             return;
         }
-        out.line("measuring %d rounds with files of %.2f GiB ...".formatted(ROUNDS, size / GIB));
+        out.line("measuring up to %d rounds with files of %.2f GiB ...".formatted(ROUNDS, size / GIB));
         out.flush();
-        Path croft = directory.resolve("model.croft");
+        Path croft = directory.resolve(CROFT);
         Path torch = directory.resolve("model.pt");
         Path safetensors = directory.resolve("model.safetensors");
         Path cold = directory.resolve("cold.croft");
@@ -122,6 +138,31 @@ final class Rates {
             there.values().forEach(tensor -> tensor.storage().release());
         }
         report(croft, torch, safetensors);
+    }
+
+    /// Measures loads with other numbers of threads and buffers, and their parts.
+    ///
+    /// @throws IOException if the file cannot be read
+    void sweep() throws IOException {
+        Path file = directory.resolve(CROFT);
+        if (!Files.exists(file)) {
+            figures.omit("the sweep", "there is no file to load");
+            return;
+        }
+        PageCache.fill(file);
+        new Sweep(figures, target, file, out, time).run(options -> load(file, options));
+    }
+
+    /// Returns the size of which all files are written in a third of the time that is left.
+    private long affordable(long wanted) throws IOException {
+        Path file = directory.resolve("probe.bin");
+        long start = System.nanoTime();
+        try {
+            long nbytes = PlainWrite.run(file, Math.min(wanted, PROBE_BYTES));
+            return Math.max(PROBE_BYTES, (long) (nbytes / seconds(start) * time.secondsLeft() / 3 / FILES));
+        } finally {
+            Files.deleteIfExists(file);
+        }
     }
 
     private static String cached(Path file) {
@@ -173,7 +214,11 @@ final class Rates {
     }
 
     private double load(Path file) throws IOException {
-        OpenOptions options = OpenOptions.defaults().devices(_ -> target).inMemory();
+        return load(file, OpenOptions.defaults());
+    }
+
+    private double load(Path file, OpenOptions defaults) throws IOException {
+        OpenOptions options = defaults.devices(_ -> target).inMemory();
         long start = System.nanoTime();
         try (Checkpoint checkpoint = Checkpoint.open(file, options)) {
             double rate = size / GIB / seconds(start);
@@ -204,25 +249,39 @@ final class Rates {
         }
     }
 
-    /// Runs each contender once uncounted and then in each round; each round begins with the next one.
+    /// Runs each contender once uncounted and then in each round; each round begins with the next one. Rounds end early
+    /// if another one would take longer than the time that is left.
     private void measure() {
-        for (int round = -1; round < ROUNDS; round++) {
+        double longest = 0;
+        for (int round = -1; round < ROUNDS && (round < 1 || longest < time.secondsLeft()); round++) {
+            long start = System.nanoTime();
             List<String> turns = new ArrayList<>(contenders.keySet());
             for (int turn = 0; turn < turns.size(); turn++) {
                 String what = turns.get((round + 1 + turn) % turns.size());
-                try {
-                    double rate = Objects.requireNonNull(contenders.get(what)).run();
-                    if (round >= 0) {
-                        rates.computeIfAbsent(what, _ -> new ArrayList<>()).add(rate);
-                    }
-                } catch (IOException | RuntimeException e) {
-                    figures.omit(what, CheckList.problem(e));
-                    contenders.remove(what);
-                    rates.remove(what);
-                    if (Thread.currentThread().isInterrupted()) {
-                        throw new CancellationException("the measurement was interrupted");
-                    }
+                if (round >= 0 || !OF_THE_DISK.contains(what)) {
+                    measure(what, round);
                 }
+            }
+            longest = Math.max(longest, seconds(start));
+        }
+    }
+
+    private void measure(String what, int round) {
+        try {
+            // Keeps the buffers of the ring, which are freed after some time without copies.
+            Storage.copyOf((byte) 1).to(target).release();
+            double rate = Objects.requireNonNull(contenders.get(what)).run();
+            if (round >= 0) {
+                rates.computeIfAbsent(what, _ -> new ArrayList<>()).add(rate);
+                out.line("round %d: %-55s %8.2f GiB/s".formatted(round + 1, what, rate));
+                out.flush();
+            }
+        } catch (IOException | RuntimeException e) {
+            figures.omit(what, CheckList.problem(e));
+            contenders.remove(what);
+            rates.remove(what);
+            if (Thread.currentThread().isInterrupted()) {
+                throw new CancellationException("the measurement was interrupted");
             }
         }
     }
