@@ -85,7 +85,7 @@ struct stream {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
-static int device_count = 4, first_device, version = 12040, init_result, initialized, pools = 1;
+static int device_count = 4, first_device, version = 12040, init_result, initialized, pools = 1, moves_bytes = 1;
 static size_t device_memory = (size_t) 8 << 30, pinned_limit = (size_t) 8 << 30;
 static size_t used[MAX_DEVICES], pinned_bytes;
 static struct context contexts[MAX_DEVICES];
@@ -215,7 +215,7 @@ static CUresult make(CUdeviceptr *address, size_t size, int pooled) {
             flags = ftruncate(made->fd, (off_t) pages(size)) ? flags : MAP_SHARED | MAP_NORESERVE;
         }
         made->bytes = mmap(NULL, pages(size), PROT_READ | PROT_WRITE, flags, made->fd, 0);
-        if (size <= LARGEST_GARBAGE) {
+        if (size <= LARGEST_GARBAGE && moves_bytes) {
             memset(made->bytes, 0xCD, size);
         }
         used[device] += size;
@@ -263,6 +263,9 @@ static void execute(struct operation *op, int is_default) {
         return;
     }
     pthread_mutex_unlock(&lock);
+    if (!moves_bytes) {
+        return;
+    }
     if (op->kind == FILL) {
         size_t whole = op->value == 0 && op->size > LARGEST_GARBAGE && (uintptr_t) target % PAGE == 0
                 ? op->size / PAGE * PAGE : 0;
@@ -443,6 +446,9 @@ __attribute__((constructor)) static void read_environment(void) {
     pools = text ? atoi(text) : pools;
     text = getenv("UNDERCROFT_STANDIN_MEMORY");
     device_memory = text ? strtoull(text, NULL, 10) : device_memory;
+    /* With 0, copies and fills do nothing: the time that a load takes is then that of the host. */
+    text = getenv("UNDERCROFT_STANDIN_MOVES");
+    moves_bytes = text ? atoi(text) : moves_bytes;
     text = getenv("UNDERCROFT_STANDIN_PINNED");
     pinned_limit = text ? strtoull(text, NULL, 10) : pinned_limit;
 }

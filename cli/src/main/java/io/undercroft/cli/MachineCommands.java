@@ -45,8 +45,8 @@ final class MachineCommands {
                         + "there is no CUDA device.",
                 () -> List.of(
                         Arguments.text(GIB, "N",
-                                "The size of the files and of the large copies in GiB, 4 by default; 0 measures "
-                                        + "nothing."),
+                                "The size of the files and of the large copies in GiB, by default 4, or less if "
+                                        + "there is less space; 0 measures nothing."),
                         Arguments.text(DIRECTORY, "DIR",
                                 "The directory for files of up to 6 times that size, which are deleted again; by "
                                         + "default that of temporary files."),
@@ -91,7 +91,10 @@ final class MachineCommands {
         }
         Path directory = Path.of(arguments.text(DIRECTORY).orElse(System.getProperty("java.io.tmpdir")));
         return run.writing(directory, () -> {
-            CudaCheck.Settings settings = new CudaCheck.Settings(directory, (long) (gib * (1L << 30)),
+            long size = arguments.text(GIB).isPresent()
+                    ? (long) (gib * (1L << 30))
+                    : CudaCheck.usualSize(directory);
+            CudaCheck.Settings settings = new CudaCheck.Settings(directory, size,
                     arguments.text(PYTHON), Duration.ofMillis((long) (minutes * 60_000)), arguments.has(SWEEP));
             return new CudaCheck(out, settings).run() ? CommandRunner.OK : CommandRunner.FAILED;
         });

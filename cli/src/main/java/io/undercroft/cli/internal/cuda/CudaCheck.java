@@ -3,7 +3,6 @@ package io.undercroft.cli.internal.cuda;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.cuda.CudaDevice;
-import io.undercroft.cuda.CudaException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -11,6 +10,7 @@ import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CancellationException;
 import java.util.stream.Stream;
 
 /// Checks storages and files on the first CUDA device, and measures rates, for `croft cuda-check`.
@@ -18,6 +18,7 @@ public final class CudaCheck {
     /// The files of the rates, and those that are written while they are measured.
     private static final int FILES = 6;
     private static final long SMALL_FILES = 256 << 20;
+    private static final long USUAL_SIZE = 4L << 30;
 
     private final Output out;
     private final Settings settings;
@@ -31,6 +32,15 @@ public final class CudaCheck {
     /// @param time the time after which no further measurement is begun
     /// @param sweeps whether loads with other numbers of threads and buffers are measured too
     public record Settings(Path directory, long size, Optional<String> python, Duration time, boolean sweeps) {}
+
+    /// {@return the size of the files unless the user chooses one, in bytes: 4 GiB, or less if there is less space}
+    ///
+    /// @param directory the directory for files
+    /// @throws IOException if there is none
+    public static long usualSize(Path directory) throws IOException {
+        long free = Files.getFileStore(directory).getUsableSpace();
+        return Math.clamp((free - SMALL_FILES) / FILES, 0, USUAL_SIZE);
+    }
 
     /// Prepares a run.
     ///
@@ -102,12 +112,11 @@ public final class CudaCheck {
     private boolean measure(Path work, FigureList figures, TimeLimit time) {
         try (Peer peer = Peer.start(settings.python, work.resolve("python.txt"))) {
             Rates rates = new Rates(figures, device, work, peer, out, time);
-            rates.run(settings.size);
-            if (settings.sweeps) {
-                rates.sweep();
-            }
-            return true;
-        } catch (IOException | CudaException | OutOfMemoryError e) {
+            rates.run(settings.size, settings.sweeps);
+            return !rates.hasFailed();
+        } catch (CancellationException e) {
+            throw e;
+        } catch (IOException | RuntimeException | OutOfMemoryError e) {
             figures.omit("the other rates", CheckList.problem(e));
             return false;
         }

@@ -3,6 +3,7 @@ package io.undercroft.cli.internal.cuda;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.cuda.CudaDevice;
+import io.undercroft.cuda.CudaException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.storage.Allocator;
@@ -33,8 +34,6 @@ final class Rates {
     /// The number of files that are loaded.
     private static final int FILES = 4;
 
-    private static final String CROFT = "model.croft";
-
     private static final String TO_DEVICE = "pinned memory to device";
     private static final String TO_HOST = "device to pinned memory";
     private static final String COLD = "model.croft to device, not in the page cache";
@@ -55,6 +54,7 @@ final class Rates {
     private final TimeLimit time;
     private int tensors;
     private long size;
+    private boolean hasFailed;
     private final Map<String, Contender> contenders = new LinkedHashMap<>();
     private final Map<String, List<Double>> rates = new LinkedHashMap<>();
 
@@ -88,8 +88,10 @@ final class Rates {
     /// Measures everything.
     ///
     /// @param wanted the size of a file in bytes, about; less if writing the files would take too much of the time
+    /// @param sweeps whether loads with other numbers of threads and buffers are measured too, before the rounds, which
+    ///     take the time that is left
     /// @throws IOException if the files cannot be written
-    void run(long wanted) throws IOException {
+    void run(long wanted, boolean sweeps) throws IOException {
         figures.environment("peers", peer.description());
         long most = Math.min(wanted, affordable(wanted));
         tensors = (int) Math.ceilDiv(most, TENSOR_BYTES);
@@ -103,11 +105,15 @@ final class Rates {
         }
         out.line("measuring up to %d rounds with files of %.2f GiB ...".formatted(ROUNDS, size / GIB));
         out.flush();
-        Path croft = directory.resolve(CROFT);
+        Path croft = directory.resolve("model.croft");
         Path torch = directory.resolve("model.pt");
         Path safetensors = directory.resolve("model.safetensors");
         Path cold = directory.resolve("cold.croft");
         Map<String, Tensor> there = prepare(List.of(croft, cold, torch, safetensors));
+        if (sweeps) {
+            PageCache.fill(croft);
+            new Sweep(figures, target, croft, out, time).run(options -> load(croft, options));
+        }
         Storage pinned = pinned();
         Storage onDevice = pinned.to(target);
         try {
@@ -140,17 +146,9 @@ final class Rates {
         report(croft, torch, safetensors);
     }
 
-    /// Measures loads with other numbers of threads and buffers, and their parts.
-    ///
-    /// @throws IOException if the file cannot be read
-    void sweep() throws IOException {
-        Path file = directory.resolve(CROFT);
-        if (!Files.exists(file)) {
-            figures.omit("the sweep", "there is no file to load");
-            return;
-        }
-        PageCache.fill(file);
-        new Sweep(figures, target, file, out, time).run(options -> load(file, options));
+    /// {@return whether a call of the driver has failed}
+    boolean hasFailed() {
+        return hasFailed;
     }
 
     /// Returns the size of which all files are written in a third of the time that is left.
@@ -277,6 +275,7 @@ final class Rates {
                 out.flush();
             }
         } catch (IOException | RuntimeException e) {
+            hasFailed |= e instanceof CudaException;
             figures.omit(what, CheckList.problem(e));
             contenders.remove(what);
             rates.remove(what);
