@@ -157,6 +157,24 @@ class DeviceFormatsTest {
     }
 
     @Test
+    void ofAModelInSeveralFilesOnlyWhatIsChosenIsLoaded() throws IOException {
+        Path index = folder.resolve("model.safetensors.index.json");
+        Checkpoint.save(index, state(), SaveOptions.defaults().setting("safetensors.shard", "100000"));
+        try (Checkpoint c = Checkpoint.open(index, there().inMemory()); Checkpoint here = Checkpoint.open(index)) {
+            assertThat(here.files()).hasSizeGreaterThan(1);
+            assertSame(c, here);
+        }
+        device.uploaded.set(0);
+        try (Checkpoint c = Checkpoint.open(index, there().inMemory().only("bias", "small3"))) {
+            assertThat(c.names()).containsExactlyInAnyOrder("bias", "small3");
+            assertThat(c.tensor("bias").device()).isEqualTo(device.device());
+            assertThat(c.tensor("bias").cpu().getDouble(1000)).isEqualTo(1000);
+            assertThat(device.uploaded.get()).isBetween(8_000L, 10_000L);
+        }
+        assertThat(device.live).hasValue(0);
+    }
+
+    @Test
     void locationsOfPyTorchAreMappedAsSaved() throws IOException {
         PretendDevice.Memory saved = PretendDevice.fresh();
         Tensor moved = Tensor.of(1, 2, 3).to(saved.device());

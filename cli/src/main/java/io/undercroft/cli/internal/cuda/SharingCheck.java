@@ -35,8 +35,8 @@ final class SharingCheck {
         Storage there;
         try {
             there = host.to(device).shareMemory();
-        } catch (CudaException e) {
-            if (NOT_SUPPORTED.contains(e.name())) {
+        } catch (RuntimeException e) {
+            if (e instanceof CudaException failure && NOT_SUPPORTED.contains(failure.name())) {
                 checks.omit(WHAT, CheckList.problem(e));
             } else {
                 checks.run(WHAT, () -> {
@@ -66,7 +66,8 @@ final class SharingCheck {
             process.destroyForcibly();
         }
         String said = new String(Files.readAllBytes(output), StandardCharsets.UTF_8);
-        require(process.exitValue() == 0, "the other process failed: " + said.lines().findFirst().orElse(""));
+        require(process.exitValue() == 0, "the other process failed: "
+                + said.lines().filter(line -> line.startsWith("Exception")).findFirst().orElse(said));
     }
 
     private static Storage inverted(Storage host) {
