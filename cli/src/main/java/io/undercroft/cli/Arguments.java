@@ -307,6 +307,10 @@ final class Arguments {
     ///
     /// @throws IllegalArgumentException if a setting of the option is for files that are used otherwise
     void requireUse(String option, Setting.Use use, String other) {
+        if (settings(option).isEmpty()) {
+            // Without loading all formats.
+            return;
+        }
         List<Setting> known = Checkpoint.formats().stream().flatMap(format -> format.settings().stream())
                 .filter(setting -> settings(option).containsKey(setting.name())).toList();
         known.stream().filter(setting -> known.stream()

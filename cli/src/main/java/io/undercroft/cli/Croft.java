@@ -8,17 +8,22 @@ import java.io.BufferedReader;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.InputStreamReader;
+import java.io.OutputStream;
 import java.io.PrintWriter;
+import java.io.Writer;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.SequencedMap;
+import java.util.Set;
 import picocli.AutoComplete;
 import picocli.CommandLine;
+import picocli.CommandLine.Model.ArgSpec;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParameterException;
@@ -67,21 +72,30 @@ public final class Croft {
                 () -> List.of(Arguments.words("COMMAND", "A command; without one, all commands are listed.")),
                 this::help));
         // What the launcher script runs after a build, so that the JVM sees what the commands load.
-        subcommands.put("train", Subcommand.hidden(_ -> run.of(AotWarmUp::run)));
+        subcommands.put("train-bulk", Subcommand.hidden(Croft::trainingFiles, arguments -> run.of(
+                () -> Training.runBulk(arguments.path(0)))));
+        subcommands.put("train-short", Subcommand.hidden(Croft::trainingFiles, arguments -> run.of(
+                () -> Training.runSmall(arguments.path(0)))));
         // The second process of the quickstart.
-        subcommands.put("quickstart-peer", Subcommand.hidden(_ -> run.of(() -> {
+        subcommands.put("quickstart-peer", Subcommand.hidden(List::of, _ -> run.of(() -> {
             return PeerSide.run(new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8)), out);
         })));
     }
 
-    /// Runs the command and ends the process.
+    /// Runs the command. The process ends with its exit code.
     ///
     /// @param args the command line
     public static void main(String[] args) {
         // Numbers are for programs, too.
         Locale.setDefault(Locale.ROOT);
+        // Else picocli looks for a class of Groovy, for which all jars are opened.
+        System.setProperty("picocli.disable.closures", "true");
         PrintWriter err = new PrintWriter(new FileOutputStream(FileDescriptor.err), true, StandardCharsets.UTF_8);
-        System.exit(execute(Output.standard(), err, args));
+        int code = execute(Output.standard(), err, args);
+        if (code != CommandRunner.OK) {
+            System.exit(code);
+        }
+        // Without a call of exit, which first sets up the JDK's logging: docs/decisions/0073.
     }
 
     /// Runs the command.
@@ -92,6 +106,20 @@ public final class Croft {
     /// @return the exit code
     static int execute(Output out, PrintWriter err, String... args) {
         return new Croft(out, err).execute(args);
+    }
+
+    /// {@return the command lines of all commands that the help shows, such as `shm list`}
+    static Set<String> names() {
+        Set<String> names = new LinkedHashSet<>();
+        new Croft(new Output(OutputStream.nullOutputStream()), new PrintWriter(Writer.nullWriter())).subcommands
+                .forEach((name, command) -> {
+                    if (command.isGroup()) {
+                        command.members().keySet().forEach(member -> names.add(name + " " + member));
+                    } else if (!command.isHidden()) {
+                        names.add(name);
+                    }
+                });
+        return names;
     }
 
     private int execute(String... args) {
@@ -124,6 +152,10 @@ public final class Croft {
         } catch (ParameterException misuse) {
             return run.complain(inPlainWords(misuse));
         }
+    }
+
+    private static List<ArgSpec> trainingFiles() {
+        return List.of(Arguments.file("DIR", "The directory of the files."));
     }
 
     /// Some messages of the parser count from 0, or repeat a word.

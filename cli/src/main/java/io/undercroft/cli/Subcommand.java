@@ -29,11 +29,12 @@ record Subcommand(String description, Supplier<List<ArgSpec>> takes, ToIntFuncti
         this(description, takes, body, NONE);
     }
 
-    /// {@return a command that croft itself calls, without parameters}
+    /// {@return a command that croft itself calls}
     ///
+    /// @param takes describes its parameters
     /// @param body does it and returns the exit code
-    static Subcommand hidden(ToIntFunction<Arguments> body) {
-        return new Subcommand("", List::of, body);
+    static Subcommand hidden(Supplier<List<ArgSpec>> takes, ToIntFunction<Arguments> body) {
+        return new Subcommand("", takes, body);
     }
 
     /// {@return commands that share a first word}

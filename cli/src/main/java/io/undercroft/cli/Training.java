@@ -9,46 +9,97 @@ import java.io.PrintWriter;
 import java.io.Writer;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Comparator;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
-import java.util.stream.Stream;
 
-/// Runs the commands on the bundled checkpoint and throws away what they print. The JVM keeps what they loaded in the
-/// cache that the launcher script starts later ones from.
-final class AotWarmUp {
+/// Runs commands on the bundled checkpoint and throws away what they print. The JVM keeps the classes that they load in
+/// the AOT cache that the launcher script starts later ones from.
+///
+/// There are two caches, as a JVM loads all classes of its cache when it starts: one for the commands that read the
+/// index of a file only, and one for the others, whose files the first works on.
+final class Training {
     private static final String CHECKPOINT = "/tiny-gpt2-training.pt";
 
-    private AotWarmUp() {}
+    private final List<List<String>> bulk = new ArrayList<>();
+    private final List<List<String>> small = new ArrayList<>();
 
-    static int run() throws IOException {
-        Path folder = Files.createTempDirectory("croft-train-");
+    /// @param folder where the files are
+    Training(Path folder) {
+        String torch = folder.resolve("in.pt").toString();
+        String croft = folder.resolve("out.croft").toString();
+        String safetensors = folder.resolve("out.safetensors").toString();
+        String set = folder.resolve("all.croftset").toString();
+        String shared = "croft-training-" + ProcessHandle.current().pid();
+        bulk.add(List.of("convert", torch, croft));
+        bulk.add(List.of("convert", torch, safetensors, "--part", "model"));
+        bulk.add(List.of("convert", safetensors, folder.resolve("again.pt").toString()));
+        bulk.add(List.of("inspect", "--json", "--hash", torch));
+        bulk.add(List.of("verify", croft, torch, safetensors));
+        bulk.add(List.of("append", croft, torch, "--message", "again"));
+        bulk.add(List.of("diff", "--stats", torch, croft));
+        bulk.add(List.of("compact", croft));
+        bulk.add(List.of("salvage", croft, folder.resolve("intact.croft").toString()));
+        bulk.add(List.of("shm", "publish", croft, shared));
+        bulk.add(List.of("inspect", "/dev/shm/" + shared));
+        bulk.add(List.of("shm", "remove", shared));
+        bulk.add(List.of("set", "create", set, croft));
+
+        small.add(List.of("--version"));
+        small.add(List.of("--help"));
+        small.add(List.of("help", "inspect"));
+        small.add(List.of("inspect", croft));
+        small.add(List.of("inspect", torch));
+        small.add(List.of("inspect", safetensors));
+        small.add(List.of("inspect", "--json", croft));
+        small.add(List.of("inspect", folder.resolve("missing.pt").toString()));
+        small.add(List.of("snapshots", croft));
+        small.add(List.of("set", "list", set));
+        small.add(List.of("shm", "list"));
+        small.add(List.of("shm", "remove", shared));
+        // What it would remove may be in use by nobody, and is still not for a build to remove.
+        small.add(List.of("shm", "gc", "--help"));
+        small.add(List.of("formats"));
+        small.add(List.of("doctor"));
+        small.add(List.of("completion"));
+    }
+
+    /// {@return the command lines that read or write many bytes}
+    List<List<String>> bulk() {
+        return bulk;
+    }
+
+    /// {@return the other command lines}
+    List<List<String>> small() {
+        return small;
+    }
+
+    /// Runs the command lines that read or write many bytes, on files in a directory that it leaves there.
+    ///
+    /// @param folder the directory
+    /// @return the exit code
+    /// @throws IOException if the checkpoint cannot be written
+    static int runBulk(Path folder) throws IOException {
         try (InputStream bundled = Quickstart.class.getResourceAsStream(CHECKPOINT)) {
-            String torch = folder.resolve("in.pt").toString();
-            String croft = folder.resolve("out.croft").toString();
-            Files.copy(Objects.requireNonNull(bundled, CHECKPOINT), Path.of(torch));
-            return quietly("inspect", torch)
-                    + quietly("inspect", "--json", "--hash", torch)
-                    + quietly("convert", torch, croft)
-                    + quietly("inspect", croft)
-                    + quietly("verify", croft)
-                    + quietly("append", croft, torch, "--message", "again")
-                    + quietly("snapshots", croft)
-                    + quietly("compact", croft)
-                    + quietly("--help");
-        } finally {
-            delete(folder);
+            Files.copy(Objects.requireNonNull(bundled, CHECKPOINT), folder.resolve("in.pt"));
         }
+        return run(new Training(folder).bulk());
     }
 
-    private static int quietly(String... args) {
-        return Croft.execute(new Output(OutputStream.nullOutputStream()), new PrintWriter(Writer.nullWriter()), args);
+    /// Runs the other command lines, on files that [#runBulk] left.
+    ///
+    /// @param folder the directory
+    /// @return the exit code
+    static int runSmall(Path folder) {
+        return run(new Training(folder).small());
     }
 
-    private static void delete(Path folder) throws IOException {
-        try (Stream<Path> files = Files.walk(folder)) {
-            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                Files.delete(file);
-            }
+    /// Some end with an exit code other than 0, a machine without shared memory for instance.
+    private static int run(List<List<String>> lines) {
+        for (List<String> line : lines) {
+            int _ = Croft.execute(new Output(OutputStream.nullOutputStream()),
+                    new PrintWriter(Writer.nullWriter()), line.toArray(String[]::new));
         }
+        return CommandRunner.OK;
     }
 }

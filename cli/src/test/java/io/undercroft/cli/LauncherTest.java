@@ -2,6 +2,7 @@ package io.undercroft.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -12,6 +13,11 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.jar.Attributes;
+import java.util.jar.JarOutputStream;
+import java.util.jar.Manifest;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -37,6 +43,7 @@ class LauncherTest {
         bin = Files.createDirectory(folder.resolve("bin"));
         Files.copy(SCRIPT, repo.resolve("croft"));
         Files.createDirectories(repo.resolve("cli/src/main"));
+        Files.copy(Path.of("launcher.sh"), repo.resolve("cli/launcher.sh"));
         Files.writeString(repo.resolve("pom.xml"), "");
         Files.writeString(repo.resolve("cli/pom.xml"), "");
         age(repo.resolve("pom.xml"), repo.resolve("cli/pom.xml"), repo.resolve("cli/src/main"));
@@ -215,6 +222,71 @@ class LauncherTest {
         Files.createSymbolicLink(repo.resolve("cli/target/croft/lock"), Path.of(Long.toString(dead.pid())));
 
         assertThat(croft().code).isEqualTo(7);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"--version", "inspect a.pt", "inspect --json a.pt", "snapshots a", "shm list", "doctor",
+            ""})
+    void commandsThatReadLittleStartFromTheirOwnCacheWithOneCompiler(String line) throws Exception {
+        jdk("a", "25.0.3");
+
+        assertThat(croft(line.split(" ")).out).contains("/cli/target/croft/short.aot", "-XX:TieredStopAtLevel=1");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"inspect --hash a.pt", "verify a.pt", "diff a b", "convert a b", "append a b", "compact a",
+            "salvage a b", "shm publish a b", "quickstart", "cuda-check"})
+    void commandsThatReadManyBytesHaveBothCompilers(String line) throws Exception {
+        jdk("a", "25.0.3");
+
+        assertThat(croft(line.split(" ")).out).contains("/cli/target/croft/bulk.aot").doesNotContain("TieredStopAt");
+    }
+
+    @Test
+    void aBuildMakesBothCaches() throws Exception {
+        Path java = jdk("a", "25.0.3").resolve("bin/java");
+        executable(java, """
+                for option in "$@"; do
+                    case $option in -XX:AOTCacheOutput=*) echo "$*" >"${option#*=}" ;; esac
+                done""");
+        maven("exit 0");
+        Files.delete(repo.resolve("cli/target/croft/built"));
+
+        assertThat(croft().code).isZero();
+        assertThat(repo.resolve("cli/target/croft/bulk.aot")).content().contains("undercroft-cli.jar train-bulk ");
+        assertThat(repo.resolve("cli/target/croft/short.aot")).content().contains("undercroft-cli.jar train-short ",
+                "-XX:TieredStopAtLevel=1");
+        assertThat(repo.resolve("cli/target/croft/training")).doesNotExist();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"no cache", "", "This is no cache."})
+    void aCacheThatDoesNotFitIsIgnoredSilently(String cache) throws Exception {
+        Path croft = repo.resolve("cli/target/croft");
+        Manifest manifest = new Manifest();
+        manifest.getMainAttributes().put(Attributes.Name.MANIFEST_VERSION, "1.0");
+        manifest.getMainAttributes().put(Attributes.Name.MAIN_CLASS, Croft.class.getName());
+        manifest.getMainAttributes().put(Attributes.Name.CLASS_PATH,
+                Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))
+                        .map(entry -> Path.of(entry).toUri().toString()).collect(Collectors.joining(" ")));
+        new JarOutputStream(Files.newOutputStream(croft.resolve("lib/undercroft-cli.jar")), manifest).close();
+        if (!cache.equals("no cache")) {
+            Files.writeString(croft.resolve("short.aot"), cache);
+        }
+
+        Run run = run(Map.of("CROFT_JAVA_HOME", System.getProperty("java.home")), script(), "--version");
+
+        assertThat(run.err).isEmpty();
+        assertThat(run.out).startsWith("croft ").hasLineCount(1);
+        assertThat(run.code).isZero();
+    }
+
+    @Test
+    void anInstallationThatCannotBeWrittenStarts() throws Exception {
+        jdk("a", "25.0.3");
+        Files.setPosixFilePermissions(repo.resolve("cli/target/croft"), PosixFilePermissions.fromString("r-xr-xr-x"));
+
+        assertThat(croft("inspect", "a.pt").code).isEqualTo(7);
     }
 
     private Path jdk(String name, String version) throws IOException {

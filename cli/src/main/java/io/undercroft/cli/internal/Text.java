@@ -30,7 +30,25 @@ public final class Text {
             value /= 1024;
             unit++;
         }
-        return String.format(Locale.ROOT, "%.1f %s", value, UNITS[unit]);
+        return withOneDigit(value) + " " + UNITS[unit];
+    }
+
+    /// {@return a number, 0 or more, with one digit after the point}
+    private static String withOneDigit(double value) {
+        long tenths = Math.round(10 * value);
+        return tenths / 10 + "." + tenths % 10;
+    }
+
+    /// {@return a count with its digits in groups, for instance `1,234,567`}
+    ///
+    /// @param count 0 or more
+    public static String number(long count) {
+        // The first use of a java.util.Formatter takes as long as opening a file: docs/decisions/0073.
+        StringBuilder digits = new StringBuilder(Long.toString(count));
+        for (int end = digits.length() - 3; end > 0; end -= 3) {
+            digits.insert(end, ',');
+        }
+        return digits.toString();
     }
 
     /// {@return a number of bytes as users write it, for instance `65536`, `256K` or `1 MiB`; empty if it is none}
@@ -51,7 +69,7 @@ public final class Text {
     /// @param whole more than 0
     public static String percent(long part, long whole) {
         double percent = 100.0 * part / whole;
-        return part > 0 && percent < 0.05 ? "< 0.1 %" : String.format(Locale.ROOT, "%.1f %%", percent);
+        return part > 0 && percent < 0.05 ? "< 0.1 %" : withOneDigit(percent) + " %";
     }
 
     /// {@return a count with its noun, for instance `1 tensor` or `2 tensors`}
@@ -59,7 +77,7 @@ public final class Text {
     /// @param count the count
     /// @param noun in the singular, of those that get an `s`
     public static String count(long count, String noun) {
-        return String.format(Locale.ROOT, "%,d %s%s", count, noun, count == 1 ? "" : "s");
+        return number(count) + " " + noun + (count == 1 ? "" : "s");
     }
 
     /// {@return the first of many names, and how many more there are, for instance `a, b and 3 more`}

@@ -11,7 +11,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class TextTest {
     @ParameterizedTest
     @CsvSource({"0,0 B", "1023,1023 B", "1024,1.0 KiB", "1048523,1023.9 KiB", "1048575,1.0 MiB",
-            "9223372036854775807,8.0 EiB"})
+            "1088,1.1 KiB", "1638400,1.6 MiB", "9223372036854775807,8.0 EiB"})
     void bytesAreToldInTheLargestUnitThatFits(long nbytes, String text) {
         assertThat(Text.bytes(nbytes)).isEqualTo(text);
     }
@@ -30,7 +30,7 @@ class TextTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"0,3,0.0 %", "1,3,33.3 %", "3,3,100.0 %", "1,100000,< 0.1 %"})
+    @CsvSource({"0,3,0.0 %", "1,3,33.3 %", "2,3,66.7 %", "3,3,100.0 %", "1,100000,< 0.1 %"})
     void partsAreToldInPercent(long part, long whole, String text) {
         assertThat(Text.percent(part, whole)).isEqualTo(text);
     }
@@ -41,9 +41,11 @@ class TextTest {
         assertThat(Text.count(count, "tensor")).isEqualTo(text);
     }
 
-    @Test
-    void bigCountsAreGrouped() {
-        assertThat(Text.count(1234567, "byte")).isEqualTo("1,234,567 bytes");
+    @ParameterizedTest
+    @CsvSource(delimiter = ';', value = {"999;999 bytes", "1000;1,000 bytes", "1234567;1,234,567 bytes",
+            "9223372036854775807;9,223,372,036,854,775,807 bytes"})
+    void bigCountsAreGrouped(long count, String text) {
+        assertThat(Text.count(count, "byte")).isEqualTo(text);
     }
 
     @Test

@@ -194,14 +194,14 @@ final class Containers {
 
     private void checkKey(Object container, Set<?> keys, @Nullable Object key) {
         budget.takeMemory(ReadBudget.ENTRY);
-        int parts = switch (key) {
-            case String text -> 1 + text.length() / STRING_PIECE;
-            case Tuple tuple -> StateKeys.MAX_PARTS - checkTuple(tuple, StateKeys.MAX_PARTS - 1);
-            case null, default -> {
-                checkHashable(key);
-                yield 1;
-            }
-        };
+        int parts = 1;
+        if (key instanceof String text) {
+            parts += text.length() / STRING_PIECE;
+        } else if (key instanceof Tuple tuple) {
+            parts = StateKeys.MAX_PARTS - checkTuple(tuple, StateKeys.MAX_PARTS - 1);
+        } else {
+            checkHashable(key);
+        }
         budget.takeSteps((long) HASHES * parts);
         countHash(container, keys, key, parts);
     }

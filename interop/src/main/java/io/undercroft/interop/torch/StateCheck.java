@@ -129,12 +129,10 @@ final class StateCheck {
     }
 
     private static boolean isEmpty(@Nullable Object value) {
-        return switch (value) {
-            case Collection<?> elements -> elements.isEmpty();
-            case TypedMap map -> map.isEmpty() && map.attributes().isEmpty();
-            case Map<?, ?> map -> map.isEmpty();
-            case null, default -> false;
-        };
+        if (value instanceof Map<?, ?> map) {
+            return map.isEmpty() && (!(map instanceof TypedMap typed) || typed.attributes().isEmpty());
+        }
+        return value instanceof Collection<?> elements && elements.isEmpty();
     }
 
     /// The keys and values of a map, and its attributes. There may be very many maps.
@@ -173,22 +171,22 @@ final class StateCheck {
     }
 
     private @Nullable Iterator<? extends @Nullable Object> children(@Nullable Object value) {
-        return switch (value) {
-            case TypedMap map -> new Entries(map, map.attributes());
-            case Map<?, ?> map -> new Entries(map, Map.of());
-            case Collection<?> _,Typed _ -> StateIndex.children(value).iterator();
-            case Tensor tensor -> {
-                tensors.accept(tensor);
-                yield null;
+        if (value instanceof Map<?, ?> map) {
+            return new Entries(map, map instanceof TypedMap typed ? typed.attributes() : Map.of());
+        }
+        if (value instanceof Collection<?> || value instanceof Typed) {
+            return StateIndex.children(value).iterator();
+        }
+        if (value instanceof Tensor tensor) {
+            tensors.accept(tensor);
+        } else if (value instanceof Symbol symbol) {
+            if (isStrict && !Globals.isConstant(symbol)) {
+                throw Globals.isKnown(symbol) ? leftOver(symbol) : PickleFault.global(symbol.name());
             }
-            case Symbol symbol when isStrict && !Globals.isConstant(symbol) -> throw Globals.isKnown(symbol)
-                    ? leftOver(symbol)
-                    : PickleFault.global(symbol.name());
-            case BlankTensor blank -> throw leftOver(blank);
-            case BlankArray blank -> throw leftOver(blank);
-            case ByteRun run -> throw leftOver(run);
-            case null, default -> null;
-        };
+        } else if (value instanceof BlankTensor || value instanceof BlankArray || value instanceof ByteRun) {
+            throw leftOver(value);
+        }
+        return null;
     }
 
     private static PickleFault leftOver(Object value) {

@@ -751,11 +751,10 @@ final class Unpickler {
 
     /// Takes note of another reference to a value.
     private void referAgain(@Nullable Object value) {
-        switch (value) {
-            case Symbol symbol -> names.refer(symbol);
-            case LinkedHashSet<?> set when set.isEmpty() -> emptySets.put(set, MANY_SLOTS);
-            case null, default -> {
-            }
+        if (value instanceof Symbol symbol) {
+            names.refer(symbol);
+        } else if (value instanceof LinkedHashSet<?> set && set.isEmpty()) {
+            emptySets.put(set, MANY_SLOTS);
         }
     }
 }

@@ -25,21 +25,43 @@ public final class StateOutline {
     ///
     /// @param value any value of a state
     public static String of(@Nullable Object value) {
-        return switch (value) {
-            case null -> "none";
-            case String text -> Text.shortened(FormatException.printable("\"" + text + "\""), LONGEST_TEXT);
-            case byte[] bytes -> Text.count(bytes.length, "byte");
-            case Tensor tensor -> "tensor " + tensor.dtype().name() + " " + tensor.shape();
-            case Storage storage -> "storage of " + Text.bytes(storage.nbytes());
-            case TypedStorage typed -> "storage of " + Text.count(typed.size(), typed.dtype().name());
-            case TypedMap map when !made(map).isEmpty() -> shortType(map.type()) + made(map);
-            case TypedMap map -> shortType(map.type()) + shape(map.attributes()) + " of " + map.size() + fields(map);
-            case Map<?, ?> map -> "map of " + map.size() + entries(map);
-            case Collection<?> elements -> "list of " + elements.size();
-            case Typed typed -> shortType(typed.type()) + unit(typed) + shape(typed.attributes()) + " of "
+        // No pattern switch: docs/decisions/0065.
+        if (value == null) {
+            return "none";
+        }
+        if (value instanceof Map<?, ?> map) {
+            return map instanceof TypedMap typed ? of(typed) : "map of " + map.size() + entries(map);
+        }
+        if (value instanceof String text) {
+            return Text.shortened(FormatException.printable("\"" + text + "\""), LONGEST_TEXT);
+        }
+        if (value instanceof byte[] bytes) {
+            return Text.count(bytes.length, "byte");
+        }
+        if (value instanceof Tensor tensor) {
+            return "tensor " + tensor.dtype().name() + " " + tensor.shape();
+        }
+        if (value instanceof Storage storage) {
+            return "storage of " + Text.bytes(storage.nbytes());
+        }
+        if (value instanceof TypedStorage typed) {
+            return "storage of " + Text.count(typed.size(), typed.dtype().name());
+        }
+        if (value instanceof Collection<?> elements) {
+            return "list of " + elements.size();
+        }
+        if (value instanceof Typed typed) {
+            return shortType(typed.type()) + unit(typed) + shape(typed.attributes()) + " of "
                     + (typed.value() instanceof List<?> values ? values(values) : of(typed.value()));
-            default -> Text.shortened(FormatException.printable(value.toString()), LONGEST_TEXT);
-        };
+        }
+        return Text.shortened(FormatException.printable(value.toString()), LONGEST_TEXT);
+    }
+
+    private static String of(TypedMap map) {
+        String made = made(map);
+        return made.isEmpty()
+                ? shortType(map.type()) + shape(map.attributes()) + " of " + map.size() + fields(map)
+                : shortType(map.type()) + made;
     }
 
     /// What shows an object of Python without entries: its text, or the few scalars that it was made of.

@@ -65,10 +65,10 @@ public final class TextReport {
         List<Storage> storages = inspection.storages();
         long nbytes = storages.stream().mapToLong(Storage::nbytes).sum();
         out.line(checkpoint.location());
-        out.line("format    %s, %s".formatted(checkpoint.format(), Sizes.of(checkpoint)));
+        out.line("format    " + checkpoint.format() + ", " + Sizes.of(checkpoint));
         checkpoint.snapshot().ifPresent(snapshot -> out.line("snapshot  " + SnapshotList.line(snapshot)));
-        out.line("tensors   %,d".formatted(inspection.tensors().size()));
-        out.line("storages  %,d, %s".formatted(storages.size(), Text.bytes(nbytes)));
+        out.line("tensors   " + Text.number(inspection.tensors().size()));
+        out.line("storages  " + Text.number(storages.size()) + ", " + Text.bytes(nbytes));
         if (!inspection.absentDevices().isEmpty()) {
             out.line("devices   saved from " + String.join(", ", inspection.absentDevices()));
         }
@@ -79,7 +79,7 @@ public final class TextReport {
         checkpoint.unread().forEach(part -> out.line("besides   " + UnreadParts.describe(part)));
         checkpoint.bases().forEach(base -> out.line("needs     " + describe(base)));
         checkpoint.metadata().forEach(
-                (key, value) -> out.line("metadata  %s = %s".formatted(key, StateOutline.of(value))));
+                (key, value) -> out.line("metadata  " + key + " = " + StateOutline.of(value)));
     }
 
     /// A class that is not known here, of which nothing was loaded.
@@ -105,9 +105,9 @@ public final class TextReport {
             List<? extends Map.Entry<?, ?>> entries = map.entrySet().stream()
                     .filter(entry -> !(entry.getValue() instanceof Tensor)).toList();
             entries.stream().limit(SHOWN)
-                    .forEach(entry -> out.line("          %s: %s".formatted(
-                            Text.shortened(FormatException.printable(String.valueOf(entry.getKey())), SHOWN_KEY),
-                            StateOutline.of(entry.getValue()))));
+                    .forEach(entry -> out.line("          "
+                            + Text.shortened(FormatException.printable(String.valueOf(entry.getKey())), SHOWN_KEY)
+                            + ": " + StateOutline.of(entry.getValue())));
             printMore(entries.size(), "entries");
         }
     }
@@ -172,10 +172,10 @@ public final class TextReport {
             out.line("No storage is shared: every tensor has its own.");
             return;
         }
-        out.line("%s shared by several tensors:"
-                .formatted(shared.size() == 1 ? "1 storage is" : shared.size() + " storages are"));
-        shared.stream().limit(SHOWN).forEach(storage -> out.line("  storage %s, %s: %s".formatted(number(storage),
-                Text.bytes(storage.nbytes()), names(inspection.users(storage)))));
+        out.line((shared.size() == 1 ? "1 storage is" : shared.size() + " storages are")
+                + " shared by several tensors:");
+        shared.stream().limit(SHOWN).forEach(storage -> out.line("  storage " + number(storage) + ", "
+                + Text.bytes(storage.nbytes()) + ": " + names(inspection.users(storage))));
         printMore(shared.size(), "storages");
     }
 
@@ -196,7 +196,7 @@ public final class TextReport {
 
     private void printMore(int count, String what) {
         if (count > SHOWN) {
-            out.line("          … and %d more %s".formatted(count - SHOWN, what));
+            out.line("          … and " + (count - SHOWN) + " more " + what);
         }
     }
 }
