@@ -30,6 +30,6 @@ start_module() {
     local module=$1 classes=$2 main=$3
     shift 3
     exec "$java_home/bin/java" --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow \
-        -XX:MaxDirectMemorySize="${module_memory:-1024g}" \
+        -XX:MaxDirectMemorySize="${module_memory:-1024g}" -Dundercroft.repository="$repo" \
         -cp "$repo/$module/target/$classes:$(<"$repo/$module/target/classpath")" "$main" "$@"
 }

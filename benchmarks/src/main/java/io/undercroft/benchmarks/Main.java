@@ -26,7 +26,8 @@ public final class Main {
               import      open files of 10 000 tensors that torch and safetensors wrote, compared with these
               model       open a folder of safetensors files of 70 GB, compared with safetensors
               convert     make files of 1 GiB of one format from another, compared with a save from memory
-              startup     open a small file in a new JVM, compared with a new Python that imports safetensors
+              startup     open a small file in a new JVM, compared with a new Python that imports safetensors; the
+                          start of the command croft, compared with a bare JVM
               peers       save, convert, open and load by this library, PyTorch, safetensors and NumPy; draws peers.svg
               scale       open and save files of 16 MiB to 8 GiB, and of 10 to 1 000 000 tensors; draws scale.svg
               storage     copy, fill, convert, read elements and make views, compared with MemorySegment and torch

@@ -20,7 +20,8 @@ import java.util.stream.Stream;
 
 /// Fresh processes that open a small file, list its names and read one element: JVMs without and with an AOT cache,
 /// and Pythons with safetensors, in turn; and JVMs that attach to the same state in shared memory, which are compared
-/// with those that open the `.croft` file. The JVMs run with the default options.
+/// with those that open the `.croft` file. The JVMs run with the default options. Also the command `croft`, as the script
+/// and as the Java that the script starts, compared with a JVM that does nothing.
 final class StartupBenchmark {
     private static final String CROFT = "croft";
     private static final String ATTACHED = "croft, attached";
@@ -30,6 +31,9 @@ final class StartupBenchmark {
     private static final double GOAL_WITH_CACHE = 0.5;
     private static final double GOAL_OF_ATTACHING = 1.5;
     private static final int MOST_CLASSES = 250;
+    private static final double GOAL_OF_THE_COMMAND = 3.0;
+    private static final String BARE = "bare JVM";
+    private static final String SCRIPT = "./";
     private static final String PEER = "Python with safetensors";
     private static final String WITH_CACHE = " with an AOT cache";
     private static final String PYTHON = """
@@ -70,22 +74,49 @@ final class StartupBenchmark {
     }
 
     private void measure(String classPath) throws IOException {
-        execute(java(classPath, List.of("-XX:AOTCacheOutput=" + cache, "-Xlog:disable"), WAYS));
+        Processes.run(java(classPath, List.of("-XX:AOTCacheOutput=" + cache, "-Xlog:disable"), WAYS));
+        Map<String, List<String>> commands = commands();
         for (int round = 0; round < bench.rounds(); round++) {
             once("bare Python", List.of(bench.peers().interpreter(), "-c", "pass"));
-            once("bare JVM", java(classPath, List.of(), List.of()));
+            once(BARE, java(classPath, List.of(), List.of()));
             once(PEER, List.of(bench.peers().interpreter(), "-c", PYTHON, file("safetensors").toString()));
             for (String format : WAYS) {
                 once("." + format, java(classPath, List.of(), List.of(format)));
                 once("." + format + WITH_CACHE, java(classPath, List.of("-XX:AOTCache=" + cache), List.of(format)));
             }
+            for (Map.Entry<String, List<String>> command : commands.entrySet()) {
+                time(command.getKey(), command.getValue());
+            }
         }
         report();
+        commands.keySet().forEach(this::compareWithBare);
         for (String format : WAYS) {
             Figure count = Figure.count("." + format + ", classes from outside the JDK's archive",
                     classes(classPath, format));
             figures.add(format.equals(ATTACHED) ? count : count.with(Goal.atMost(MOST_CLASSES)));
         }
+    }
+
+    /// {@return the command lines of croft by what they are: Java alone, and the script}
+    private Map<String, List<String>> commands() throws IOException {
+        CroftCommand croft = new CroftCommand(bench.file("jdk").toAbsolutePath());
+        Map<String, List<String>> commands = new LinkedHashMap<>();
+        commands.put("croft --version", croft.java("--version"));
+        commands.put(SCRIPT + "croft --version", croft.script("--version"));
+        for (String format : FORMATS) {
+            String path = file(format).toString();
+            commands.put("croft inspect ." + format, croft.java("inspect", path));
+            commands.put(SCRIPT + "croft inspect ." + format, croft.script("inspect", path));
+        }
+        return commands;
+    }
+
+    private void compareWithBare(String command) {
+        Samples bare = new Samples(wholes.getOrDefault(BARE, List.of()));
+        String what = command + (command.startsWith(SCRIPT) ? ", the script" : ", Java alone");
+        Figure figure = Figure.of(what + ", compared with a bare JVM",
+                new Samples(wholes.getOrDefault(command, List.of())).over(bare), "x");
+        figures.add(command.contains(" inspect ") ? figure.with(Goal.atMost(GOAL_OF_THE_COMMAND)) : figure);
     }
 
     private Path file(String format) {
@@ -118,10 +149,15 @@ final class StartupBenchmark {
         return command;
     }
 
-    private void once(String what, List<String> command) throws IOException {
+    private List<String> time(String what, List<String> command) throws IOException {
         long start = System.nanoTime();
-        List<String> printed = execute(command);
+        List<String> printed = Processes.run(command);
         wholes.computeIfAbsent(what, _ -> new ArrayList<>()).add((System.nanoTime() - start) / 1e6);
+        return printed;
+    }
+
+    private void once(String what, List<String> command) throws IOException {
+        List<String> printed = time(what, command);
         if (!printed.isEmpty()) {
             insides.computeIfAbsent(what, _ -> new ArrayList<>()).add(Double.valueOf(printed.getFirst()));
             if (!element.isEmpty() && !element.equals(printed.getLast())) {
@@ -129,15 +165,6 @@ final class StartupBenchmark {
             }
             element = printed.getLast();
         }
-    }
-
-    private static List<String> execute(List<String> command) throws IOException {
-        Process process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
-        List<String> printed = process.inputReader().lines().toList();
-        if (process.onExit().join().exitValue() != 0) {
-            throw new IOException("failed: " + String.join(" ", command));
-        }
-        return printed;
     }
 
     private void report() {
@@ -168,7 +195,7 @@ final class StartupBenchmark {
 
     private long classes(String classPath, String format) throws IOException {
         Path log = bench.file("classes.log").toAbsolutePath();
-        execute(java(classPath, List.of("-Xlog:class+load:file=" + log), List.of(format)));
+        Processes.run(java(classPath, List.of("-Xlog:class+load:file=" + log), List.of(format)));
         try (Stream<String> lines = Files.lines(log)) {
             return lines.filter(line -> line.contains(" source: ") && !line.contains("shared objects file")).count();
         }
