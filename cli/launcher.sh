@@ -1,0 +1,54 @@
+# How croft starts Java. Sourced by the script `croft` of the repository, and part of bin/croft of the archive.
+#
+# java_home is the JDK or the Java runtime, lib the directory of the jars, caches that of the AOT caches.
+
+# The serial collector starts fastest. Tensors are off the heap: the machine limits them, not the size of the heap. A
+# cache is for compressed references, which Java would not have on a machine with 128 GiB or more.
+flags="--enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow
+    -XX:+UseSerialGC -XX:MaxDirectMemorySize=1024g -XX:+UseCompressedOops"
+
+# Java encodes file names by the locale; without one it would refuse names that are not ASCII.
+case ${LC_ALL:-${LC_CTYPE:-${LANG:-}}} in
+    *[Uu][Tt][Ff]8 | *[Uu][Tt][Ff]-8) ;;
+    *) export LC_ALL=C.UTF-8 ;;
+esac
+
+# Sets cache, and flags for it. A JVM loads all classes of its cache when it starts, so that commands that read the
+# index of a file only have one of their own. For them the C1 compiler alone starts faster; C2 is worth its time if
+# many bytes are read.
+choose_cache() {
+    case "$*" in
+        cuda-check* | inspect*--hash* | verify* | diff* | convert* | append* | compact* | salvage* | "shm publish"* | \
+            quickstart* | train-bulk*) cache=bulk ;;
+        *)
+            cache=short
+            flags="$flags -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
+            ;;
+    esac
+}
+
+# Makes the caches: the classes that the commands load, loaded and linked. Without them everything works, but slower.
+make_caches() {
+    rm -rf "$caches/training"
+    mkdir "$caches/training"
+    # The second works on files of the first.
+    for cache in bulk short; do
+        rm -f "$caches/$cache.aot"
+        (
+            choose_cache "train-$cache"
+            # shellcheck disable=SC2086 # several flags
+            "$java_home/bin/java" $flags -XX:AOTCacheOutput="$caches/new.aot" -jar "$lib/undercroft-cli.jar" \
+                "train-$cache" "$caches/training" || true
+        )
+        [ ! -f "$caches/new.aot" ] || mv "$caches/new.aot" "$caches/$cache.aot"
+    done
+    rm -rf "$caches/training"
+}
+
+# Replaces this shell by the command. A cache that does not fit this Java or these jars is ignored silently.
+start_java() {
+    choose_cache "$@"
+    # shellcheck disable=SC2086 # several flags
+    exec "$java_home/bin/java" $flags -XX:AOTCache="$caches/$cache.aot" -Xlog:disable \
+        -jar "$lib/undercroft-cli.jar" "$@"
+}
