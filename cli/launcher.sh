@@ -36,6 +36,9 @@ make_caches() {
         rm -f "$caches/$cache.aot"
         (
             choose_cache "train-$cache"
+            # With profiles of the training run, the JVM compiles methods at once that a short command calls a few times.
+            [ "$cache" = bulk ] ||
+                flags="$flags -XX:+IgnoreUnrecognizedVMOptions -XX:+UnlockDiagnosticVMOptions -XX:-AOTRecordTraining"
             # shellcheck disable=SC2086 # several flags
             "$java_home/bin/java" $flags -XX:AOTCacheOutput="$caches/new.aot" -jar "$lib/undercroft-cli.jar" \
                 "train-$cache" "$caches/training" || true

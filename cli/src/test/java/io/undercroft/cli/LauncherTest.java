@@ -46,7 +46,8 @@ class LauncherTest {
         Files.copy(Path.of("launcher.sh"), repo.resolve("cli/launcher.sh"));
         Files.writeString(repo.resolve("pom.xml"), "");
         Files.writeString(repo.resolve("cli/pom.xml"), "");
-        age(repo.resolve("pom.xml"), repo.resolve("cli/pom.xml"), repo.resolve("cli/src/main"));
+        age(repo.resolve("pom.xml"), repo.resolve("cli/pom.xml"), repo.resolve("cli/src/main"),
+                repo.resolve("cli/launcher.sh"));
         Files.createDirectories(repo.resolve("cli/target/croft/lib"));
         Files.createFile(repo.resolve("cli/target/croft/lib/undercroft-cli.jar"));
         Files.createFile(repo.resolve("cli/target/croft/built"));
