@@ -48,7 +48,7 @@ make_caches() {
     rm -rf "$caches/training"
 }
 
-# Replaces this shell by the command. A cache that does not fit this Java or these jars is ignored silently.
+# Replaces this shell by the command. A cache that does not fit this Java is ignored silently.
 start_java() {
     choose_cache "$@"
     # shellcheck disable=SC2086 # several flags
