@@ -36,7 +36,7 @@ make_caches() {
         rm -f "$caches/$cache.aot"
         (
             choose_cache "train-$cache"
-            # With profiles of the training run, the JVM compiles methods at once that a short command calls a few times.
+            # By the profiles of a training run the JVM would compile what a short command calls a few times.
             [ "$cache" = bulk ] ||
                 flags="$flags -XX:+IgnoreUnrecognizedVMOptions -XX:+UnlockDiagnosticVMOptions -XX:-AOTRecordTraining"
             # shellcheck disable=SC2086 # several flags
