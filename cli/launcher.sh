@@ -20,10 +20,7 @@ choose_cache() {
     case "$*" in
         cuda-check* | inspect*--hash* | verify* | diff* | convert* | append* | compact* | salvage* | "shm publish"* | \
             quickstart* | train-bulk*) cache=bulk ;;
-        *)
-            cache=short
-            flags="$flags -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
-            ;;
+        *) cache=short flags="$flags -XX:TieredStopAtLevel=1" ;;
     esac
 }
 
