@@ -48,6 +48,8 @@ make_caches() {
 # Replaces this shell by the command. A cache that does not fit this Java is ignored silently.
 start_java() {
     choose_cache "$@"
+    # The archive has only one.
+    [ -f "$caches/$cache.aot" ] || cache=short
     # shellcheck disable=SC2086 # several flags
     exec "$java_home/bin/java" $flags -XX:AOTCache="$caches/$cache.aot" -Xlog:disable \
         -jar "$lib/undercroft-cli.jar" "$@"

@@ -239,8 +239,16 @@ class LauncherTest {
             "salvage a b", "shm publish a b", "quickstart", "cuda-check"})
     void commandsThatReadManyBytesHaveBothCompilers(String line) throws Exception {
         jdk("a", "25.0.3");
+        Files.createFile(repo.resolve("cli/target/croft/bulk.aot"));
 
         assertThat(croft(line.split(" ")).out).contains("/cli/target/croft/bulk.aot").doesNotContain("TieredStopAt");
+    }
+
+    @Test
+    void withoutACacheOfItsOwnACommandStartsFromTheOther() throws Exception {
+        jdk("a", "25.0.3");
+
+        assertThat(croft("verify", "a.pt").out).contains("/cli/target/croft/short.aot").doesNotContain("TieredStopAt");
     }
 
     @Test
