@@ -5,6 +5,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
+import java.nio.file.FileStore;
 import java.nio.file.Files;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
@@ -23,6 +24,9 @@ final class DirectChannel implements AutoCloseable {
     private static final long SMALLEST = 1 << 20;
     /// The largest capacity of a [ByteBuffer].
     private static final long PIECE = 1 << 30;
+
+    /// The type of a file system in memory. It takes the option, and writes to its page cache all the same.
+    private static final String IN_MEMORY = "tmpfs";
 
     private static final Optional<OpenOption> DIRECT = option();
 
@@ -95,7 +99,8 @@ final class DirectChannel implements AutoCloseable {
     private synchronized @Nullable FileChannel channel() {
         if (channel == null && !isRefused) {
             try {
-                isRefused = PAGE % Files.getFileStore(path).getBlockSize() != 0;
+                FileStore store = Files.getFileStore(path);
+                isRefused = store.type().equals(IN_MEMORY) || PAGE % store.getBlockSize() != 0;
                 channel = isRefused
                         ? null
                         : channels.open(path, DIRECT.get());

@@ -16,6 +16,7 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /// The file system of this computer.
@@ -89,6 +90,9 @@ final class SystemDisk implements Disk {
         /// The key of the file in the system, or null if it has none.
         private final @Nullable Object key;
         private final Arena arena = Arena.ofShared();
+        /// Held while bytes are written through the page cache. The system lets one thread at a time write to a file,
+        /// and the others would use a processor while they wait.
+        private final ReentrantLock cache = new ReentrantLock();
         private @Nullable MemorySegment mapped;
         private Optional<DirectChannel> pastTheCache = Optional.empty();
 
@@ -152,16 +156,25 @@ final class SystemDisk implements Disk {
                     ? pastTheCache.get().write(offset + head, bytes.asSlice(head))
                     : 0;
             long done = head + pages;
-            writeThroughCache(offset, bytes.asSlice(0, head));
-            writeThroughCache(offset + done, bytes.asSlice(done));
+            if (head > 0) {
+                writeThroughCache(offset, bytes.asSlice(0, head));
+            }
+            if (done < bytes.byteSize()) {
+                writeThroughCache(offset + done, bytes.asSlice(done));
+            }
         }
 
         private void writeThroughCache(long offset, MemorySegment bytes) throws IOException {
-            for (long done = 0; done < bytes.byteSize();) {
-                ByteBuffer piece = piece(bytes, done);
-                while (piece.hasRemaining()) {
-                    done += channel.write(piece, offset + done);
+            cache.lock();
+            try {
+                for (long done = 0; done < bytes.byteSize();) {
+                    ByteBuffer piece = piece(bytes, done);
+                    while (piece.hasRemaining()) {
+                        done += channel.write(piece, offset + done);
+                    }
                 }
+            } finally {
+                cache.unlock();
             }
         }
 

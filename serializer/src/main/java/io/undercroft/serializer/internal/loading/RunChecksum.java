@@ -151,7 +151,9 @@ public final class RunChecksum {
                 if (part.getKey() != end) {
                     return false;
                 }
-                checksum = kind.combine(checksum, part.getValue().checksum(), part.getValue().length());
+                checksum = end == 0
+                        ? part.getValue().checksum()
+                        : kind.combine(checksum, part.getValue().checksum(), part.getValue().length());
                 end += part.getValue().length();
             }
             return end == length && checksum == expected;

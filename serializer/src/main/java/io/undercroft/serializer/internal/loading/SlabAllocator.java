@@ -10,15 +10,21 @@ import org.jspecify.annotations.Nullable;
 /// Memory for many storages, cut from blocks of whole huge pages. A mapping for each storage would be slow to create
 /// and to unmap, would be rounded up to pages, and would cross the borders of huge pages.
 ///
+/// Threads cut from different blocks, as far as possible. If two of them touched one huge page for the first time at
+/// once, the system would zero two pages and drop one.
+///
 /// A block is unmapped when the last piece of it is freed. Safe for any thread.
 public final class SlabAllocator implements Allocator {
     private static final long SLAB = 32L << 20;
     private static final long HUGE_PAGE = 2L << 20;
+    /// More than there are threads that load, so that few of them have the same.
+    private static final int STRIPES = Integer.highestOneBit(Runtime.getRuntime().availableProcessors()) << 3;
 
     private final Allocator memory = AnonymousMemory.allocator();
     private final ReentrantLock lock = new ReentrantLock();
     private final long slabSize;
-    private @Nullable Slab current;
+    /// The block that a thread cuts from, by its identifier modulo the length.
+    private final @Nullable Slab[] current = new Slab[STRIPES];
 
     /// An allocator for about this number of bytes.
     ///
@@ -49,10 +55,13 @@ public final class SlabAllocator implements Allocator {
             if (nbytes > slabSize / 2) {
                 return cut(new Slab(memory.allocate(roundedUp(nbytes))), nbytes);
             }
-            if (current == null || !current.has(nbytes)) {
-                current = new Slab(memory.allocate(slabSize));
+            int stripe = (int) Thread.currentThread().threadId() & (STRIPES - 1);
+            Slab slab = current[stripe];
+            if (slab == null || !slab.has(nbytes)) {
+                slab = new Slab(memory.allocate(slabSize));
+                current[stripe] = slab;
             }
-            return cut(current, nbytes);
+            return cut(slab, nbytes);
         } finally {
             lock.unlock();
         }
@@ -81,8 +90,10 @@ public final class SlabAllocator implements Allocator {
         try {
             slab.pieces--;
             if (slab.pieces == 0) {
-                if (slab == current) {
-                    current = null;
+                for (int stripe = 0; stripe < STRIPES; stripe++) {
+                    if (current[stripe] == slab) {
+                        current[stripe] = null;
+                    }
                 }
                 slab.whole.free();
             }

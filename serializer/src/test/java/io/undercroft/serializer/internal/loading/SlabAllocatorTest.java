@@ -7,7 +7,9 @@ import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Storage;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -62,6 +64,17 @@ class SlabAllocatorTest {
         large.free();
         assertThatIllegalStateException().isThrownBy(() -> large.segment().get(ValueLayout.JAVA_BYTE, 0));
         assertThat(small.segment().get(ValueLayout.JAVA_BYTE, 99)).isZero();
+    }
+
+    @Test
+    void threadsCutFromDifferentBlocks() throws InterruptedException {
+        SlabAllocator slabs = new SlabAllocator(LARGE);
+        List<Long> addresses = new CopyOnWriteArrayList<>();
+        for (int number = 0; number < 16; number++) {
+            Thread thread = Thread.ofPlatform().start(() -> addresses.add(slabs.allocate(100).segment().address()));
+            thread.join();
+        }
+        assertThat(Collections.max(addresses) - Collections.min(addresses)).isGreaterThanOrEqualTo(LARGE / 2);
     }
 
     @Test
