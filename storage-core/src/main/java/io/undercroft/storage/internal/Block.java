@@ -1,5 +1,7 @@
 package io.undercroft.storage.internal;
 
+import java.lang.foreign.MemorySegment;
+import java.util.concurrent.ArrayBlockingQueue;
 import org.jspecify.annotations.Nullable;
 
 /// A few elements that are converted from one dtype to another, as Java values of one of three types.
@@ -7,10 +9,17 @@ import org.jspecify.annotations.Nullable;
 /// They are heap arrays on purpose: the JIT vectorises loops over arrays, independent of the kinds of memory segments
 /// that the program uses, and a block fits in the first-level cache. The loops here and in [BlockCodec] have the
 /// simplest forms that JDK 25 vectorises, which is why some convert in two steps: between `int` and the narrower types
-/// only through `float` (exact for values of 24 bits) or `long`.
+/// only through `float` (exact for values of 24 bits) or `long`. No loop accesses a memory segment: until it is compiled
+/// by C2, which takes up to a second, such a loop takes a thousand times as long. Bits are looked at as integers after
+/// they were copied to an array of integers.
 final class Block {
-    /// The maximum number of elements in a block. Complex ones have two values.
-    static final int ELEMENTS = 2048;
+    /// The maximum number of elements in a block. Complex ones have two values. With the elements as they are stored, on
+    /// both sides, they fit in the first-level cache.
+    static final int ELEMENTS = 1024;
+    private static final int VALUES = 2 * ELEMENTS;
+    /// Blocks that no conversion uses: arrays that were just allocated are in no cache, and a conversion of a few
+    /// thousand elements takes half as long without them.
+    private static final ArrayBlockingQueue<Block> SPARE = new ArrayBlockingQueue<>(8);
 
     /// The Java type that can represent all values of a dtype.
     enum Values {
@@ -20,8 +29,16 @@ final class Block {
         LONGS,
         /// Floating-point numbers of up to 32 bits.
         FLOATS,
+        /// The same, as they are stored, two in a `long`, the first in its lower half. The upper half of the last one
+        /// is undefined if their count is odd.
+        FLOAT_PAIRS,
         /// Floating-point numbers of 64 bits.
-        DOUBLES
+        DOUBLES;
+
+        /// {@return whether the values are floats, in pairs or not}
+        boolean areFloats() {
+            return this == FLOATS || this == FLOAT_PAIRS;
+        }
     }
 
     /// An operation on the first values of a block.
@@ -43,7 +60,6 @@ final class Block {
         }
     }
 
-    private final int size;
     private int @Nullable [] ints;
     private long @Nullable [] longs;
     private float @Nullable [] floats;
@@ -51,37 +67,44 @@ final class Block {
     private byte @Nullable [] storedBytes;
     private short @Nullable [] storedShorts;
 
-    /// An empty block. Its arrays are made when first needed, as a conversion uses few of them.
-    ///
-    /// @param size the number of values that fit
-    Block(int size) {
-        this.size = size;
+    private Block() {}
+
+    /// {@return a block whose values are undefined} Its arrays are made when first needed, as a conversion uses few of
+    /// them.
+    static Block take() {
+        Block spare = SPARE.poll();
+        return spare == null ? new Block() : spare;
+    }
+
+    /// Lets other conversions use this block.
+    void release() {
+        SPARE.offer(this);
     }
 
     int[] ints() {
         if (ints == null) {
-            ints = new int[size];
+            ints = new int[VALUES];
         }
         return ints;
     }
 
     long[] longs() {
         if (longs == null) {
-            longs = new long[size];
+            longs = new long[VALUES];
         }
         return longs;
     }
 
     float[] floats() {
         if (floats == null) {
-            floats = new float[size];
+            floats = new float[VALUES];
         }
         return floats;
     }
 
     double[] doubles() {
         if (doubles == null) {
-            doubles = new double[size];
+            doubles = new double[VALUES];
         }
         return doubles;
     }
@@ -89,7 +112,7 @@ final class Block {
     /// Elements of one byte as they are stored.
     byte[] storedBytes() {
         if (storedBytes == null) {
-            storedBytes = new byte[size];
+            storedBytes = new byte[VALUES];
         }
         return storedBytes;
     }
@@ -97,7 +120,7 @@ final class Block {
     /// Elements of two bytes as they are stored.
     short[] storedShorts() {
         if (storedShorts == null) {
-            storedShorts = new short[size];
+            storedShorts = new short[VALUES];
         }
         return storedShorts;
     }
@@ -181,6 +204,14 @@ final class Block {
         for (int i = 0; i < count; i++) {
             floats[i] = (float) doubles[i];
         }
+    }
+
+    void pairsToFloats(int count) {
+        MemorySegment.copy(MemorySegment.ofArray(longs()), 0, MemorySegment.ofArray(floats()), 0, 4L * count);
+    }
+
+    void floatsToPairs(int count) {
+        MemorySegment.copy(MemorySegment.ofArray(floats()), 0, MemorySegment.ofArray(longs()), 0, 4L * count);
     }
 
     void negateInts(int count) {

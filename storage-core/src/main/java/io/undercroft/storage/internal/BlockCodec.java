@@ -43,7 +43,8 @@ sealed interface BlockCodec extends BlockReader, BlockWriter {
     default Values values() {
         return switch (this) {
             case Doubles _ -> Values.DOUBLES;
-            case Floats _,Halves _,Torch7Halves _,BFloats _,SingleFloats _ -> Values.FLOATS;
+            case Floats _,Halves _,Torch7Halves _,SingleFloats _ -> Values.FLOATS;
+            case FloatPairs _,BFloats _ -> Values.FLOAT_PAIRS;
             case SmallIntegers _ -> Values.INTS;
             case Truths _,LargeIntegers _,SingleLongs _ -> Values.LONGS;
         };
@@ -123,6 +124,21 @@ sealed interface BlockCodec extends BlockReader, BlockWriter {
         }
     }
 
+    /// float32, in pairs.
+    record FloatPairs() implements BlockCodec {
+        @Override
+        public void read(MemorySegment bytes, long position, Block block, int count) {
+            MemorySegment.copy(bytes, Layouts.at(position, Float.BYTES), MemorySegment.ofArray(block.longs()), 0,
+                    (long) Float.BYTES * count);
+        }
+
+        @Override
+        public void write(Block block, MemorySegment bytes, long position, int count) {
+            MemorySegment.copy(MemorySegment.ofArray(block.longs()), 0, bytes, Layouts.at(position, Float.BYTES),
+                    (long) Float.BYTES * count);
+        }
+    }
+
     /// bfloat16: the upper half of a float32. Two elements are an `int` and their floats a `long`, as the JIT
     /// vectorises loops from `int` to `long` and not those from `short` to `int`.
     ///
@@ -134,43 +150,47 @@ sealed interface BlockCodec extends BlockReader, BlockWriter {
         @Override
         public void read(MemorySegment bytes, long position, Block block, int count) {
             int[] pairs = block.ints();
-            MemorySegment.copy(bytes, Layouts.INT, Layouts.at(position, Short.BYTES), pairs, 0, count / 2);
-            MemorySegment bits = MemorySegment.ofArray(block.floats());
-            for (int i = 0; i < count / 2; i++) {
+            MemorySegment.copy(bytes, Layouts.at(position, Short.BYTES), MemorySegment.ofArray(pairs), 0,
+                    (long) Short.BYTES * count);
+            long[] floats = block.longs();
+            for (int i = 0; i < (count + 1) / 2; i++) {
                 long pair = pairs[i];
-                bits.set(Layouts.LONG, i * 8L, ((pair << 16) & 0xFFFF_0000L) | ((pair >> 16) << 48));
-            }
-            if (count % 2 != 0) {
-                short last = bytes.get(Layouts.SHORT, Layouts.at(position + count - 1, Short.BYTES));
-                bits.set(Layouts.INT, (count - 1) * 4L, last << 16);
+                floats[i] = ((pair << 16) & 0xFFFF_0000L) | ((pair >> 16) << 48);
             }
         }
 
         @Override
         public void write(Block block, MemorySegment bytes, long position, int count) {
-            MemorySegment floats = MemorySegment.ofArray(block.floats());
-            if (count % 2 != 0 || !roundPairs(floats, block.ints(), count / 2)) {
-                roundEach(floats, block, bytes, position, count);
-                return;
+            long[] floats = block.longs();
+            if (count % 2 != 0) {
+                floats[count / 2] &= 0xFFFF_FFFFL;
             }
-            MemorySegment.copy(block.ints(), 0, bytes, Layouts.INT, Layouts.at(position, Short.BYTES), count / 2);
+            if (roundPairs(floats, block.ints(), (count + 1) / 2)) {
+                MemorySegment.copy(MemorySegment.ofArray(block.ints()), 0, bytes, Layouts.at(position, Short.BYTES),
+                        (long) Short.BYTES * count);
+            } else {
+                roundEach(block, count);
+                writeShorts(block, bytes, position, count);
+            }
         }
 
-        private void roundEach(MemorySegment floats, Block block, MemorySegment bytes, long position, int count) {
+        private void roundEach(Block block, int count) {
+            int[] bits = block.ints();
+            MemorySegment.copy(MemorySegment.ofArray(block.longs()), 0, MemorySegment.ofArray(bits), 0,
+                    (long) Float.BYTES * count);
             short[] stored = block.storedShorts();
             for (int i = 0; i < count; i++) {
-                stored[i] = (short) (float) BFloat16.round(floats.get(Layouts.INT, i * 4L), nan);
+                stored[i] = (short) (float) BFloat16.round(bits[i], nan);
             }
-            writeShorts(block, bytes, position, count);
         }
 
         /// Rounds as [BFloat16#round] does, two numbers at a time. A carry reaches the upper one only from a NaN.
         ///
         /// @return whether no number was a NaN; otherwise the results are wrong
-        private static boolean roundPairs(MemorySegment floats, int[] pairs, int count) {
+        private static boolean roundPairs(long[] floats, int[] pairs, int count) {
             long signs = 0;
             for (int i = 0; i < count; i++) {
-                long bits = floats.get(Layouts.LONG, i * 8L);
+                long bits = floats[i];
                 signs |= INFINITIES - (bits & ~SIGNS);
                 long rounded = bits + 0x7FFF_0000_7FFFL + ((bits >>> 16) & 0x1_0000_0001L);
                 pairs[i] = (int) (((rounded >>> 16) & 0xFFFF) | ((rounded >>> 32) & 0xFFFF_0000L));
@@ -340,7 +360,7 @@ sealed interface BlockCodec extends BlockReader, BlockWriter {
         return block.storedBytes();
     }
 
-    private static void writeBytes(Block block, MemorySegment bytes, long position, int count) {
+    static void writeBytes(Block block, MemorySegment bytes, long position, int count) {
         MemorySegment.copy(block.storedBytes(), 0, bytes, Layouts.BYTE, position, count);
     }
 
@@ -349,7 +369,7 @@ sealed interface BlockCodec extends BlockReader, BlockWriter {
         return block.storedShorts();
     }
 
-    private static void writeShorts(Block block, MemorySegment bytes, long position, int count) {
+    static void writeShorts(Block block, MemorySegment bytes, long position, int count) {
         MemorySegment.copy(block.storedShorts(), 0, bytes, Layouts.SHORT, Layouts.at(position, Short.BYTES), count);
     }
 

@@ -16,6 +16,28 @@ interface BlockWriter {
     /// @param count the count
     void write(Block block, MemorySegment bytes, long position, int count);
 
+    /// Floats as integers of 8 or 16 bits, without the `int`s between.
+    ///
+    /// @param integers the writer of the integers
+    /// @param truncation how floats become integers
+    record SmallFloats(BlockCodec.SmallIntegers integers, Truncation truncation) implements BlockWriter {
+        @Override
+        public Values values() {
+            return Values.FLOATS;
+        }
+
+        @Override
+        public void write(Block block, MemorySegment bytes, long position, int count) {
+            if (integers.bits() == 8) {
+                truncation.floatsToBytes(block, count);
+                BlockCodec.writeBytes(block, bytes, position, count);
+            } else {
+                truncation.floatsToShorts(block, count);
+                BlockCodec.writeShorts(block, bytes, position, count);
+            }
+        }
+    }
+
     /// Complex numbers without an imaginary part.
     ///
     /// @param parts the writer of the parts

@@ -55,37 +55,40 @@ public final class Conversion {
             convert(part(from), source, part(to), target, Math.multiplyExact(numel, 2), convention);
             return;
         }
-        int parts = from.kind() == Kind.COMPLEX || to.kind() == Kind.COMPLEX ? 2 : 1;
         Conversion conversion = of(from, to, convention);
         // A whole block begins at a whole byte, also of elements that do not.
         ParallelRanges.run(Math.ceilDiv(numel, Block.ELEMENTS),
                 (long) Block.ELEMENTS * Math.max(from.itemsize(), to.itemsize()),
                 (first, end) -> conversion.run(source, target, first * Block.ELEMENTS,
-                        Math.min(end * Block.ELEMENTS, numel), parts),
+                        Math.min(end * Block.ELEMENTS, numel)),
                 source, target);
     }
 
-    private void run(MemorySegment source, MemorySegment target, long first, long end, int parts) {
-        Block block = new Block(parts * (int) Math.min(Block.ELEMENTS, end - first));
+    private void run(MemorySegment source, MemorySegment target, long first, long end) {
+        Block block = Block.take();
         for (long position = first; position < end; position += Block.ELEMENTS) {
             int count = (int) Math.min(Block.ELEMENTS, end - position);
             reader.read(source, position, block, count);
             step.apply(block, count);
             writer.write(block, target, position, count);
         }
+        block.release();
     }
 
     private static Conversion of(DType from, DType to, Convention convention) {
         BlockReader reader = reader(from, to, convention);
-        BlockWriter writer = writer(from, to, convention);
+        BlockWriter writer = writer(from, to, reader.values(), convention);
         return new Conversion(reader, writer, step(from, reader.values(), to, writer.values(), convention));
     }
 
     private static BlockReader reader(DType from, DType to, Convention convention) {
         BlockCodec parts = BlockCodec.of(part(from), convention);
         if (parts instanceof BlockCodec.SmallIntegers integers && integers.bits() < 32
-                && BlockCodec.of(part(to), convention).values() == Values.FLOATS) {
+                && BlockCodec.of(part(to), convention).values().areFloats()) {
             return new BlockReader.SmallFloats(integers);
+        }
+        if (from.equals(DType.FLOAT32) && to.equals(DType.BFLOAT16)) {
+            return new BlockCodec.FloatPairs();
         }
         if (from.kind() != Kind.COMPLEX) {
             return parts;
@@ -93,11 +96,17 @@ public final class Conversion {
         return to.equals(DType.BOOL) ? new BlockReader.EitherPart(parts) : new BlockReader.RealParts(parts);
     }
 
-    private static BlockWriter writer(DType from, DType to, Convention convention) {
+    private static BlockWriter writer(DType from, DType to, Values has, Convention convention) {
         if (to.equals(DType.BFLOAT16) && (from.equals(DType.FLOAT32) || from.equals(DType.FLOAT64))) {
             return new BlockCodec.BFloats(FloatElements.BFloat16.NAN_OF_VECTORS);
         }
+        if (to.equals(DType.FLOAT32) && has == Values.FLOAT_PAIRS) {
+            return new BlockCodec.FloatPairs();
+        }
         BlockCodec parts = BlockCodec.of(part(to), convention);
+        if (parts instanceof BlockCodec.SmallIntegers integers && integers.bits() < 32 && has.areFloats()) {
+            return new BlockWriter.SmallFloats(integers, Truncation.of(to, convention));
+        }
         return to.kind() == Kind.COMPLEX ? new BlockWriter.RealParts(parts) : parts;
     }
 
@@ -114,42 +123,41 @@ public final class Conversion {
     }
 
     private static Step step(DType from, Values has, DType to, Values wants, Convention convention) {
-        boolean unsigned = from.equals(DType.UINT64);
+        if (has == wants) {
+            return (block, count) -> {};
+        }
+        if (has == Values.FLOAT_PAIRS) {
+            return ((Step) Block::pairsToFloats).then(step(from, Values.FLOATS, to, wants, convention));
+        }
         return switch (wants) {
             case INTS -> switch (has) {
-                case INTS -> (block, count) -> {};
                 case LONGS -> Block::longsToInts;
-                case FLOATS -> truncationToInts(to, convention);
-                case DOUBLES -> truncation(has, to, convention).then(Block::longsToInts);
+                case FLOATS -> Truncation.of(to, convention)::floatsToInts;
+                default -> truncation(has, to, convention).then(Block::longsToInts);
             };
-            case LONGS -> switch (has) {
-                case INTS -> Block::intsToLongs;
-                case LONGS -> (block, count) -> {};
-                case FLOATS, DOUBLES -> truncation(has, to, convention);
-            };
-            case FLOATS -> switch (has) {
-                case INTS -> Block::intsToFloats;
-                case LONGS -> unsigned ? Block::unsignedLongsToFloats : Block::longsToFloats;
-                case FLOATS -> (block, count) -> {};
-                case DOUBLES -> Block::doublesToFloats;
-            };
+            case LONGS -> has == Values.INTS ? Block::intsToLongs : truncation(has, to, convention);
+            case FLOATS -> toFloats(from, has);
+            case FLOAT_PAIRS -> has == Values.FLOATS
+                    ? Block::floatsToPairs
+                    : toFloats(from, has).then(Block::floatsToPairs);
             case DOUBLES -> switch (has) {
                 case INTS -> Block::intsToDoubles;
-                case LONGS -> unsigned ? Block::unsignedLongsToDoubles : Block::longsToDoubles;
-                case FLOATS -> Block::floatsToDoubles;
-                case DOUBLES -> (block, count) -> {};
+                case LONGS -> from.equals(DType.UINT64) ? Block::unsignedLongsToDoubles : Block::longsToDoubles;
+                default -> Block::floatsToDoubles;
             };
         };
     }
 
-    private static Step truncationToInts(DType to, Convention convention) {
-        Truncation truncation = Truncation.of(to, convention);
-        return (block, count) -> truncation.apply(block.floats(), block.ints(), count);
+    private static Step toFloats(DType from, Values has) {
+        return switch (has) {
+            case INTS -> Block::intsToFloats;
+            case LONGS -> from.equals(DType.UINT64) ? Block::unsignedLongsToFloats : Block::longsToFloats;
+            default -> Block::doublesToFloats;
+        };
     }
 
     private static Step truncation(Values has, DType to, Convention convention) {
         Truncation truncation = Truncation.of(to, convention);
-        Step truncate = (block, count) -> truncation.apply(block.doubles(), block.longs(), count);
-        return has == Values.FLOATS ? ((Step) Block::floatsToDoubles).then(truncate) : truncate;
+        return has == Values.FLOATS ? truncation::floatsToLongs : truncation::doublesToLongs;
     }
 }

@@ -80,7 +80,7 @@ final class LazyFlags {
 
     private static void negateIntegers(DType dtype, MemorySegment bytes, long numel) {
         BlockCodec codec = BlockCodec.of(dtype, Convention.PYTORCH);
-        Block block = new Block((int) Math.min(Block.ELEMENTS, numel));
+        Block block = Block.take();
         for (long position = 0; position < numel; position += Block.ELEMENTS) {
             int count = (int) Math.min(Block.ELEMENTS, numel - position);
             codec.read(bytes, position, block, count);
@@ -91,6 +91,7 @@ final class LazyFlags {
             }
             codec.write(block, bytes, position, count);
         }
+        block.release();
     }
 
     private static void negateSingly(DType dtype, MemorySegment bytes, long numel) {

@@ -78,13 +78,11 @@ enum Truncation {
     /// @param value the number
     abstract long of(double value);
 
-    /// Truncates many numbers.
-    ///
-    /// @param values the numbers
-    /// @param integers the array for the integers
-    /// @param count the count
-    void apply(double[] values, long[] integers, int count) {
-        if (arePlain(values, count)) {
+    /// Truncates the doubles of a block to its longs.
+    void doublesToLongs(Block block, int count) {
+        double[] values = block.doubles();
+        long[] integers = block.longs();
+        if (arePlain(values, integers, count)) {
             for (int i = 0; i < count; i++) {
                 integers[i] = (long) values[i];
             }
@@ -95,13 +93,26 @@ enum Truncation {
         }
     }
 
-    /// Truncates many numbers, and keeps the lower 32 bits of the integers.
-    ///
-    /// @param values the numbers
-    /// @param integers the array for the integers
-    /// @param count the count
-    void apply(float[] values, int[] integers, int count) {
-        if (fitInts(values, count)) {
+    /// Truncates the floats of a block to its longs.
+    void floatsToLongs(Block block, int count) {
+        float[] values = block.floats();
+        long[] integers = block.longs();
+        if (this != TO_TRUTH && fitInts(values, block.ints(), count)) {
+            for (int i = 0; i < count; i++) {
+                integers[i] = (long) values[i];
+            }
+        } else {
+            for (int i = 0; i < count; i++) {
+                integers[i] = of(values[i]);
+            }
+        }
+    }
+
+    /// Truncates the floats of a block to its ints, which get the lower 32 bits of the integers.
+    void floatsToInts(Block block, int count) {
+        float[] values = block.floats();
+        int[] integers = block.ints();
+        if (fitInts(values, block.ints(), count)) {
             for (int i = 0; i < count; i++) {
                 integers[i] = (int) values[i];
             }
@@ -112,24 +123,58 @@ enum Truncation {
         }
     }
 
-    /// Returns whether all are nearer to 0 than 2^31, so that every way of truncation is the one of Java. Looks at bits
-    /// as below.
-    private static boolean fitInts(float[] values, int count) {
-        MemorySegment bits = MemorySegment.ofArray(values);
+    /// Truncates the floats of a block to elements of 16 bits, which get the lower ones of the integers.
+    void floatsToShorts(Block block, int count) {
+        float[] values = block.floats();
+        short[] integers = block.storedShorts();
+        if (fitInts(values, block.ints(), count)) {
+            for (int i = 0; i < count; i++) {
+                integers[i] = (short) values[i];
+            }
+        } else {
+            for (int i = 0; i < count; i++) {
+                integers[i] = (short) of(values[i]);
+            }
+        }
+    }
+
+    /// Truncates the floats of a block to elements of 8 bits, which get the lower ones of the integers.
+    void floatsToBytes(Block block, int count) {
+        float[] values = block.floats();
+        byte[] integers = block.storedBytes();
+        if (fitInts(values, block.ints(), count)) {
+            for (int i = 0; i < count; i++) {
+                integers[i] = (byte) values[i];
+            }
+        } else {
+            for (int i = 0; i < count; i++) {
+                integers[i] = (byte) of(values[i]);
+            }
+        }
+    }
+
+    /// Returns whether all are nearer to 0 than 2^31, so that every way of truncation is the one of Java, except
+    /// [#TO_TRUTH]. Looks at bits as below.
+    ///
+    /// @param bits gets the bits of the numbers
+    private static boolean fitInts(float[] values, int[] bits, int count) {
+        MemorySegment.copy(MemorySegment.ofArray(values), 0, MemorySegment.ofArray(bits), 0, 4L * count);
         int signs = 0;
         for (int i = 0; i < count; i++) {
-            signs |= BITS_OF_2_31 - 1 - (bits.get(Layouts.INT, i * 4L) & Integer.MAX_VALUE);
+            signs |= BITS_OF_2_31 - 1 - (bits[i] & Integer.MAX_VALUE);
         }
         return signs >= 0;
     }
 
     /// Returns whether all are below the limit. Looks at bits because the JIT vectorises that, and not a comparison of
     /// doubles.
-    private boolean arePlain(double[] values, int count) {
-        MemorySegment bits = MemorySegment.ofArray(values);
+    ///
+    /// @param bits gets the bits of the numbers
+    private boolean arePlain(double[] values, long[] bits, int count) {
+        MemorySegment.copy(MemorySegment.ofArray(values), 0, MemorySegment.ofArray(bits), 0, 8L * count);
         long signs = 0;
         for (int i = 0; i < count; i++) {
-            signs |= plainBelow - 1 - (bits.get(Layouts.LONG, i * 8L) & Long.MAX_VALUE);
+            signs |= plainBelow - 1 - (bits[i] & Long.MAX_VALUE);
         }
         return signs >= 0;
     }
