@@ -11,6 +11,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
 /// The elements of a tensor of one or two dimensions, for loops over many of them (`TensorAccessor` in PyTorch's C++).
+/// Programs that iterate over elements should use it.
 ///
 /// It reads and converts as the methods of [Tensor] with the same names, but checks the tensor and finds its bytes once
 /// and not for each element, so that such a loop takes as long as one over a [MemorySegment]. This holds for float32 as

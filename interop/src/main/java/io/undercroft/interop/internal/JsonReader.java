@@ -31,6 +31,8 @@ public final class JsonReader {
     private final long base;
     private final @Nullable String[] remembered = new String[REMEMBERED];
     private final Matcher literals = LITERAL.matcher("");
+    /// The numbers of the array that is read.
+    private long[] numbers = new long[FEW];
     private int at;
 
     /// A reader of a text.
@@ -72,14 +74,13 @@ public final class JsonReader {
         if (take(']')) {
             return new long[0];
         }
-        long[] numbers = new long[Math.min(longest, FEW)];
         int count = 0;
         do {
             if (count == longest) {
                 throw malformed("an array has more than " + longest + " numbers");
             }
             if (count == numbers.length) {
-                numbers = Arrays.copyOf(numbers, Math.min(longest, 2 * count));
+                numbers = Arrays.copyOf(numbers, 2 * count);
             }
             numbers[count++] = natural();
         } while (take(','));
@@ -94,37 +95,41 @@ public final class JsonReader {
     public String string() {
         expect('"');
         int start = at;
-        int hash = 0;
         boolean ascii = true;
         for (; at < text.length; at++) {
             byte next = text[at];
             if (next == '"') {
                 at++;
-                return ascii ? ascii(start, at - 1, hash) : utf8(start, at - 1);
+                return ascii ? ascii(start, at - 1) : utf8(start, at - 1);
             }
             if (next == '\\') {
                 return escaped(start);
             }
-            if (next >= 0 && next < ' ') {
-                throw malformed("a control character in a string");
+            if (next < ' ') {
+                if (next >= 0) {
+                    throw malformed("a control character in a string");
+                }
+                ascii = false;
             }
-            ascii &= next >= 0;
-            hash = 31 * hash + next;
         }
         throw malformed("the text ends within a string");
     }
 
-    /// @param hash the hash code of the string
-    private String ascii(int start, int end, int hash) {
+    private String ascii(int start, int end) {
+        if (end - start > SHORT) {
+            return new String(text, start, end - start, ISO_8859_1);
+        }
+        int hash = 0;
+        for (int i = start; i < end; i++) {
+            hash = 31 * hash + text[i];
+        }
         int slot = hash & (REMEMBERED - 1);
         String known = remembered[slot];
         if (known != null && known.hashCode() == hash && isAt(known, start, end)) {
             return known;
         }
         String string = new String(text, start, end - start, ISO_8859_1);
-        if (end - start <= SHORT) {
-            remembered[slot] = string;
-        }
+        remembered[slot] = string;
         return string;
     }
 
@@ -188,11 +193,10 @@ public final class JsonReader {
     public String literal() {
         skipSpace();
         int start = at;
-        int hash = 0;
-        for (; at < text.length && isOfLiteral(text[at]); at++) {
-            hash = 31 * hash + text[at];
+        while (at < text.length && isOfLiteral(text[at])) {
+            at++;
         }
-        String literal = ascii(start, at, hash);
+        String literal = ascii(start, at);
         if (!literals.reset(literal).matches()) {
             at = start;
             throw malformed("a value is due, not "

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.SequencedMap;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /// The header of a file, checked against the file: the tensors lie one behind the other, without gaps, and
@@ -27,6 +28,8 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
     static final long LONGEST = 100_000_000;
     /// The most tensors that are described wrongly before the file is refused whole, as each costs more than others.
     private static final int MOST_UNREADABLE = 1 << 12;
+    /// About how long the description of a tensor is.
+    private static final int USUAL_LENGTH = 96;
     /// The member that is no tensor.
     static final String METADATA = "__metadata__";
     static final String DAMAGED = "The file is incomplete or damaged; get it again from its source";
@@ -94,7 +97,8 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
         private final byte[] text;
         private final long data;
         private final JsonReader json;
-        private final SequencedMap<String, Entry> entries = new LinkedHashMap<>();
+        private final SequencedMap<String, Entry> entries;
+        private final Fields fields = new Fields();
         private final SequencedMap<String, String> metadata = new LinkedHashMap<>();
         private boolean hasMetadata;
         private int unreadable;
@@ -103,6 +107,7 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
             this.text = text;
             this.data = PREFIX + (long) text.length;
             this.json = new JsonReader(text, PREFIX);
+            this.entries = LinkedHashMap.newLinkedHashMap(text.length / USUAL_LENGTH);
         }
 
         SafetensorsHeader header(long fileSize) {
@@ -139,8 +144,8 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
 
         private Entry entry(String name) {
             long position = json.position();
-            Fields fields = new Fields();
-            json.object(fields::read);
+            fields.clear();
+            json.object(fields);
             String dtype = fields.dtype;
             long[] shape = fields.shape;
             long[] offsets = fields.offsets;
@@ -205,8 +210,26 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
         }
 
         private void checkLayout(long fileSize) {
-            List<Entry> sorted = new ArrayList<>(entries.values());
-            sorted.sort(SafetensorsHeader::compareByPlace);
+            if (endOfRun() != fileSize) {
+                List<Entry> sorted = new ArrayList<>(entries.values());
+                sorted.sort(SafetensorsHeader::compareByPlace);
+                checkLayout(sorted, fileSize);
+            }
+        }
+
+        /// {@return where the last tensor ends, or -1 if one does not start where the one before it in the header ends}
+        private long endOfRun() {
+            long end = data;
+            for (Entry entry : entries.values()) {
+                if (entry.start() != end) {
+                    return -1;
+                }
+                end = entry.end();
+            }
+            return end;
+        }
+
+        private void checkLayout(List<Entry> sorted, long fileSize) {
             long end = data;
             for (Entry entry : sorted) {
                 if (entry.start() != end) {
@@ -228,12 +251,19 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
         }
 
         /// What describes one tensor.
-        private final class Fields {
+        private final class Fields implements Consumer<String> {
             private @Nullable String dtype;
             private long @Nullable [] shape;
             private long @Nullable [] offsets;
 
-            void read(String field) {
+            void clear() {
+                dtype = null;
+                shape = null;
+                offsets = null;
+            }
+
+            @Override
+            public void accept(String field) {
                 switch (field) {
                     case "dtype" -> {
                         checkFirst(dtype, field);
