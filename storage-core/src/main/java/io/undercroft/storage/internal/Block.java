@@ -13,10 +13,11 @@ import org.jspecify.annotations.Nullable;
 /// by C2, which takes up to a second, such a loop takes a thousand times as long. Bits are looked at as integers after
 /// they were copied to an array of integers.
 final class Block {
-    /// The maximum number of elements in a block. Complex ones have two values. With the elements as they are stored, on
-    /// both sides, they fit in the first-level cache.
-    static final int ELEMENTS = 1024;
-    private static final int VALUES = 2 * ELEMENTS;
+    /// The maximum number of values in a block.
+    static final int VALUES = 2048;
+    /// The maximum number of bytes of elements: with its arrays, and the elements on both sides, a block fits in the
+    /// first-level cache.
+    private static final int BYTES = 8192;
     /// Blocks that no conversion uses: arrays that were just allocated are in no cache, and a conversion of a few
     /// thousand elements takes half as long without them.
     private static final ArrayBlockingQueue<Block> SPARE = new ArrayBlockingQueue<>(8);
@@ -74,6 +75,14 @@ final class Block {
     static Block take() {
         Block spare = SPARE.poll();
         return spare == null ? new Block() : spare;
+    }
+
+    /// {@return how many elements a block has, a multiple of eight}
+    ///
+    /// @param itemsize the size of the elements in bytes, of the larger ones if they are converted
+    /// @param parts how many values an element has: 2 if it is complex
+    static int elements(int itemsize, int parts) {
+        return Math.min(VALUES / parts, BYTES / itemsize);
     }
 
     /// Lets other conversions use this block.

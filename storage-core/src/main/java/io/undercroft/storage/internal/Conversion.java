@@ -56,18 +56,20 @@ public final class Conversion {
             return;
         }
         Conversion conversion = of(from, to, convention);
+        int itemsize = Math.max(from.itemsize(), to.itemsize());
+        int parts = from.kind() == Kind.COMPLEX || to.kind() == Kind.COMPLEX ? 2 : 1;
         // A whole block begins at a whole byte, also of elements that do not.
-        ParallelRanges.run(Math.ceilDiv(numel, Block.ELEMENTS),
-                (long) Block.ELEMENTS * Math.max(from.itemsize(), to.itemsize()),
-                (first, end) -> conversion.run(source, target, first * Block.ELEMENTS,
-                        Math.min(end * Block.ELEMENTS, numel)),
+        int elements = Block.elements(itemsize, parts);
+        ParallelRanges.run(Math.ceilDiv(numel, elements), (long) elements * itemsize,
+                (first, end) -> conversion.run(source, target, first * elements, Math.min(end * elements, numel),
+                        elements),
                 source, target);
     }
 
-    private void run(MemorySegment source, MemorySegment target, long first, long end) {
+    private void run(MemorySegment source, MemorySegment target, long first, long end, int elements) {
         Block block = Block.take();
-        for (long position = first; position < end; position += Block.ELEMENTS) {
-            int count = (int) Math.min(Block.ELEMENTS, end - position);
+        for (long position = first; position < end; position += elements) {
+            int count = (int) Math.min(elements, end - position);
             reader.read(source, position, block, count);
             step.apply(block, count);
             writer.write(block, target, position, count);

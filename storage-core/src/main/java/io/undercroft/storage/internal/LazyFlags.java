@@ -81,8 +81,8 @@ final class LazyFlags {
     private static void negateIntegers(DType dtype, MemorySegment bytes, long numel) {
         BlockCodec codec = BlockCodec.of(dtype, Convention.PYTORCH);
         Block block = Block.take();
-        for (long position = 0; position < numel; position += Block.ELEMENTS) {
-            int count = (int) Math.min(Block.ELEMENTS, numel - position);
+        for (long position = 0; position < numel; position += Block.VALUES) {
+            int count = (int) Math.min(Block.VALUES, numel - position);
             codec.read(bytes, position, block, count);
             if (codec.values() == Values.INTS) {
                 block.negateInts(count);
