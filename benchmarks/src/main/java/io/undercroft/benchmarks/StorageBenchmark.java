@@ -23,6 +23,7 @@ final class StorageBenchmark {
     private static final double OF_BANDWIDTH = 0.9;
     private static final double CONVERTED_GIGABYTES = 2;
     private static final double OF_TORCH = 0.5;
+    private static final double OF_ONE_THREAD = 0.8;
     private static final double OF_ELEMENT_ACCESS = 1.2;
     private static final double VIEW_NANOSECONDS = 50;
     private static final double VIEW_OBJECTS = 2;
@@ -53,6 +54,8 @@ final class StorageBenchmark {
         conversion("float32", "float16");
         conversion("float16", "float32");
         conversion("int32", "float32");
+        conversion("float32", "int32");
+        conversion("uint8", "float32");
         for (int dtypes : List.of(1, 6)) {
             elementAccess("accessor", "plainVector", dtypes);
             elementAccess("accessorMatrix", "plainMatrix", dtypes);
@@ -93,7 +96,7 @@ final class StorageBenchmark {
         figures.add(throughput(TORCH, what, timings));
         figures.add(throughput(TORCH_ONE_THREAD, what, timings));
         figures.add(compared(TORCH, what, timings).with(Goal.atLeast(OF_TORCH)));
-        figures.add(compared(TORCH_ONE_THREAD, what, timings));
+        figures.add(compared(TORCH_ONE_THREAD, what, timings).with(Goal.atLeast(OF_ONE_THREAD)));
     }
 
     private void fills() throws IOException {
