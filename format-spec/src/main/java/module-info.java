@@ -1,10 +1,11 @@
 /// The exception of all formats, and for named modules the codec of `.croft` files.
-// The serializer is compiled later.
+// These modules are compiled later.
 @SuppressWarnings("module")
 module io.undercroft.format {
     requires static transitive org.jspecify;
     requires com.dynatrace.hash4j;
 
     exports io.undercroft.format;
+    exports io.undercroft.format.dump to io.undercroft.cli;
     exports io.undercroft.format.internal to io.undercroft.serializer;
 }

@@ -1,5 +1,8 @@
 package io.undercroft.format;
 
+import io.undercroft.format.internal.Digests;
+import java.lang.foreign.MemorySegment;
+
 /// A 128-bit digest (XXH3-128). In a file it is a little-endian 128-bit number: the low half first.
 ///
 /// It finds equal bytes and detects accidents; it does not resist an attacker.
@@ -9,6 +12,13 @@ package io.undercroft.format;
 public record Digest128(long high, long low) {
     /// The digest of nothing in particular, as stored where there is no digest.
     public static final Digest128 ZERO = new Digest128(0, 0);
+
+    /// {@return the digest of bytes, which have this one in a `.croft` file}
+    ///
+    /// @param bytes a segment of any size
+    public static Digest128 of(MemorySegment bytes) {
+        return Digests.xxh3(bytes);
+    }
 
     /// Written out, since the JVM would make it when the first file is opened.
     @Override

@@ -113,6 +113,11 @@ class ModuleDependencyTest {
     }
 
     @Test
+    void theDumpOfCroftFilesIsUsedByTheCommandOnly() {
+        classes().that().resideInAPackage(ROOT + "format.dump").should(beUsedBy(Set.of("cli"))).check(CLASSES);
+    }
+
+    @Test
     void everyPackageIsNullMarked() {
         assertThat(CLASSES.getPackage("io.undercroft").getSubpackagesInTree())
                 .filteredOn(found -> !found.getClasses().isEmpty() && !found.getName().endsWith(".jmh_generated"))

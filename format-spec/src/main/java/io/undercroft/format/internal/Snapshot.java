@@ -541,7 +541,8 @@ public final class Snapshot {
         return Collections.unmodifiableMap(metadata);
     }
 
-    Index index() {
+    /// {@return its tables}
+    public Index index() {
         return index;
     }
 

@@ -238,7 +238,7 @@ public final class StateTreeReader {
     }
 
     /// {@return the offset of the end of the current token in the file}
-    long end() {
+    public long end() {
         return base + position;
     }
 

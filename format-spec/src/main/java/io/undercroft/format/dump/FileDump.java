@@ -1,0 +1,388 @@
+package io.undercroft.format.dump;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.format.internal.ByteSource;
+import io.undercroft.format.internal.CommitRecord;
+import io.undercroft.format.internal.ExtentKind;
+import io.undercroft.format.internal.ExtentRecord;
+import io.undercroft.format.internal.FileLayout;
+import io.undercroft.format.internal.Header;
+import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.Snapshot;
+import io.undercroft.format.internal.StateToken;
+import io.undercroft.format.internal.StateTreeReader;
+import io.undercroft.format.internal.StorageRecord;
+import io.undercroft.format.internal.TensorRecord;
+import io.undercroft.format.internal.index.Field;
+import io.undercroft.format.internal.index.Index;
+import io.undercroft.format.internal.index.LittleEndian;
+import io.undercroft.format.internal.index.RecordLayout;
+import io.undercroft.format.internal.index.Records.CommitFields;
+import io.undercroft.format.internal.index.Records.Entry;
+import io.undercroft.format.internal.index.Records.Head;
+import io.undercroft.format.internal.index.Records.HeaderFields;
+import io.undercroft.format.internal.index.SectionType;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/// The bytes of a `.croft` file and what they mean: the header, the commit records, the index of the newest snapshot,
+/// and the starts of its extents. A damaged file is described as far as its parts can be found. For use by one thread.
+public final class FileDump {
+    /// The header, the commit records, the directory of the index, and the bytes of storages. Between the last two come
+    /// the sections of the index, by their codes in lower case.
+    private static final String HEADER = "header";
+    private static final String COMMITS = "commits";
+    private static final String DIRECTORY = "directory";
+    private static final String EXTENTS = "extents";
+    private static final int ROW = 16;
+
+    private final MemorySegment file;
+    private final Predicate<String> sections;
+    private final long limit;
+    private final Consumer<Part> parts;
+
+    /// A run of bytes with one meaning.
+    ///
+    /// @param offset the first byte in the file
+    /// @param bytes the bytes
+    /// @param name the name that `SPEC.md` has for them
+    /// @param meaning the value in words, may have text of the file in it
+    public record Line(long offset, MemorySegment bytes, String name, String meaning) {}
+
+    /// A part of the file, such as a record.
+    ///
+    /// @param section the section that it belongs to, one of [#sections]
+    /// @param title what it is; may have text of the file in it
+    /// @param offset the first byte in the file
+    /// @param nbytes its size in bytes
+    /// @param lines its bytes in their order
+    /// @param omitted how many records of the section follow and are left out
+    /// @param fault what is wrong with it, or null
+    public record Part(String section, String title, long offset, long nbytes, List<Line> lines, long omitted,
+            @Nullable FormatException fault) {}
+
+    private FileDump(MemorySegment file, Predicate<String> sections, long limit, Consumer<Part> parts) {
+        this.file = file;
+        this.sections = sections;
+        this.limit = limit;
+        this.parts = parts;
+    }
+
+    /// {@return the names of sections, in the order of the file}
+    public static List<String> sections() {
+        return Stream.of(Stream.of(HEADER, COMMITS, DIRECTORY), Arrays.stream(SectionType.values()).map(FileDump::name),
+                Stream.of(EXTENTS)).flatMap(names -> names).toList();
+    }
+
+    /// Describes a file.
+    ///
+    /// @param file all of its bytes
+    /// @param sections which [sections][#sections] are described
+    /// @param limit the maximum number of records of each section
+    /// @param parts takes the parts
+    /// @return what is wrong with the file, if it is damaged so that parts of it could not be found
+    /// @throws FormatException if it is no `.croft` file
+    public static Optional<FormatException> of(MemorySegment file, Predicate<String> sections, long limit,
+            Consumer<Part> parts) {
+        if (!Header.isSignature(file)) {
+            throw fault(file).orElseThrow();
+        }
+        return new FileDump(file, sections, limit, parts).describe();
+    }
+
+    private static Optional<FormatException> fault(MemorySegment file) {
+        try {
+            Snapshot.open(ByteSource.of(file), Limits.DEFAULT);
+            return Optional.empty();
+        } catch (FormatException e) {
+            return Optional.of(e);
+        } catch (IOException e) {
+            throw new IllegalStateException("bytes in memory are read", e);
+        }
+    }
+
+    private Optional<FormatException> describe() {
+        add(HEADER, "header", 0, HeaderFields.RECORD, () -> Header.decode(file.asSlice(0, FileLayout.HEADER_BYTES)));
+        addCommits();
+        Optional<FormatException> fault = fault(file);
+        if (fault.isPresent()) {
+            return fault;
+        }
+        try {
+            addSnapshot(Snapshot.open(ByteSource.of(file), Limits.DEFAULT));
+            return Optional.empty();
+        } catch (FormatException e) {
+            return Optional.of(e);
+        } catch (IOException e) {
+            throw new IllegalStateException("bytes in memory are read", e);
+        }
+    }
+
+    // ---- commit records
+
+    private void addCommits() {
+        if (!has(0, FileLayout.HEADER_BYTES)) {
+            return;
+        }
+        boolean isSealed = (HeaderFields.READ_ONLY.get(file, 0) & Header.SEALED) != 0;
+        long slots = HeaderFields.SLOTS.get(file, 0);
+        addCommit(isSealed ? file.byteSize() - FileLayout.COMMIT_BYTES : FileLayout.FIRST_COMMIT,
+                isSealed ? "commit record at the end" : "commit record of the first snapshot");
+        if (!isSealed && slots > 0 && slots <= file.byteSize() - FileLayout.SLOTS_BYTES) {
+            addCommit(slots, "commit slot 0");
+            addCommit(slots + FileLayout.PAGE, "commit slot 1");
+        }
+    }
+
+    private void addCommit(long offset, String title) {
+        if (!has(offset, FileLayout.COMMIT_BYTES)) {
+            return;
+        }
+        MemorySegment record = file.asSlice(offset, FileLayout.COMMIT_BYTES);
+        if (LittleEndian.isZero(record, 0, record.byteSize())) {
+            put(COMMITS, title + ", empty", offset, record.byteSize(), List.of(), null);
+        } else {
+            add(COMMITS, title + ", snapshot " + CommitFields.SEQUENCE.get(record, 0), offset, CommitFields.RECORD,
+                    () -> CommitRecord.decode(record, offset));
+        }
+    }
+
+    // ---- the index
+
+    private void addSnapshot(Snapshot snapshot) {
+        CommitRecord commit = snapshot.commit();
+        if (commit.sequence() > 1) {
+            addCommit(commit.previousRecord(), "parent record");
+        }
+        Index index = snapshot.index();
+        long start = commit.indexOffset();
+        MemorySegment bytes = index.bytes();
+        long end = Index.directory(bytes).byteSize();
+        add(DIRECTORY, "head of the index of snapshot " + commit.sequence(), start, Head.RECORD, () -> {});
+        for (long entry = Index.HEAD_BYTES; entry < end; entry += Index.ENTRY_BYTES) {
+            add(DIRECTORY, "entry of " + ascii(bytes.asSlice(entry, Entry.SECTION.size())), start + entry, Entry.RECORD,
+                    () -> {});
+        }
+        for (SectionType type : SectionType.values()) {
+            if (sections.test(name(type)) && index.count(type) > 0) {
+                addSection(snapshot, type);
+            }
+        }
+        snapshot.unknownSections().forEach(section -> put(DIRECTORY, "unknown section " + section.code(),
+                FormatException.NO_OFFSET, section.bytes().byteSize(), List.of(), null));
+        if (sections.test(EXTENTS)) {
+            addExtents(snapshot);
+        }
+    }
+
+    private void addSection(Snapshot snapshot, SectionType type) {
+        Index index = snapshot.index();
+        long start = index.fileOffset(type, 0);
+        switch (type) {
+            case TREE, META -> addTree(type, start, index);
+            case STRB -> addRows(type, start, index.count(type));
+            default -> {
+                for (int number = 0; number < Math.min(limit, index.count(type)); number++) {
+                    int record = number;
+                    long offset = start + (long) number * index.recordSize(type);
+                    String title = "%s %d".formatted(type, number);
+                    String meaning = "";
+                    FormatException fault = null;
+                    try {
+                        meaning = meaning(snapshot, type, record);
+                    } catch (FormatException e) {
+                        fault = e;
+                    }
+                    put(name(type), meaning.isEmpty() ? title : title + ", " + meaning, offset, index.recordSize(type),
+                            lines(type.record(), offset), fault,
+                            number + 1 == limit ? index.count(type) - limit : 0);
+                }
+            }
+        }
+    }
+
+    /// What a record means together with those that it refers to.
+    private static String meaning(Snapshot snapshot, SectionType type, int number) {
+        return switch (type) {
+            case EXTN -> {
+                ExtentRecord extent = snapshot.extent(number);
+                yield extent.kind() + (extent.isShared() ? ", shared" : "");
+            }
+            case STOR -> {
+                StorageRecord storage = snapshot.storage(number);
+                yield "%d extent%s, %s".formatted(storage.extentCount(), storage.extentCount() == 1 ? "" : "s",
+                        storage.device());
+            }
+            case TENS -> {
+                TensorRecord tensor = snapshot.tensor(number);
+                int name = snapshot.nameOfTensor(number);
+                yield "%s%s %s".formatted(name < 0 ? "" : FormatException.quote(snapshot.name(name)) + ", ",
+                        snapshot.dtype(tensor.dtype()).name(), Arrays.toString(tensor.shape()));
+            }
+            case NAMS -> FormatException.quote(snapshot.name(number));
+            case DTYP -> snapshot.dtype(number).name();
+            case BASE -> FormatException.quote(snapshot.base(number).path());
+            default -> "";
+        };
+    }
+
+    private void addTree(SectionType type, long start, Index index) {
+        long length = index.count(type);
+        List<Line> lines = new ArrayList<>();
+        FormatException fault = null;
+        long end = 0;
+        try {
+            StateTreeReader reader = new StateTreeReader(index.section(type), Limits.DEFAULT, 0);
+            StateToken token = reader.next();
+            while (token != StateToken.DONE && lines.size() < limit) {
+                end = reader.end();
+                MemorySegment bytes = file.asSlice(start + reader.offset(), end - reader.offset());
+                if (bytes.byteSize() > 0) {
+                    lines.add(new Line(start + reader.offset(), bytes, token.name(), meaning(token, reader)));
+                }
+                token = reader.next();
+            }
+        } catch (FormatException e) {
+            fault = e;
+        }
+        put(name(type), type + (end < length ? ", the first %d of its %d bytes".formatted(end, length) : ""), start,
+                length, lines, fault);
+    }
+
+    private static String meaning(StateToken token, StateTreeReader reader) {
+        return switch (token) {
+            case STRING, DEVICE, SYMBOL -> FormatException.quote(reader.text());
+            case INTEGER -> Long.toString(reader.longValue());
+            case FLOAT -> Double.toString(reader.doubleValue());
+            case LIST, TUPLE, MAP, SET -> "of " + reader.count();
+            case TENSOR -> "number " + reader.index();
+            default -> "";
+        };
+    }
+
+    private void addRows(SectionType type, long start, long length) {
+        List<Line> lines = new ArrayList<>();
+        long shown = Math.min(length, limit * ROW);
+        for (long at = start; at < start + shown; at += ROW) {
+            MemorySegment row = file.asSlice(at, Math.min(ROW, start + shown - at));
+            lines.add(new Line(at, row, "text", ascii(row)));
+        }
+        put(name(type), type + (shown < length ? ", the first %d of its %d bytes".formatted(shown, length) : ""), start,
+                length, lines, null);
+    }
+
+    private void addExtents(Snapshot snapshot) {
+        long count = 0;
+        for (int storage = 0; storage < snapshot.storageCount(); storage++) {
+            StorageRecord record = snapshot.storage(storage);
+            for (int i = 0; i < record.extentCount(); i++) {
+                ExtentRecord extent = snapshot.extent(record.firstExtent() + i);
+                if (extent.base() == ExtentRecord.THIS_FILE && extent.kind() != ExtentKind.ZERO
+                        && has(extent.fileOffset(), extent.length()) && ++count <= limit) {
+                    MemorySegment start = file.asSlice(extent.fileOffset(), Math.min(ROW, extent.length()));
+                    put(EXTENTS, "extent %d, part %d of storage %d".formatted(record.firstExtent() + i, i, storage),
+                            extent.fileOffset(), extent.length(),
+                            List.of(new Line(extent.fileOffset(), start, "bytes", "")), null,
+                            count == limit ? snapshot.extentCount() - (long) record.firstExtent() - i - 1 : 0);
+                }
+            }
+            if (count >= limit) {
+                return;
+            }
+        }
+    }
+
+    // ---- fields
+
+    /// Adds a record that may be cut or damaged.
+    private void add(String section, String title, long offset, RecordLayout layout, Runnable check) {
+        if (!sections.test(section)) {
+            return;
+        }
+        FormatException fault = null;
+        try {
+            if (has(offset, layout.size())) {
+                check.run();
+            }
+        } catch (FormatException e) {
+            fault = e;
+        }
+        put(section, title, offset, layout.size(), lines(layout, offset), fault);
+    }
+
+    private List<Line> lines(RecordLayout layout, long offset) {
+        List<Line> lines = new ArrayList<>();
+        for (Field field : layout.fields()) {
+            if (has(offset + field.offset(), field.size())) {
+                lines.add(new Line(offset + field.offset(), file.asSlice(offset + field.offset(), field.size()),
+                        field.name(), meaning(field, offset)));
+            }
+        }
+        return lines;
+    }
+
+    private String meaning(Field field, long record) {
+        String name = field.name();
+        MemorySegment bytes = file.asSlice(record + field.offset(), field.size());
+        if (name.equals("reserved")) {
+            return LittleEndian.isZero(bytes, 0, bytes.byteSize()) ? "zero" : "not zero";
+        } else if (field.equals(CommitFields.MESSAGE)) {
+            long length = CommitFields.MESSAGE_LENGTH.get(file, record);
+            return FormatException.quote(new String(bytes.asSlice(0, Math.min(length, bytes.byteSize()))
+                    .toArray(ValueLayout.JAVA_BYTE), StandardCharsets.UTF_8));
+        } else if (name.equals("signature") || field.equals(Entry.SECTION)) {
+            return ascii(bytes);
+        } else if (field.size() == ROW) {
+            return name.endsWith("uuid") ? field.uuid(file, record).toString() : field.digest(file, record).toString();
+        } else if (name.contains("CRC32C") || name.endsWith("features")) {
+            return "0x%08x".formatted(field.get(file, record));
+        } else if (field.equals(CommitFields.TIME) && field.get(file, record) != 0) {
+            return Instant.ofEpochMilli(field.get(file, record)).toString();
+        } else if (field.equals(HeaderFields.CHUNK_LOG2)) {
+            long log2 = field.get(file, record);
+            return "%d%s".formatted(log2, log2 < Integer.SIZE ? ", chunks of " + (1L << log2) + " bytes" : "");
+        }
+        return Long.toUnsignedString(field.get(file, record));
+    }
+
+    /// Returns bytes as ASCII, with a dot for each that is not a printable character.
+    private static String ascii(MemorySegment bytes) {
+        StringBuilder text = new StringBuilder();
+        for (byte each : bytes.toArray(ValueLayout.JAVA_BYTE)) {
+            text.append(each >= ' ' && each < 0x7f ? (char) each : '.');
+        }
+        return text.toString();
+    }
+
+    private static String name(SectionType type) {
+        return type.name().toLowerCase(Locale.ROOT);
+    }
+
+    private boolean has(long offset, long length) {
+        return offset >= 0 && length <= file.byteSize() && offset <= file.byteSize() - length;
+    }
+
+    private void put(String section, String title, long offset, long nbytes, List<Line> lines,
+            @Nullable FormatException fault) {
+        put(section, title, offset, nbytes, lines, fault, 0);
+    }
+
+    private void put(String section, String title, long offset, long nbytes, List<Line> lines,
+            @Nullable FormatException fault, long omitted) {
+        if (sections.test(section)) {
+            parts.accept(new Part(section, title, offset, nbytes, lines, omitted, fault));
+        }
+    }
+}

@@ -1,0 +1,98 @@
+package io.undercroft.format.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.format.dump.FileDump;
+import io.undercroft.format.dump.FileDump.Line;
+import io.undercroft.format.dump.FileDump.Part;
+import io.undercroft.format.internal.index.SectionType;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+class FileDumpTest {
+    private static final long ALL = Long.MAX_VALUE / 16;
+
+    private static List<Part> parts(byte[] file, long limit) {
+        List<Part> parts = new ArrayList<>();
+        Optional<FormatException> fault = FileDump.of(MemorySegment.ofArray(file), _ -> true, limit, parts::add);
+        assertThat(fault).isEmpty();
+        return parts;
+    }
+
+    @Test
+    void everyByteOfEverySectionHasAMeaning() throws IOException {
+        byte[] file = Features.everySection().toByteArray();
+        List<Part> parts = parts(file, ALL);
+
+        assertThat(parts).extracting(Part::section).containsSubsequence(FileDump.sections());
+        BitSet shown = new BitSet();
+        parts.stream().filter(part -> !part.section().equals("extents")).flatMap(part -> part.lines().stream())
+                .forEach(line -> shown.set((int) line.offset(), (int) (line.offset() + line.bytes().byteSize())));
+        CommitRecord commit = Refusals.open(file).commit();
+        for (int at = (int) commit.indexOffset(); at < commit.indexOffset() + commit.indexLength(); at++) {
+            assertThat(shown.get(at) || file[at] == 0).as("byte %d", at).isTrue();
+        }
+        assertThat(shown.nextClearBit(0)).isGreaterThanOrEqualTo(FileLayout.PREFIX_BYTES);
+        assertThat(parts).allSatisfy(part -> assertThat(part.fault()).isNull());
+    }
+
+    @Test
+    void allFilesOfTheSpecificationAreDescribed() throws IOException {
+        for (Map.Entry<String, byte[]> golden : GoldenFiles.all().entrySet()) {
+            MemorySegment file = MemorySegment.ofArray(golden.getValue());
+            if (Header.isSignature(file)) {
+                List<Part> parts = new ArrayList<>();
+                FileDump.of(file, _ -> true, 3, parts::add);
+                assertThat(parts).as(golden.getKey()).extracting(Part::section).contains("header", "commits",
+                        "directory");
+            }
+        }
+    }
+
+    @Test
+    void widerRecordsOfLaterVersionsAreFound() throws IOException {
+        byte[] before = Golden.resource(Golden.FILE);
+        byte[] later = Future.of(before, EnumSet.of(SectionType.EXTN, SectionType.TENS, SectionType.NAMS),
+                Future.UNSAFE, Future.SAFE);
+
+        assertThat(titles(later)).containsAll(titles(before));
+    }
+
+    private static List<String> titles(byte[] file) {
+        return parts(file, ALL).stream().filter(part -> part.section().matches("tens|nams|extn")).map(Part::title)
+                .toList();
+    }
+
+    @Test
+    void atMostSoManyRecordsOfASectionAreDescribed() throws IOException {
+        byte[] file = Features.everySection().toByteArray();
+        List<Part> parts = parts(file, 1);
+
+        assertThat(parts).filteredOn(part -> part.section().equals("tens")).singleElement()
+                .satisfies(part -> assertThat(part.omitted()).isEqualTo(Refusals.open(file).tensorCount() - 1L));
+    }
+
+    @Test
+    void whatDoesNotMatchItsChecksumIsMarked() throws IOException {
+        byte[] file = Golden.resource(Golden.FILE);
+        file[20] ^= 1;
+        List<Part> parts = new ArrayList<>();
+
+        Optional<FormatException> fault = FileDump.of(MemorySegment.ofArray(file), _ -> true, 1, parts::add);
+
+        assertThat(fault).map(FormatException::code).contains(Rule.V14_CHECKSUM.code());
+        assertThat(parts.getFirst().fault()).isNotNull();
+        assertThat(parts.getFirst().lines()).extracting(Line::name).contains("signature", "file uuid");
+        assertThatExceptionOfType(FormatException.class)
+                .isThrownBy(() -> FileDump.of(MemorySegment.ofArray(new byte[2000]), _ -> true, 1, parts::add));
+    }
+}
