@@ -296,7 +296,11 @@ public final class CheckpointFile implements AutoCloseable {
     public synchronized long compact(Predicate<SnapshotInfo> keep) throws IOException {
         Objects.requireNonNull(keep, "keep");
         checkOpen();
-        return new FileCopier(disk).compact(path, keep, References.rule(saving.request().isReplacingReferenced()));
+        return copier().compact(path, keep, References.rule(saving.request().isReplacingReferenced()));
+    }
+
+    private FileCopier copier() {
+        return new FileCopier(disk, saving.request().progress());
     }
 
     /// Writes the newest snapshot as a new file. Bytes that are stored in bases stay there; the new file looks for them
@@ -327,7 +331,7 @@ public final class CheckpointFile implements AutoCloseable {
     private synchronized void copy(Path target, OpenOptions which) throws IOException {
         Objects.requireNonNull(target, "target");
         requireNoLoss(target);
-        new FileCopier(disk).export(path, target, which, saving.request().isReplacingReferenced());
+        copier().export(path, target, which, saving.request().isReplacingReferenced());
     }
 
     /// A copy of one snapshot over the file itself would drop all others.
@@ -368,7 +372,7 @@ public final class CheckpointFile implements AutoCloseable {
     private synchronized void copyWithBases(Path target, OpenOptions which) throws IOException {
         Objects.requireNonNull(target, "target");
         requireNoLoss(target);
-        new FileCopier(disk).flatten(path, target, which, References.rule(saving.request().isReplacingReferenced()));
+        copier().flatten(path, target, which, References.rule(saving.request().isReplacingReferenced()));
     }
 
     /// Reads the whole file, all snapshots included, and checks it; see [Checkpoint#verify].

@@ -266,10 +266,10 @@ public final class OpenOptions {
         });
     }
 
-    /// Sets a listener that is called as loading proceeds, for bytes that are [read when a checkpoint is
-    /// opened][#inMemory].
+    /// Sets a listener that is called as bytes are read: when a checkpoint is opened [in memory][#inMemory], verified
+    /// ([Checkpoint#verify]) or salvaged ([CheckpointFile#salvage]).
     ///
-    /// @param listener called with the number of bytes of storages read so far
+    /// @param listener called with the number of bytes read so far
     /// @return the changed options
     public OpenOptions progress(LoadProgress listener) {
         Objects.requireNonNull(listener, "listener");

@@ -12,6 +12,7 @@ import io.undercroft.serializer.internal.CroftFormat;
 import io.undercroft.serializer.internal.DamagedStorage;
 import io.undercroft.serializer.internal.FileSource;
 import io.undercroft.serializer.internal.MappedAccess;
+import io.undercroft.serializer.internal.Progress;
 import io.undercroft.serializer.internal.loading.NameLookup;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -59,6 +60,7 @@ public final class Salvage implements AutoCloseable {
     private final MappedFile file;
     private final Snapshot snapshot;
     private final boolean isSearched;
+    private final LoadProgress listener;
     private final CroftContents contents;
     private final Map<Integer, DamagedStorage> damagedStorages = new HashMap<>();
     private final Map<Integer, FormatException> lostStorages = new HashMap<>();
@@ -77,6 +79,7 @@ public final class Salvage implements AutoCloseable {
                 ? CommitNumbers.find(found.snapshot(), options.request().snapshot().getAsLong())
                 : found.snapshot();
         this.isSearched = found.isSearched();
+        this.listener = options.request().progress();
         this.contents = CroftContents.open(file, found.snapshot(), snapshot, options);
     }
 
@@ -119,13 +122,32 @@ public final class Salvage implements AutoCloseable {
     }
 
     private Salvage sort() {
+        Progress progress = new Progress(listener::loaded, nbytes());
         for (int storage = 0; storage < snapshot.storageCount(); storage++) {
             readStorage(storage);
+            progress.add(nbytes(storage));
         }
         for (int name = 0; name < snapshot.nameCount(); name++) {
             sortName(name);
         }
         return this;
+    }
+
+    private long nbytes() {
+        long nbytes = 0;
+        for (int storage = 0; storage < snapshot.storageCount(); storage++) {
+            nbytes += nbytes(storage);
+        }
+        return nbytes;
+    }
+
+    private long nbytes(int storage) {
+        try {
+            return snapshot.storage(storage).nbytes();
+        } catch (FormatException _) {
+            // Reading the storage reports it.
+            return 0;
+        }
     }
 
     private void readStorage(int number) {

@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Damage;
+import io.undercroft.serializer.LoadProgress;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.spi.FileStorages;
@@ -255,13 +256,19 @@ public final class ZipDirectory {
 
     /// Reads all records, and compares the checksums of those that have one.
     ///
+    /// @param listener called with the number of bytes that were read
     /// @return the damage
     /// @throws IOException if reading fails
-    public List<Damage> damages() throws IOException {
+    public List<Damage> damages(LoadProgress listener) throws IOException {
         List<Damage> damages = new ArrayList<>();
+        long total = records.values().stream().mapToLong(ZipRecord::size).sum();
+        long[] done = new long[1];
         for (ZipRecord record : records()) {
             try {
-                stream(record).check();
+                stream(record).check(nbytes -> {
+                    done[0] += nbytes;
+                    listener.loaded(done[0], total);
+                });
             } catch (FormatException e) {
                 damages.add(Damage.of("record " + record.name(), record.compressedSize(), e));
             }

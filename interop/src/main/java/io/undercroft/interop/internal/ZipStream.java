@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
+import java.util.function.LongConsumer;
 import java.util.zip.CRC32;
 import java.util.zip.DataFormatException;
 import java.util.zip.Inflater;
@@ -99,13 +100,23 @@ public final class ZipStream {
         }
     }
 
+    /// Checks the record as [#check(LongConsumer)], and reports no progress.
+    public void check() throws IOException {
+        check(_ -> {});
+    }
+
     /// Reads the whole record and compares its checksum if it has one, in pieces, so that it needs little memory.
     ///
+    /// @param read called with the number of bytes of each piece
     /// @throws IOException if reading fails
     /// @throws FormatException if the record is damaged
-    public void check() throws IOException {
+    public void check(LongConsumer read) throws IOException {
         CRC32 crc = new CRC32();
-        pass(crc::update);
+        pass(piece -> {
+            int nbytes = piece.remaining();
+            crc.update(piece);
+            read.accept(nbytes);
+        });
         compare(crc);
     }
 

@@ -43,7 +43,7 @@ record Elements(NumpyType type, Tensor tensor) {
         if (value instanceof Tensor tensor) {
             NumpyType type = NumpyType.of(tensor.dtype()).orElseThrow(() -> new IllegalArgumentException(
                     path + ": NumPy has no elements of type " + tensor.dtype()
-                            + "; convert the tensor with Tensor.to"));
+                            + "; convert the tensor, to float32 for instance"));
             return new Elements(type, tensor);
         }
         Kind kind = value instanceof Typed typed ? Kind.of(typed.type()) : null;

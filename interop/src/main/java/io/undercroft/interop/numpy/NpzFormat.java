@@ -98,7 +98,7 @@ public final class NpzFormat implements CheckpointFormat {
             }
         }
         List<ZipRecord> unverified = zip.unverified();
-        return TreeContents.of(arrays, Map.of(), zip::damages, budget)
+        return TreeContents.of(arrays, Map.of(), () -> zip.damages(options.request().progress()), budget)
                 .withPlaces(storage -> storages.placeOf(storage).isPresent()
                         ? storages.placeOf(storage)
                         : pickles.placeOf(storage))

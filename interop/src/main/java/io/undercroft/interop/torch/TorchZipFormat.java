@@ -6,6 +6,7 @@ import io.undercroft.interop.internal.StorageFilter;
 import io.undercroft.interop.internal.ZipDirectory;
 import io.undercroft.interop.internal.ZipRecord;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.LoadProgress;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.UnreadPart;
@@ -141,7 +142,8 @@ public final class TorchZipFormat implements CheckpointFormat {
                         (entry, device) -> open(zip, headers, prefix, entry, elements, device));
             };
             Archive archive = new Archive(file, zip, ArrayStorages.of(elements, opening, filter),
-                    ForeignNames.of(TorchSettings.isStrict(options)), elements.isForeign());
+                    ForeignNames.of(TorchSettings.isStrict(options)), elements.isForeign(),
+                    options.request().progress());
             return (zip.find(folder + CONSTANTS).isPresent()
                     ? program(archive, pickle, storages, known)
                     : contents(archive, pickle, storages.in(DATA), known))
@@ -155,8 +157,9 @@ public final class TorchZipFormat implements CheckpointFormat {
     /// @param arrays makes the storages of arrays that are in pickles
     /// @param names receives the names that are not in the table
     /// @param isForeign whether the elements of storages have to be swapped
+    /// @param progress called when the archive is verified
     private record Archive(MappedFile file, ZipDirectory zip, ArrayStorages arrays, ForeignNames names,
-            boolean isForeign) {}
+            boolean isForeign, LoadProgress progress) {}
 
     /// The storages in the parts of an archive.
     private interface Storages {
@@ -190,7 +193,7 @@ public final class TorchZipFormat implements CheckpointFormat {
         ReadBudget budget = ReadBudget.of(pickle.compressedSize());
         Unpickled unpickled = load(archive, pickle, storages, budget);
         List<ZipRecord> unverified = zip.unverified();
-        return TreeContents.of(unpickled.state, Map.of(), zip::damages, budget)
+        return TreeContents.of(unpickled.state, Map.of(), () -> zip.damages(archive.progress), budget)
                 .withUnverified(unverified.size(), unverified.isEmpty()
                         ? 0
                         : unverified.stream().mapToLong(ZipRecord::size).sum())
@@ -219,7 +222,7 @@ public final class TorchZipFormat implements CheckpointFormat {
         }
         parts.addAll(besides(zip, pickle, known, module.nbytes));
         List<ZipRecord> unverified = zip.unverified();
-        return TreeContents.of(state, Map.of(), zip::damages, budget)
+        return TreeContents.of(state, Map.of(), () -> zip.damages(archive.progress), budget)
                 .withUnverified(unverified.size(), unverified.stream().mapToLong(ZipRecord::size).sum())
                 .withUnread(parts)
                 .withForeignClasses(archive.names.classes().stream()

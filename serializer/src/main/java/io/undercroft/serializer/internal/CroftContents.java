@@ -4,6 +4,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.BaseRecord;
 import io.undercroft.format.internal.ByteSource;
 import io.undercroft.format.internal.DTypeRecord;
+import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.Rule;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.format.internal.StateTreeReader;
@@ -229,13 +230,30 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
 
     @Override
     public Verification verify() throws IOException {
-        var found = Verifier.verify(source, newest, storages.bases());
+        Progress progress = new Progress(options.request().progress()::loaded, verifiedBytes());
+        var found = Verifier.verify(new CountedSource(source, progress), newest,
+                CountedSource.of(storages.bases(), progress));
         DamageNames names = new DamageNames(newest);
         List<Damage> damages = found.findings().stream().map(names::name).toList();
         if (damages.isEmpty()) {
             verifyTrees();
         }
+        progress.finish();
         return new Verification(damages, found.unverifiedExtents(), found.unverifiedBytes(), missingBases());
+    }
+
+    /// Estimates how many bytes are read to verify the file: all of it, and what the snapshot has in other files.
+    private long verifiedBytes() {
+        long nbytes = newest.commit().committedLength();
+        for (int number = 0; newest.baseCount() > 0 && number < newest.extentCount(); number++) {
+            try {
+                ExtentRecord extent = newest.extent(number);
+                nbytes += extent.base() == ExtentRecord.THIS_FILE ? 0 : extent.storedLength();
+            } catch (FormatException _) {
+                // Verifying reports it.
+            }
+        }
+        return nbytes;
     }
 
     /// {@return the other files that hold bytes of this one, whether they exist or not, in the order in which it names

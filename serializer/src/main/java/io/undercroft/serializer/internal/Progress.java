@@ -18,11 +18,16 @@ public final class Progress {
         listener.written(0, total);
     }
 
-    /// Counts more bytes.
+    /// Counts more bytes. Those beyond the total, which may be an estimate, are not reported.
     ///
     /// @param bytes the number of bytes
     public synchronized void add(long bytes) {
-        done += bytes;
+        done = Math.min(total, done + bytes);
         listener.written(done, total);
+    }
+
+    /// Reports that all bytes were processed.
+    public synchronized void finish() {
+        add(total - done);
     }
 }

@@ -13,11 +13,13 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.ReferencedFileException;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.SaveProgress;
 import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.serializer.internal.Bases;
 import io.undercroft.serializer.internal.CommitNumbers;
 import io.undercroft.serializer.internal.FileSource;
 import io.undercroft.serializer.internal.Formats;
+import io.undercroft.serializer.internal.Progress;
 import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
@@ -45,12 +47,22 @@ public final class FileCopier {
     private static final long INDEX_BYTES = 1 << 20;
 
     private final Disk disk;
+    private final SaveProgress listener;
+
+    /// A copier that reports no progress.
+    ///
+    /// @param disk the file system to write to
+    public FileCopier(Disk disk) {
+        this(disk, (_, _) -> {});
+    }
 
     /// A copier.
     ///
     /// @param disk the file system to write to
-    public FileCopier(Disk disk) {
+    /// @param listener called with the number of bytes of storages that were copied
+    public FileCopier(Disk disk, SaveProgress listener) {
         this.disk = disk;
+        this.listener = listener;
     }
 
     /// Replaces a file by one that has only some of its snapshots; see
@@ -150,9 +162,7 @@ public final class FileCopier {
     public long storedBytes(Path path, Predicate<SnapshotInfo> keep) throws IOException {
         Set<Place> places = new HashSet<>();
         reading(path, (_, newest) -> {
-            for (Snapshot snapshot : chosen(newest, keep)) {
-                addPlaces(snapshot, places);
-            }
+            chosen(newest, keep).forEach(snapshot -> addPlaces(snapshot, places));
         });
         return places.stream().mapToLong(Place::length).sum();
     }
@@ -160,10 +170,27 @@ public final class FileCopier {
     private static void addPlaces(Snapshot snapshot, Set<Place> places) {
         for (int number = 0; number < snapshot.extentCount(); number++) {
             ExtentRecord extent = snapshot.extent(number);
-            if (extent.kind() != ExtentKind.ZERO && extent.base() == ExtentRecord.THIS_FILE) {
+            if (isOwn(extent)) {
                 places.add(new Place(Place.THIS_FILE, extent.fileOffset(), extent.storedLength()));
             }
         }
+    }
+
+    private static boolean isOwn(ExtentRecord extent) {
+        return extent.kind() != ExtentKind.ZERO && extent.base() == ExtentRecord.THIS_FILE;
+    }
+
+    /// Estimates how many bytes are copied: if snapshots or storages share bytes, or bases are copied, it is not exact.
+    private static long copiedBytes(List<Snapshot> snapshots) {
+        long nbytes = 0;
+        Set<Long> offsets = new HashSet<>();
+        for (Snapshot snapshot : snapshots) {
+            for (int number = 0; number < snapshot.extentCount(); number++) {
+                ExtentRecord extent = snapshot.extent(number);
+                nbytes += isOwn(extent) && offsets.add(extent.fileOffset()) ? extent.storedLength() : 0;
+            }
+        }
+        return nbytes;
     }
 
     @FunctionalInterface
@@ -210,11 +237,14 @@ public final class FileCopier {
         int chunkLog2 = snapshots.getFirst().header().chunkLog2();
         try (AtomicFile out = AtomicFile.create(target, disk, rule)) {
             NewFile pages = new NewFile(out, chunkLog2, uuid);
-            try (SnapshotCopier copier = new SnapshotCopier(out, pages, new FileSource(file), bases, chunkLog2)) {
+            Progress progress = new Progress(listener, copiedBytes(snapshots));
+            try (SnapshotCopier copier = new SnapshotCopier(out, pages, new FileSource(file), bases, chunkLog2,
+                    progress)) {
                 for (Snapshot snapshot : snapshots) {
                     copier.add(snapshot);
                 }
             }
+            progress.finish();
             pages.finish();
             out.commit();
         }

@@ -12,6 +12,7 @@ import io.undercroft.format.internal.IndexCopy;
 import io.undercroft.format.internal.Rule;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.format.internal.StorageRecord;
+import io.undercroft.serializer.internal.Progress;
 import io.undercroft.serializer.internal.disk.Sink;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -30,6 +31,7 @@ final class SnapshotCopier implements AutoCloseable {
     private final Sink sink;
     private final NewFile pages;
     private final ByteSource file;
+    private final Progress progress;
     private final BaseFiles bases;
     /// One place for each, or two if the first is not aligned as a large storage requires.
     private final Map<Source, List<Long>> places = new HashMap<>();
@@ -51,12 +53,14 @@ final class SnapshotCopier implements AutoCloseable {
     /// @param file the file that the snapshots are in
     /// @param bases the files of the bases to copy; those that are not found remain bases
     /// @param chunkLog2 the logarithm of the chunk size of both files
-    SnapshotCopier(Sink sink, NewFile pages, ByteSource file, BaseFiles bases, int chunkLog2) {
+    /// @param progress counts the bytes of storages that are copied
+    SnapshotCopier(Sink sink, NewFile pages, ByteSource file, BaseFiles bases, int chunkLog2, Progress progress) {
         this.sink = sink;
         this.pages = pages;
         this.file = file;
         this.bases = bases;
         this.chunkLog2 = chunkLog2;
+        this.progress = progress;
     }
 
     /// Adds a snapshot to the new file.
@@ -122,6 +126,7 @@ final class SnapshotCopier implements AutoCloseable {
             from.read(record.fileOffset() + done, bytes);
             digester.update(bytes);
             sink.write(place + done, bytes);
+            progress.add(bytes.byteSize());
         }
         if (!digester.finish().equals(record.sums())) {
             throw Rule.V14_CHECKSUM.broken("the bytes of an extent are damaged, and are not carried over",
