@@ -1,6 +1,7 @@
 package io.undercroft.cli;
 
 import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.inspect.TensorOrder;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
@@ -26,6 +27,9 @@ import picocli.CommandLine.TypeConversionException;
 final class Arguments {
     static final String AT = "--at";
     private static final String ONLY = "--only";
+    private static final String SORT = "--sort";
+    static final String OUTPUT = "-o";
+    static final String JSON = "--json";
     static final String ROOT = "--root";
     static final String LOCATION = "--map-location";
     static final String BASE = "--base";
@@ -35,7 +39,8 @@ final class Arguments {
     static final String ALLOW_DANGEROUS = "--allow-dangerous";
     static final String FORMAT = "--format";
     static final String SETTING = "--set";
-    private static final String KNOWN_FILE = "A file of any format that croft formats lists.";
+    private static final String KNOWN_FILE = "A file of any format that croft formats lists, an https URI, or - for "
+            + "standard input.";
 
     private final ParseResult line;
     private final AbsentDevices absent = new AbsentDevices();
@@ -86,8 +91,27 @@ final class Arguments {
         return OptionSpec.builder(name).description(description).type(boolean.class).build();
     }
 
+    static ArgSpec tensor() {
+        return PositionalParamSpec.builder().paramLabel("TENSOR").type(String.class).required(true)
+                .description("The name of a tensor, as croft inspect shows it.").build();
+    }
+
+    static ArgSpec output(String description) {
+        return OptionSpec.builder(OUTPUT).paramLabel("OUT").type(Path.class).converters(Arguments::named)
+                .description(description).build();
+    }
+
+    static ArgSpec json() {
+        return flag(JSON, "Print one JSON object (docs/inspect-json.md).");
+    }
+
     static ArgSpec text(String name, String label, String description) {
         return OptionSpec.builder(name).paramLabel(label).description(description).type(String.class).build();
+    }
+
+    static ArgSpec texts(String name, String label, String description) {
+        return OptionSpec.builder(name).paramLabel(label).description(description).type(List.class)
+                .auxiliaryTypes(String.class).build();
     }
 
     static ArgSpec number(String name, String description) {
@@ -109,9 +133,15 @@ final class Arguments {
     }
 
     static ArgSpec only() {
-        return OptionSpec.builder(ONLY).paramLabel("PATTERN").type(List.class).auxiliaryTypes(String.class)
-                .description("Only tensors whose whole name matches: * is any characters but /, ? is one, and ** any "
-                        + "keys, as in 'model/**/*.weight'. May be repeated.")
+        return texts(ONLY, "PATTERN", "Only tensors whose whole name matches: * is any characters but /, ? is one, and "
+                + "** any keys, as in 'model/**/*.weight'. May be repeated.");
+    }
+
+    static ArgSpec sort() {
+        return OptionSpec.builder(SORT).paramLabel("WHAT").type(TensorOrder.class).converters(Arguments::order)
+                .completionCandidates(List.of("name", "size", "dtype"))
+                .description("The order of the tensors, instead of that of the state: name, size (of the elements, the "
+                        + "largest first) or dtype.")
                 .build();
     }
 
@@ -200,12 +230,20 @@ final class Arguments {
         return has(option) ? line.matchedOption(option).getValue() instanceof List<?> all ? all.size() : 1 : 0;
     }
 
+    Optional<Path> output() {
+        return Optional.ofNullable(line.matchedOptionValue(OUTPUT, null));
+    }
+
     List<Path> paths(int first) {
         return line.matchedPositionalValue(first, List.of());
     }
 
     Optional<String> text(String option) {
         return Optional.ofNullable(line.matchedOptionValue(option, null));
+    }
+
+    List<String> texts(String option) {
+        return line.matchedOptionValue(option, List.of());
     }
 
     long number(String option, long byDefault) {
@@ -272,6 +310,13 @@ final class Arguments {
         return position < snapshots.size() ? options.snapshot(snapshots.get(position)) : options;
     }
 
+    /// {@return the options for opening a file with the bytes of all storages that have bytes}
+    ///
+    /// @throws IllegalArgumentException if no file can be opened like that
+    OpenOptions openingOnHost() {
+        return opening(Arguments::onHost, bases());
+    }
+
     private static Device onHost(Device saved) {
         return saved.isMeta() ? saved : Device.CPU;
     }
@@ -281,6 +326,11 @@ final class Arguments {
     /// @throws IllegalArgumentException if no file can be opened like that
     OpenOptions openingOnMeta() {
         return opening(_ -> Device.META, bases());
+    }
+
+    /// {@return the order of tensors, if one was given}
+    Optional<TensorOrder> order() {
+        return Optional.ofNullable(line.matchedOptionValue(SORT, null));
     }
 
     /// {@return the devices of storages that [#opening] has sent to the CPU so far}
@@ -337,7 +387,7 @@ final class Arguments {
             options = options.base(base);
         }
         if (has(ONLY)) {
-            options = options.only(line.<List<String>>matchedOptionValue(ONLY, List.of()).toArray(String[]::new));
+            options = options.only(texts(ONLY).toArray(String[]::new));
         }
         return rootDirectory().map(options::root).orElse(options);
     }
@@ -391,6 +441,16 @@ final class Arguments {
             case "content" -> Sharing.CONTENT;
             case "identity" -> Sharing.IDENTITY;
             default -> throw new TypeConversionException("bytes can be shared by content or identity, not by '" + text
+                    + "'");
+        };
+    }
+
+    private static TensorOrder order(String text) {
+        return switch (text) {
+            case "name" -> TensorOrder.NAME;
+            case "size" -> TensorOrder.SIZE;
+            case "dtype" -> TensorOrder.DTYPE;
+            default -> throw new TypeConversionException("tensors are sorted by name, size or dtype, not by '" + text
                     + "'");
         };
     }

@@ -1,6 +1,8 @@
 package io.undercroft.cli;
 
+import io.undercroft.cli.internal.Json;
 import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.StandardInput;
 import io.undercroft.cli.internal.UnreadParts;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.Remedy;
@@ -140,12 +142,17 @@ final class CommandRunner {
         int worst = OK;
         for (T each : all) {
             int code = body.applyAsInt(each);
-            worst = SEVERITY.indexOf(code) > SEVERITY.indexOf(worst) ? code : worst;
+            worst = worse(worst, code);
             if (worst == BROKEN_PIPE) {
                 break;
             }
         }
         return worst;
+    }
+
+    /// {@return the more severe of two codes}
+    int worse(int one, int other) {
+        return SEVERITY.indexOf(other) > SEVERITY.indexOf(one) ? other : one;
     }
 
     /// {@return whether a code means that a file, or a part of it, may be intact and cannot be read}
@@ -165,7 +172,16 @@ final class CommandRunner {
 
     /// Prints one line that is a result.
     void say(String line) {
-        out.line(line);
+        out.line(StandardInput.shown(line));
+    }
+
+    /// Prints a result: in words, or as one JSON object if that was requested.
+    void say(Arguments arguments, String line, Json.Members object) throws IOException {
+        if (arguments.has(Arguments.JSON)) {
+            Json.printLine(out, object);
+        } else {
+            say(line);
+        }
     }
 
     /// Prints one line about what is wrong with the command line.
@@ -183,7 +199,7 @@ final class CommandRunner {
 
     /// Prints one line that is no result, on standard error.
     void note(String message) {
-        err.println("croft: " + FormatException.printable(message));
+        err.println("croft: " + FormatException.printable(StandardInput.shown(message)));
     }
 
     /// Prints a note if the opened snapshot is not the last one that was saved.
@@ -237,7 +253,7 @@ final class CommandRunner {
     }
 
     private static String named(@Nullable Path file, @Nullable String message) {
-        String text = String.valueOf(message);
+        String text = StandardInput.shown(String.valueOf(message));
         return file == null || text.contains(Inputs.shown(file)) ? text : Inputs.shown(file) + ": " + text;
     }
 

@@ -8,9 +8,11 @@ import static io.undercroft.cli.Arguments.WHOLE;
 import static io.undercroft.cli.Arguments.flag;
 import static io.undercroft.cli.Arguments.knownFile;
 
+import io.undercroft.cli.internal.Json;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.PartHint;
 import io.undercroft.cli.internal.ProgressBar;
+import io.undercroft.cli.internal.Savings;
 import io.undercroft.cli.internal.Sizes;
 import io.undercroft.cli.internal.StatePart;
 import io.undercroft.cli.internal.Text;
@@ -86,7 +88,7 @@ final class ConvertCommand {
                         "Copy one snapshot of a .croft file without changes: with its time, message and all bytes of "
                                 + "its storages. Bytes in other files are referenced, not copied."),
                 flag(SELF_CONTAINED, "The same, but copy the bytes in other files too, so that OUT references none."),
-                flag(Saver.REPORT, "Report which bytes were written."));
+                flag(Saver.REPORT, "Report which bytes were written."), Arguments.json());
     }
 
     /// The state of a file, or the part of it that is converted.
@@ -111,8 +113,16 @@ final class ConvertCommand {
 
         /// Returns how many tensors and storages were saved, of which there are none for placeholders.
         String contents() {
-            long unreadable = unreadable().keySet().stream().map(tensors::get).distinct().count();
-            return Saver.contents(readable(), storages - (int) unreadable);
+            return Saver.contents(readable(), readableStorages());
+        }
+
+        void write(Json json, Checkpoint source, Path target, long nbytes) throws IOException {
+            Saver.write(json, source, readable(), readableStorages());
+            json.member("target", target.toString()).member("nbytes", nbytes);
+        }
+
+        int readableStorages() {
+            return storages - (int) unreadable().keySet().stream().map(tensors::get).distinct().count();
         }
 
         int readable() {
@@ -126,9 +136,6 @@ final class ConvertCommand {
 
     private int convert(Arguments arguments) {
         Path target = arguments.path(1);
-        if (arguments.path(0).toString().equals(STANDARD_STREAM)) {
-            return run.complain("standard input cannot be converted, as only files can be mapped. Give IN a file");
-        }
         boolean isStream = target.toString().equals(STANDARD_STREAM);
         boolean isCroft = arguments.text(TO).map("croft"::equals).orElse(isStream || Targets.isCroft(target));
         if (isStream && !isCroft) {
@@ -176,9 +183,13 @@ final class ConvertCommand {
         Part part = Part.of(checkpoint, arguments);
         String size = Sizes.of(checkpoint);
         DedupReport report = Checkpoint.save(target, part.state, options.format("croft")).dedup().orElseThrow();
-        run.say("%s (%s, %s) -> %s (%s): %s".formatted(checkpoint.location(), checkpoint.format(), size, target,
-                Text.bytes(Files.size(target)), part.contents() + Saver.leftOut(report)));
-        if (arguments.isBase(Inputs.path(checkpoint, arguments.path(0)))) {
+        long nbytes = Files.size(target);
+        run.say(arguments, "%s (%s, %s) -> %s (%s): %s".formatted(checkpoint.location(), checkpoint.format(), size,
+                target, Text.bytes(nbytes), part.contents() + Saver.leftOut(report)), json -> {
+                    part.write(json, checkpoint, target, nbytes);
+                    Savings.write(json, report);
+                });
+        if (!arguments.has(Arguments.JSON) && arguments.isBase(Inputs.path(checkpoint, arguments.path(0)))) {
             sayWhatStays(checkpoint, report, arguments);
         }
         saver.report(report, arguments);
@@ -251,21 +262,26 @@ final class ConvertCommand {
             run.noteSkippedCommit(checkpoint);
         }
         return run.writing(target, () -> {
-            try (CheckpointFile file = CheckpointFile.open(source, SaveOptions.defaults(), arguments.opening())) {
+            try (ProgressBar bar = ProgressBar.onTerminal();
+                    CheckpointFile file = CheckpointFile.open(source, SaveOptions.defaults().progress(bar),
+                            arguments.opening())) {
                 if (arguments.has(KEEP_BASES)) {
                     file.copy(target, number);
                 } else {
                     file.copyWithBases(target, number);
                 }
             }
-            run.say("%s (snapshot %d, %s) -> %s (%s)".formatted(source, number, Text.bytes(Files.size(source)),
-                    target, Text.bytes(Files.size(target))));
+            long nbytes = Files.size(target);
+            run.say(arguments, "%s (snapshot %d, %s) -> %s (%s)".formatted(source, number,
+                    Text.bytes(Files.size(source)), target, Text.bytes(nbytes)),
+                    json -> json.member("source", source.toString()).member("snapshot", number)
+                            .member("target", target.toString()).member("nbytes", nbytes));
             return CommandRunner.OK;
         });
     }
 
     private int stream(Arguments arguments) {
-        if (arguments.has(Saver.REPORT)) {
+        if (arguments.has(Saver.REPORT) || arguments.has(Arguments.JSON)) {
             return run.complain("the file and the report cannot both go to standard output. Give OUT a name");
         }
         if (ProgressBar.terminal().isPresent()) {
@@ -322,10 +338,11 @@ final class ConvertCommand {
                     : new IllegalArgumentException(e.getMessage() + wayOut(part, format, exporting, arguments), e);
         }
         boolean sharing = format.filter(each -> each.capabilities().contains(Capability.SHARING)).isPresent();
-        run.say("%s (%s, %s) -> %s (%s): %s".formatted(checkpoint.location(), checkpoint.format(), size, target,
-                Text.bytes(report.nbytes()),
-                sharing ? part.contents() : Text.count(part.readable(), "tensor")));
-        if (!report.deleted().isEmpty()) {
+        run.say(arguments, "%s (%s, %s) -> %s (%s): %s".formatted(checkpoint.location(), checkpoint.format(), size,
+                target, Text.bytes(report.nbytes()),
+                sharing ? part.contents() : Text.count(part.readable(), "tensor")),
+                json -> part.write(json, checkpoint, target, report.nbytes()));
+        if (!arguments.has(Arguments.JSON) && !report.deleted().isEmpty()) {
             run.say("%s: deleted %s of the set that it replaced".formatted(target,
                     Text.count(report.deleted().size(), "file")));
         }

@@ -56,6 +56,9 @@ public final class Croft {
                 _ -> run.of(() -> Quickstart.run(out, err))));
         subcommands.putAll(new ReadingCommands(out, run).all());
         subcommands.put("diff", new DiffCommand(out, run).command());
+        subcommands.put("extract", new ExtractCommand(out, run).command());
+        subcommands.put("dedup", new DedupCommand(out, run).command());
+        subcommands.put("hexdump", new HexdumpCommand(out, run).command());
         subcommands.put("convert", new ConvertCommand(out, run).command());
         subcommands.putAll(new GrowingCommands(out, run).all());
         subcommands.put("salvage", new SalvageCommand(run).command());

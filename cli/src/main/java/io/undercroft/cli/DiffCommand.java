@@ -48,10 +48,10 @@ final class DiffCommand {
         Path a = arguments.path(0);
         Path b = arguments.path(1);
         return run.of(a, () -> {
-            try (Checkpoint first = Checkpoint.open(a, arguments.openingOneOfTwo(0))) {
+            try (Checkpoint first = Inputs.open(a, arguments.openingOneOfTwo(0))) {
                 run.noteSkippedCommit(first);
                 return run.of(b, () -> {
-                    try (Checkpoint second = Checkpoint.open(b, arguments.openingOneOfTwo(1))) {
+                    try (Checkpoint second = Inputs.open(b, arguments.openingOneOfTwo(1))) {
                         run.noteSkippedCommit(second);
                         return diff(first, second, arguments);
                     }

@@ -3,12 +3,14 @@ package io.undercroft.cli;
 import static io.undercroft.cli.Arguments.knownFile;
 
 import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.ProgressBar;
 import io.undercroft.cli.internal.Savings;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -42,13 +44,13 @@ final class GrowingCommands {
                         Arguments.format(),
                         Arguments.setting(), Arguments.at(),
                         Arguments.root(), Arguments.location(), Arguments.base(), Arguments.whole(),
-                        Arguments.sharing(), Arguments.allowDangerous()),
+                        Arguments.sharing(), Arguments.allowDangerous(), Arguments.json()),
                 this::append));
         commands.put("compact", new Subcommand(
                 "Rewrites a .croft file without the bytes that no snapshot uses. The new file has a new id: files that "
                         + "reference the old one do not accept it.",
                 () -> List.of(Arguments.file("FILE", "A .croft file."),
-                        Arguments.number(KEEP, "Keep only the newest N snapshots.")),
+                        Arguments.number(KEEP, "Keep only the newest N snapshots."), Arguments.json()),
                 this::compact));
         return commands;
     }
@@ -65,9 +67,18 @@ final class GrowingCommands {
                 report = growing.commit(checkpoint.tree(),
                         options.time(Instant.now()).message(arguments.text(MESSAGE).orElse("")));
             }
-            run.say("%s (%s) -> %s (snapshot %d, %s): %s".formatted(checkpoint.path(), checkpoint.format(), file,
-                    newest(file), Text.bytes(Files.size(file)), Saver.contents(checkpoint) + Saver.leftOut(report)));
-            Savings.print(report, out);
+            long snapshot = newest(file);
+            long nbytes = Files.size(file);
+            run.say(arguments, "%s (%s) -> %s (snapshot %d, %s): %s".formatted(checkpoint.location(),
+                    checkpoint.format(), file, snapshot, Text.bytes(nbytes),
+                    Saver.contents(checkpoint) + Saver.leftOut(report)), json -> {
+                        Saver.write(json, checkpoint, Saver.readable(checkpoint), checkpoint.storages().size());
+                        json.member("target", file.toString()).member("snapshot", snapshot).member("nbytes", nbytes);
+                        Savings.write(json, report);
+                    });
+            if (!arguments.has(Arguments.JSON)) {
+                Savings.print(report, out);
+            }
             return saver.noteLeftOut(checkpoint, file, arguments);
         });
     }
@@ -86,17 +97,22 @@ final class GrowingCommands {
         }
         return run.of(file, () -> {
             long count = count(file, arguments);
-            return run.writing(file, () -> compact(file, keep, count));
+            return run.writing(file, () -> compact(file, keep, count, arguments));
         });
     }
 
-    private int compact(Path file, long keep, long count) throws IOException {
+    private int compact(Path file, long keep, long count, Arguments arguments) throws IOException {
         long saved;
-        try (CheckpointFile growing = CheckpointFile.open(file)) {
+        try (ProgressBar bar = ProgressBar.onTerminal();
+                CheckpointFile growing = CheckpointFile.open(file, SaveOptions.defaults().progress(bar),
+                        OpenOptions.defaults())) {
             saved = growing.compact(snapshot -> snapshot.sequence() > count - keep);
         }
-        run.say("%s: %s, %s".formatted(file, Text.count(Math.min(keep, count), "snapshot"),
-                difference(saved, Files.size(file))));
+        long nbytes = Files.size(file);
+        long left = Math.min(keep, count);
+        run.say(arguments, "%s: %s, %s".formatted(file, Text.count(left, "snapshot"), difference(saved, nbytes)),
+                json -> json.member("file", file.toString()).member("snapshots", left).member("nbytes", nbytes)
+                        .member("saved_nbytes", saved));
         return CommandRunner.OK;
     }
 

@@ -1,5 +1,6 @@
 package io.undercroft.cli;
 
+import io.undercroft.cli.internal.StandardInput;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import java.io.IOException;
@@ -9,8 +10,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.regex.Pattern;
 
-/// Files that are opened: of this host, or in a store by a URI such as `https://host/model.safetensors`. Both are given
-/// as a [Path], which has one slash after the scheme of a URI.
+/// Files that are opened: of this host, in a store by a URI such as `https://host/model.safetensors`, or standard input
+/// by the name `-`. All are given as a [Path], which has one slash after the scheme of a URI.
 final class Inputs {
     private static final Pattern URI_AS_PATH = Pattern.compile("([a-z][a-z0-9+.-]+):/(?=[^/])");
 
@@ -23,13 +24,18 @@ final class Inputs {
 
     /// {@return a file as the user named it}
     static String shown(Path file) {
-        return isUri(file) ? URI_AS_PATH.matcher(file.toString()).replaceFirst("$1://") : file.toString();
+        return StandardInput.isMeant(file)
+                ? StandardInput.NAME
+                : isUri(file) ? URI_AS_PATH.matcher(file.toString()).replaceFirst("$1://") : file.toString();
     }
 
     /// Opens a file.
     ///
     /// @throws IllegalArgumentException if it is named by an invalid URI
     static Checkpoint open(Path file, OpenOptions options) throws IOException {
+        if (StandardInput.isMeant(file)) {
+            return StandardInput.open(options);
+        }
         if (!isUri(file)) {
             return Checkpoint.open(file, options);
         }
@@ -41,11 +47,11 @@ final class Inputs {
         }
     }
 
-    /// {@return the path of an open file, or its URI as a path}
+    /// {@return the path of an open file, its URI as a path, or `-`}
     ///
     /// @param checkpoint the open file
     /// @param given how the user named it
     static Path path(Checkpoint checkpoint, Path given) {
-        return isUri(given) ? given : checkpoint.path();
+        return isUri(given) || StandardInput.isMeant(given) ? given : checkpoint.path();
     }
 }

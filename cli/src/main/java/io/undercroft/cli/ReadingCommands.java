@@ -4,13 +4,16 @@ import static io.undercroft.cli.Arguments.flag;
 import static io.undercroft.cli.Arguments.knownFiles;
 
 import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.ProgressBar;
 import io.undercroft.cli.internal.Sha256;
 import io.undercroft.cli.internal.Sizes;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.inspect.FormatsJson;
 import io.undercroft.cli.internal.inspect.Inspection;
 import io.undercroft.cli.internal.inspect.JsonReport;
 import io.undercroft.cli.internal.inspect.SnapshotList;
 import io.undercroft.cli.internal.inspect.TextReport;
+import io.undercroft.cli.internal.inspect.VerificationJson;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.UnreadPart;
@@ -22,10 +25,13 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.SequencedMap;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
 /// The commands that show what a file holds and change nothing.
 final class ReadingCommands {
+    private static final String JSON = "--json";
+
     private final Output out;
     private final CommandRunner run;
 
@@ -37,25 +43,28 @@ final class ReadingCommands {
     SequencedMap<String, Subcommand> all() {
         SequencedMap<String, Subcommand> commands = new LinkedHashMap<>();
         commands.put("inspect", new Subcommand("Shows what files hold, and which tensors share a storage.",
-                () -> List.of(knownFiles(), flag("--json", "Print one JSON object per file (docs/inspect-json.md)."),
-                        flag("--hash", "Add the SHA-256 of every tensor and storage."), Arguments.at(),
+                () -> List.of(knownFiles(), flag(JSON, "Print one JSON object per file (docs/inspect-json.md)."),
+                        flag("--hash", "Add the SHA-256 of every tensor and storage."), Arguments.only(),
+                        Arguments.sort(), Arguments.at(),
                         Arguments.root(), Arguments.otherFile(), Arguments.location(), Arguments.format(),
                         Arguments.setting()),
                 this::inspect));
         commands.put("snapshots", new Subcommand("Lists the snapshots of a .croft file, the newest first.",
                 () -> List.of(Arguments.file("FILE", "A .croft file."),
-                        flag("--json", "Print one JSON object (docs/inspect-json.md).")),
+                        flag(JSON, "Print one JSON object (docs/inspect-json.md).")),
                 this::snapshots));
         commands.put("verify", new Subcommand(
                 "Reads files completely and compares all checksums that they have. Exits with 0 if no damage was "
                         + "found, 4 if a file is damaged, and 3 if no damage was found but a file, or another file "
                         + "that it references, is missing or --root was not given.",
                 () -> List.of(knownFiles(),
+                        flag(JSON, "Print one JSON object per file (docs/inspect-json.md)."),
                         Arguments.number("--at", "Only snapshot N and those before it."), Arguments.root(),
                         Arguments.otherFile(), Arguments.format(), Arguments.setting()),
                 this::verify));
         commands.put("formats",
-                new Subcommand("Lists the formats, and their settings.", List::of, _ -> formats()));
+                new Subcommand("Lists the formats, and their settings.",
+                        () -> List.of(flag(JSON, "Print one JSON object (docs/inspect-json.md).")), this::formats));
         return commands;
     }
 
@@ -67,15 +76,21 @@ final class ReadingCommands {
     private int inspect(Path file, Arguments arguments, boolean isNext) {
         return run.of(file, () -> {
             boolean hashes = arguments.has("--hash");
-            try (Checkpoint checkpoint = Inputs.open(file, arguments.opening());
+            try (ProgressBar bar = ProgressBar.onTerminal();
+                    Checkpoint checkpoint = Inputs.open(file, arguments.opening().progress(bar));
                     Sha256 digests = hashes ? new Sha256() : null) {
                 if (hashes) {
                     IntegrityChecks.require(checkpoint);
+                    bar.erase();
                 }
                 run.noteSkippedCommit(checkpoint);
                 run.noteUnusedRoot(checkpoint, arguments);
-                Inspection inspection = new Inspection(checkpoint, digests, arguments.absentDevices());
-                if (arguments.has("--json")) {
+                Inspection all = new Inspection(checkpoint, digests, arguments.absentDevices());
+                Inspection inspection = arguments.order().map(all::sorted).orElse(all);
+                if (digests != null) {
+                    hash(inspection, arguments.has(JSON), digests);
+                }
+                if (arguments.has(JSON)) {
                     JsonReport.print(inspection, out);
                 } else {
                     if (isNext) {
@@ -87,6 +102,13 @@ final class ReadingCommands {
                 return noteUnreadable(checkpoint, inspection);
             }
         });
+    }
+
+    /// Computes the digests before any is printed, so that progress can be shown.
+    private static void hash(Inspection inspection, boolean hashesStorages, Sha256 digests) {
+        try (ProgressBar bar = ProgressBar.onTerminal()) {
+            digests.computeAll(hashesStorages ? inspection.storages() : List.of(), inspection.tensors().values(), bar);
+        }
     }
 
     /// Names the tensors that cannot be read.
@@ -104,7 +126,7 @@ final class ReadingCommands {
             try (Checkpoint checkpoint = Inputs.open(file, arguments.openingOnMeta())) {
                 IntegrityChecks.requireSnapshot(checkpoint);
                 run.noteSkippedCommit(checkpoint);
-                if (arguments.has("--json")) {
+                if (arguments.has(JSON)) {
                     SnapshotList.printJson(checkpoint.snapshots(), out);
                 } else {
                     SnapshotList.print(checkpoint.snapshots(), out);
@@ -114,8 +136,12 @@ final class ReadingCommands {
         });
     }
 
-    private int formats() {
+    private int formats(Arguments arguments) {
         return run.of(() -> {
+            if (arguments.has(JSON)) {
+                FormatsJson.print(out);
+                return CommandRunner.OK;
+            }
             out.line("%-18s %-33s %s".formatted("format", "suffixes of names", "capabilities"));
             for (CheckpointFormat format : Checkpoint.formats()) {
                 out.line("%-18s %-33s %s".formatted(format.name(), String.join(" ", format.suffixes()),
@@ -154,8 +180,13 @@ final class ReadingCommands {
     private int verify(Path file, Arguments arguments) {
         return run.of(file, () -> {
             // Whatever device its storages are for, its bytes are in the file.
-            try (Checkpoint checkpoint = Inputs.open(file, arguments.openingOnCpu())) {
+            try (ProgressBar bar = ProgressBar.onTerminal();
+                    Checkpoint checkpoint = Inputs.open(file, arguments.openingOnCpu().progress(bar))) {
                 Verification verification = checkpoint.verify();
+                bar.erase();
+                if (arguments.has(JSON)) {
+                    VerificationJson.print(checkpoint, verification, out);
+                }
                 if (!verification.damages().isEmpty()) {
                     return IntegrityChecks.tell(Inputs.shown(file), verification, run);
                 }
@@ -170,24 +201,24 @@ final class ReadingCommands {
                                     .formatted(Inputs.shown(file), Text.bytes(unknown))
                                     + "No damage was found in the rest");
                 }
-                return tell(checkpoint, verification);
+                return tell(checkpoint, verification, arguments.has(JSON) ? _ -> {} : run::say);
             }
         });
     }
 
-    private int tell(Checkpoint checkpoint, Verification verification) {
+    private int tell(Checkpoint checkpoint, Verification verification, Consumer<String> result) {
         String contents = "(%s, %s, %s)".formatted(checkpoint.format(), Sizes.of(checkpoint),
                 Saver.contents(checkpoint));
         if (!verification.missingBases().isEmpty()) {
-            run.say("%s: what was checked is not damaged %s; not checked: %s in other files".formatted(
+            result.accept("%s: what was checked is not damaged %s; not checked: %s in other files".formatted(
                     checkpoint.location(), contents, Text.bytes(verification.unverifiedBytes())));
             IntegrityChecks.noteMissing(checkpoint.location(), verification.missingBases(), run);
             return CommandRunner.MISSING;
         }
         if (verification.isComplete()) {
-            run.say("%s: no damage found %s".formatted(checkpoint.location(), contents));
+            result.accept("%s: no damage found %s".formatted(checkpoint.location(), contents));
         } else {
-            run.say("%s: its structure is valid %s; not checked: %s that have no checksums".formatted(
+            result.accept("%s: its structure is valid %s; not checked: %s that have no checksums".formatted(
                     checkpoint.location(), contents, Text.bytes(verification.unverifiedBytes())));
         }
         return CommandRunner.OK;

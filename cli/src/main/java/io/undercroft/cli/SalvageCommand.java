@@ -1,7 +1,9 @@
 package io.undercroft.cli;
 
 import io.undercroft.cli.internal.NameTree;
+import io.undercroft.cli.internal.ProgressBar;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.inspect.VerificationJson;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.Salvage;
@@ -25,7 +27,7 @@ final class SalvageCommand {
                         + "there is any.",
                 () -> List.of(Arguments.file("FILE", "A .croft file."),
                         Arguments.file("TARGET", "The .croft file to write."), Arguments.at(), Arguments.root(),
-                        Arguments.otherFile()),
+                        Arguments.otherFile(), Arguments.json()),
                 this::salvage);
     }
 
@@ -39,24 +41,35 @@ final class SalvageCommand {
             if (Targets.isSame(source, target)) {
                 return Targets.refuseSame(source, "TARGET", run);
             }
-            try (CheckpointFile file = CheckpointFile.open(source, SaveOptions.defaults(), arguments.opening());
+            try (ProgressBar bar = ProgressBar.onTerminal();
+                    CheckpointFile file = CheckpointFile.open(source, SaveOptions.defaults(),
+                            arguments.opening().progress(bar));
                     Salvage salvage = file.salvage()) {
+                bar.erase();
                 NameTree intact = new NameTree();
                 salvage.names().forEach(name -> intact.put(name, salvage.tensor(name)));
                 int code = run.writing(target, () -> {
-                    Checkpoint.save(target, intact.root());
+                    try (ProgressBar saving = ProgressBar.onTerminal()) {
+                        Checkpoint.save(target, intact.root(), SaveOptions.defaults().progress(saving));
+                    }
                     return CommandRunner.OK;
                 });
-                return code == CommandRunner.OK ? tell(source, target, salvage) : code;
+                return code == CommandRunner.OK ? tell(source, target, salvage, arguments) : code;
             }
         });
     }
 
-    private int tell(Path source, Path target, Salvage salvage) throws IOException {
+    private int tell(Path source, Path target, Salvage salvage, Arguments arguments) throws IOException {
         int intact = salvage.names().size();
-        run.say("%s (snapshot %d, %s) -> %s (%s): %d of %s".formatted(source, salvage.snapshot().commit(),
-                Text.bytes(Files.size(source)), target, Text.bytes(Files.size(target)), intact,
-                Text.count(intact + salvage.damagedNames().size(), "tensor")));
+        long snapshot = salvage.snapshot().commit();
+        long nbytes = Files.size(target);
+        run.say(arguments, "%s (snapshot %d, %s) -> %s (%s): %d of %s".formatted(source, snapshot,
+                Text.bytes(Files.size(source)), target, Text.bytes(nbytes), intact,
+                Text.count(intact + salvage.damagedNames().size(), "tensor")),
+                json -> json.member("source", source.toString()).member("snapshot", snapshot)
+                        .member("target", target.toString()).member("nbytes", nbytes).member("tensors", intact)
+                        .values("left_out", salvage.damagedNames())
+                        .list("damages", salvage.damages(), VerificationJson::write));
         salvage.skippedCommit().ifPresent(why -> run.noteSkippedCommit(source, salvage.snapshot(), why));
         IntegrityChecks.list(source, salvage.damages(), run);
         if (!salvage.damagedNames().isEmpty()) {

@@ -1,8 +1,10 @@
 package io.undercroft.cli;
 
+import io.undercroft.cli.internal.Json;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.ProgressBar;
 import io.undercroft.cli.internal.Savings;
+import io.undercroft.cli.internal.StandardInput;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
@@ -91,7 +93,12 @@ final class Saver {
     }
 
     static String contents(Checkpoint checkpoint) {
-        return contents(checkpoint.names().size() - unreadable(checkpoint).size(), checkpoint.storages().size());
+        return contents(readable(checkpoint), checkpoint.storages().size());
+    }
+
+    /// {@return how many tensors of a file can be read}
+    static int readable(Checkpoint checkpoint) {
+        return checkpoint.names().size() - unreadable(checkpoint).size();
     }
 
     static String contents(int tensors, int storages) {
@@ -106,9 +113,15 @@ final class Saver {
                         .formatted(Text.bytes(report.unreached()), report.unreached());
     }
 
-    /// Prints a report of bytes written and reused, if it was requested.
+    /// Writes what a file was made of.
+    static void write(Json json, Checkpoint source, int tensors, int storages) throws IOException {
+        json.member("source", StandardInput.shown(source.location())).member("format", source.format())
+                .member("tensors", tensors).member("storages", storages);
+    }
+
+    /// Prints a report of bytes written and reused, if it was requested. JSON has it anyway.
     void report(DedupReport report, Arguments arguments) {
-        if (arguments.has(REPORT)) {
+        if (arguments.has(REPORT) && !arguments.has(Arguments.JSON)) {
             Savings.print(report, out);
         }
     }

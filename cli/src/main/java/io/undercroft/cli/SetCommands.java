@@ -3,6 +3,7 @@ package io.undercroft.cli;
 import static io.undercroft.cli.internal.Table.left;
 import static io.undercroft.cli.internal.Table.right;
 
+import io.undercroft.cli.internal.Json;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Table;
 import io.undercroft.cli.internal.Text;
@@ -34,11 +35,12 @@ final class SetCommands {
                 "Creates a set of .croft files. The set records the newest snapshot of each file, and can be opened "
                         + "as long as the files have these snapshots.",
                 () -> List.of(Arguments.file("SET", "The .croftset file to write, in a directory above the files."),
-                        Arguments.files(1, "FILE", "The .croft files, in their order.")),
+                        Arguments.files(1, "FILE", "The .croft files, in their order."), Arguments.json()),
                 this::create));
         commands.put("list", new Subcommand(
                 "Opens all files of a set and lists them.",
-                () -> List.of(Arguments.file("SET", "A .croftset file.")),
+                () -> List.of(Arguments.file("SET", "A .croftset file."),
+                        Arguments.json()),
                 this::list));
         return commands;
     }
@@ -71,18 +73,29 @@ final class SetCommands {
     }
 
     private int print(Path set, Arguments arguments) throws IOException {
-        Table table = new Table(left("shard"), right("snapshot"), right("file is"), right("tensors"),
-                right("storages"));
         Path directory = Objects.requireNonNull(set.toRealPath().getParent());
         try (ShardSet opened = ShardSet.open(set, arguments.openingOnMeta())) {
-            for (Checkpoint shard : opened.shards()) {
-                table.row(directory.relativize(shard.path()).toString(),
-                        Long.toString(shard.snapshot().orElseThrow().commit()),
-                        Text.bytes(Files.size(shard.path())), Integer.toString(shard.names().size()),
-                        Integer.toString(shard.storages().size()));
+            if (arguments.has(Arguments.JSON)) {
+                Json.print(out, all -> all.list("shards", opened.shards(), (json, shard) -> json
+                        .member("file", directory.relativize(shard.path()).toString())
+                        .member("snapshot", shard.snapshot().orElseThrow().commit())
+                        .member("nbytes", Files.size(shard.path())).member("tensors", shard.names().size())
+                        .member("storages", shard.storages().size())));
+            } else {
+                table(opened, directory).print(out);
             }
         }
-        table.print(out);
         return CommandRunner.OK;
+    }
+
+    private static Table table(ShardSet opened, Path directory) throws IOException {
+        Table table = new Table(left("shard"), right("snapshot"), right("file is"), right("tensors"),
+                right("storages"));
+        for (Checkpoint shard : opened.shards()) {
+            table.row(directory.relativize(shard.path()).toString(),
+                    Long.toString(shard.snapshot().orElseThrow().commit()), Text.bytes(Files.size(shard.path())),
+                    Integer.toString(shard.names().size()), Integer.toString(shard.storages().size()));
+        }
+        return table;
     }
 }

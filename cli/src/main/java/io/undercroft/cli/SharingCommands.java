@@ -4,6 +4,7 @@ import static io.undercroft.cli.Arguments.flag;
 import static io.undercroft.cli.Arguments.knownFile;
 
 import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.Savings;
 import io.undercroft.cli.internal.Sizes;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.cli.internal.inspect.SegmentList;
@@ -42,7 +43,7 @@ final class SharingCommands {
                         Arguments.location(), Arguments.whole(), Arguments.sharing(), Arguments.allowDangerous(),
                         flag(WRITABLE,
                                 "Do not let storages share equal bytes, so that processes can share what they write."),
-                        flag(Saver.REPORT, "Report which bytes were written.")),
+                        flag(Saver.REPORT, "Report which bytes were written."), Arguments.json()),
                 this::publish));
         commands.put("list", new Subcommand("Lists shared memory, and which processes have it open.",
                 () -> List.of(flag(JSON, "Print one JSON object (docs/inspect-json.md).")), this::list));
@@ -71,15 +72,25 @@ final class SharingCommands {
             run.noteUnusedRoot(checkpoint, arguments);
             try (Published published = Published.publish(name, checkpoint.tree(),
                     arguments.has(WRITABLE) ? options.writableInPlace() : options)) {
-                run.say("%s (%s, %s) -> shared memory %s (%s): %s".formatted(checkpoint.location(), checkpoint.format(),
-                        Sizes.of(checkpoint), published.name(), Text.bytes(published.nbytes()),
-                        Saver.contents(checkpoint) + Saver.leftOut(published.report())));
-                run.say("Java opens it with Published.attach(\"%1$s\"), and on Linux it is the file /dev/shm/%1$s. "
-                        .formatted(published.name()) + "It stays until: croft shm remove " + published.name());
+                run.say(arguments, "%s (%s, %s) -> shared memory %s (%s): %s".formatted(checkpoint.location(),
+                        checkpoint.format(), Sizes.of(checkpoint), published.name(), Text.bytes(published.nbytes()),
+                        Saver.contents(checkpoint) + Saver.leftOut(published.report())), json -> {
+                            Saver.write(json, checkpoint, Saver.readable(checkpoint), checkpoint.storages().size());
+                            json.member("name", published.name()).member("nbytes", published.nbytes());
+                            Savings.write(json, published.report());
+                        });
+                explain(published.name(), arguments);
                 saver.report(published.report(), arguments);
             }
             return saver.noteLeftOut(checkpoint, Path.of(name), arguments);
         });
+    }
+
+    private void explain(String name, Arguments arguments) {
+        if (!arguments.has(JSON)) {
+            run.say("Java opens it with Published.attach(\"%1$s\"), and on Linux it is the file /dev/shm/%1$s. "
+                    .formatted(name) + "It stays until: croft shm remove " + name);
+        }
     }
 
     private int remove(Arguments arguments) {

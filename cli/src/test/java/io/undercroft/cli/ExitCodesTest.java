@@ -69,7 +69,10 @@ class ExitCodesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"inspect GOOD", "inspect GOOD GOOD", "snapshots GOOD", "verify GOOD", "verify GOOD GOOD",
+    @ValueSource(strings = {"inspect GOOD", "inspect --only emb.* --sort size GOOD", "extract GOOD emb.weight",
+            "dedup GOOD",
+            "hexdump GOOD", "hexdump GOOD --section header --limit 1", "verify --json GOOD", "formats --json",
+            "set list --json SET.croftset", "inspect GOOD GOOD", "snapshots GOOD", "verify GOOD", "verify GOOD GOOD",
             "formats", "convert GOOD OUT", "convert GOOD OUT --base GOOD", "convert GOOD OUT --self-contained",
             "convert THIN OUT --keep-bases", "append GOOD GOOD", "compact GOOD", "salvage GOOD OUT",
             "set create OUT.croftset GOOD", "set list SET.croftset", "shm list", "shm gc", "doctor", "completion",
@@ -80,7 +83,12 @@ class ExitCodesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"nothing", "inspect", "inspect GOOD --at 7", "inspect --no-such-option GOOD",
+    @ValueSource(strings = {"extract GOOD", "extract GOOD none", "extract GOOD emb.weight --rows 9",
+            "extract GOOD emb.weight --rows 0:9",
+            "extract GOOD emb.weight -o OUT", "extract GOOD emb.weight --dtype none", "dedup", "hexdump",
+            "hexdump GOOD --limit 0",
+            "hexdump GOOD --section none", "inspect GOOD --only none", "inspect GOOD --sort none", "nothing", "inspect",
+            "inspect GOOD --at 7", "inspect --no-such-option GOOD",
             "snapshots GOOD GOOD", "verify", "verify GOOD --at 7", "formats x", "convert GOOD",
             "convert GOOD OUT --at 7",
             "convert GOOD OUT --keep-bases --self-contained", "convert GOOD OUT --keep-bases --part a",
@@ -96,7 +104,9 @@ class ExitCodesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"inspect NONE", "inspect GOOD NONE", "inspect notes.txt", "snapshots NONE", "verify NONE",
+    @ValueSource(strings = {"extract NONE a", "dedup NONE", "dedup notes.txt", "hexdump NONE", "hexdump notes.txt",
+            "extract THIN base", "inspect NONE", "inspect GOOD NONE", "inspect notes.txt", "snapshots NONE",
+            "verify NONE",
             "verify NONE GOOD", "verify notes.txt", "verify THIN", "inspect --hash THIN", "convert NONE OUT",
             "convert notes.txt OUT", "convert THIN OUT", "convert THIN OUT --self-contained",
             "convert GOOD OUT --base NONE", "append NONE GOOD", "append GOOD NONE", "compact NONE", "salvage NONE OUT",
@@ -107,7 +117,8 @@ class ExitCodesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"inspect --hash BAD", "inspect --hash GOOD BAD", "verify BAD", "verify BAD GOOD",
+    @ValueSource(strings = {"extract BAD w", "verify --json BAD", "inspect --hash BAD", "inspect --hash GOOD BAD",
+            "verify BAD", "verify BAD GOOD",
             "verify NONE BAD THIN", "convert BAD OUT", "convert BAD OUT --self-contained",
             "convert BAD OUT --keep-bases",
             "append GOOD BAD", "compact BAD", "salvage BAD OUT", "shm publish BAD exit-codes-test"})

@@ -85,6 +85,78 @@ class InspectTest {
     }
 
     @Test
+    void patternsChooseTensors() throws IOException {
+        JsonNode json = Invocation.of("inspect", "--json", "--only", "model/**/mlp.*.bias", "--only", "**/lm_head.*",
+                TRAINING).json();
+        assertThat(names(json)).isEmpty();
+
+        json = Invocation.of("inspect", "--json", "--only", "model/*.mlp.*.bias", "--only", Invocation.HEAD, TRAINING)
+                .json();
+        assertThat(names(json)).containsExactly("model/transformer.h.0.mlp.c_fc.bias",
+                "model/transformer.h.0.mlp.c_proj.bias", "model/transformer.h.1.mlp.c_fc.bias",
+                "model/transformer.h.1.mlp.c_proj.bias", Invocation.HEAD);
+        assertThat(json.get("storages")).hasSize(5);
+        Invocation none = Invocation.of("inspect", "--only", "no/such/*", TRAINING);
+        assertThat(none.code()).isEqualTo(2);
+        assertThat(none.err()).hasLineCount(1).contains("no/such/*");
+    }
+
+    @Test
+    void tensorsAreSortedByNameSizeOrDtype() throws IOException {
+        Map<String, Object> state = new LinkedHashMap<>();
+        state.put("b", Tensor.zeros(DType.FLOAT64, 2));
+        state.put("c", Tensor.zeros(DType.BFLOAT16, 3));
+        state.put("a", Tensor.zeros(DType.FLOAT64, 1));
+        state.put("endless", Tensor.zeros(DType.FLOAT64, 1).expand(1L << 61));
+        Path file = folder.resolve("a.croft");
+        Checkpoint.save(file, state);
+
+        assertThat(names(Invocation.of("inspect --json", file).json())).containsExactly("b", "c", "a", "endless");
+        assertThat(names(Invocation.of("inspect --json --sort name", file).json())).containsExactly("a", "b", "c",
+                "endless");
+        assertThat(names(Invocation.of("inspect --json --sort size", file).json())).containsExactly("endless", "b",
+                "a", "c");
+        assertThat(names(Invocation.of("inspect --json --sort dtype", file).json())).containsExactly("c", "b", "a",
+                "endless");
+        assertThat(Invocation.of("inspect --sort size", file).out()).contains("\nendless", "8.0 EiB");
+        assertThat(Invocation.of("inspect --sort color", file).err())
+                .contains("by name, size or dtype, not by 'color'");
+    }
+
+    @Test
+    void bytesThatStoragesShareOnTheDiskAreCountedOnce() throws IOException {
+        Map<String, Object> state = new LinkedHashMap<>();
+        state.put("a", Tensor.arange(DType.INT64, 1 << 18));
+        state.put("same", Tensor.arange(DType.INT64, 1 << 18));
+        state.put("zeros", Tensor.zeros(DType.INT64, 1 << 18));
+        Path file = folder.resolve("a.croft");
+        Checkpoint.save(file, state);
+
+        JsonNode json = Invocation.of("inspect --json", file).json();
+        assertThat(json.at("/nbytes/tensors").asLong()).isEqualTo(3L << 21);
+        assertThat(json.at("/nbytes/storages").asLong()).isEqualTo(3L << 21);
+        assertThat(json.at("/nbytes/disk").asLong()).isEqualTo(1L << 21);
+        assertThat(json.at("/storages/1/disk_nbytes").asLong()).isEqualTo(1L << 21);
+        assertThat(json.at("/storages/2/disk_nbytes").asLong()).isZero();
+        Path thin = folder.resolve("thin.croft");
+        Invocation.of("convert", file, thin, "--base", file);
+        assertThat(Invocation.of("inspect --json", thin).json().at("/nbytes/disk").asLong()).isEqualTo(1L << 21);
+    }
+
+    @Test
+    void sizesOnTheDiskAreLeftOutWhereTheyAreNotKnown() throws IOException {
+        Path file = Invocation.FIXTURES.resolve("numpy/deflated.npz");
+        assertThat(Invocation.of("inspect --json", file).json().at("/nbytes/disk").isNull()).isTrue();
+        assertThat(Invocation.of("inspect", file).out()).doesNotContain("on disk");
+    }
+
+    private static List<String> names(JsonNode json) {
+        List<String> names = new ArrayList<>();
+        json.path("tensors").forEach(tensor -> names.add(tensor.get("name").asText()));
+        return names;
+    }
+
+    @Test
     void storagesWithoutTensorsAreListed() throws IOException {
         Map<String, Object> state = new LinkedHashMap<>();
         state.put("bytes", Storage.copyOf(new byte[7]));
@@ -106,10 +178,10 @@ class InspectTest {
     void theOrderOfFieldsIsThatOfTheContract() throws IOException {
         JsonNode json = Invocation.of("inspect", "--json", "--hash", torch("views.pt")).json();
 
-        assertThat(json.fieldNames()).toIterable().containsExactly("format", "storages", "tensors", "state",
-                "metadata");
-        assertThat(json.get("storages").get(0).fieldNames()).toIterable().containsExactly("id", "nbytes", "device",
-                "sha256");
+        assertThat(json.fieldNames()).toIterable().containsExactly("format", "nbytes", "storages", "tensors",
+                "state", "metadata");
+        assertThat(json.get("storages").get(0).fieldNames()).toIterable().containsExactly("id", "nbytes",
+                "disk_nbytes", "device", "sha256");
         assertThat(json.get("tensors").get(0).fieldNames()).toIterable().containsExactly("name", "dtype", "shape",
                 "stride",
                 "offset", "storage", "requires_grad", "sha256");
@@ -153,11 +225,16 @@ class InspectTest {
 
         assertThat(shown.code()).isZero();
         assertThat(shown.err()).isEmpty();
-        assertThat(shown.out()).contains("format    torch-zip, 1.6 MiB", "storages  112", "step: 3",
+        assertThat(shown.out()).contains("format    torch-zip, 1.6 MiB", "tensors   113, 1.7 MiB\n",
+                "storages  112, 1.6 MiB, 1.6 MiB on disk\n", "step: 3",
                 "config: map of 3: n_embd 64, n_layer 2, vocab_size 512",
                 "shares storage with", "        0       0  model/lm_head.weight\n",
                 "1 storage is shared by several tensors:",
-                "  storage 0, 128.0 KiB: model/transformer.wte.weight, model/lm_head.weight");
+                """
+                          storage 0: 128.0 KiB, 2 tensors of 256.0 KiB, 128.0 KiB on disk
+                          ├─ model/transformer.wte.weight  float32  [512, 64]
+                          └─ model/lm_head.weight          float32  [512, 64]
+                        """);
         assertThat(shown.out().lines()).allSatisfy(line -> assertThat(line.length()).as(line).isLessThanOrEqualTo(110));
     }
 

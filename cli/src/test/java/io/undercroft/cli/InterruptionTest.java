@@ -3,6 +3,7 @@ package io.undercroft.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.RandomAccessFile;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -53,6 +54,34 @@ class InterruptionTest {
         assertThat(target).hasSize("kept".length()).hasContent("kept");
         assertThat(croft.exitValue()).isEqualTo(code);
         assertThat(said).content().contains("croft: " + target + ": ", "interrupted; no file was made or changed");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"INT, 130", "TERM, 143"})
+    void nothingIsLeftOfStandardInput(String signal, int code) throws Exception {
+        List<String> command = new ArrayList<>(receiving(signal));
+        command.addAll(List.of(ProcessHandle.current().info().command().orElseThrow(),
+                "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow",
+                "-XX:TieredStopAtLevel=1", "-Djava.io.tmpdir=" + folder, "-cp", System.getProperty("java.class.path"),
+                Croft.class.getName(), "inspect", "-"));
+        Process croft = new ProcessBuilder(command).redirectErrorStream(true)
+                .redirectOutput(elsewhere.resolve("said").toFile()).start();
+        try (OutputStream pipe = croft.getOutputStream()) {
+            pipe.write(new byte[100_000]);
+            pipe.flush();
+            while (files().stream().noneMatch(file -> file.toString().contains("croft-standard-input-"))) {
+                assertThat(croft.isAlive()).as("it has ended before").isTrue();
+                Thread.sleep(5);
+            }
+            new ProcessBuilder("kill", "-" + signal, Long.toString(croft.pid())).start().waitFor();
+
+            assertThat(croft.waitFor(5, TimeUnit.MINUTES)).isTrue();
+        } finally {
+            croft.destroyForcibly();
+        }
+
+        assertThat(files()).isEmpty();
+        assertThat(croft.exitValue()).isEqualTo(code);
     }
 
     @Test

@@ -10,6 +10,7 @@ import java.lang.ProcessBuilder.Redirect;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -82,9 +83,33 @@ class NamesOfCommandsTest {
                 source).err()).contains("--base is for .croft files");
     }
 
+    @Test
+    void thePagesDescribeEveryCommand() throws IOException {
+        String page = Files.readString(Path.of("..", "docs", "command.md"));
+        String json = Files.readString(Path.of("..", "docs", "inspect-json.md"));
+        for (String command : commands("croft", Invocation.of("help").out())) {
+            String help = Invocation.of("help", command).out();
+            assertThat(page).contains("croft " + command);
+            for (String member : help.contains("Commands:") ? commands(command, help) : List.of("")) {
+                String whole = (command + " " + member).strip();
+                boolean printsJson = Invocation.of("help " + whole).out().contains("--json");
+                assertThat(json.contains("croft " + whole + " --json`")).as(whole).isEqualTo(printsJson);
+            }
+        }
+    }
+
+    private static List<String> commands(String parent, String help) {
+        List<String> commands = help.lines().dropWhile(line -> !line.equals("Commands:"))
+                .takeWhile(line -> !line.equals("Exit codes:")).filter(line -> line.matches("  [a-z-]+ .*"))
+                .map(line -> line.strip().split(" ", 2)[0]).toList();
+        assertThat(commands).as(parent).isNotEmpty();
+        return commands;
+    }
+
     /// As bash runs it when somebody presses the Tab key.
     @ParameterizedTest
-    @CsvSource({"croft sn, snapshots", "croft shm p, publish", "croft convert --self, --self-contained",
+    @CsvSource({"croft sn, snapshots", "croft ded, dedup", "croft shm p, publish",
+            "croft convert --self, --self-contained",
             "croft set c, create"})
     void bashCompletesWhatIsTyped(String typed, String completed) throws Exception {
         Path script = Files.writeString(folder.resolve("completion"), Invocation.of("completion").out());

@@ -64,6 +64,21 @@ class WebServerTest {
     }
 
     @Test
+    void urisAreComparedAndExtractedFrom() throws IOException {
+        Invocation same = Invocation.of("diff", uri("tiny-gpt2.pt"), MODELS.resolve("tiny-gpt2.pt"));
+        assertThat(same.code()).as(same.err()).isZero();
+        assertThat(same.out()).startsWith("A  " + uri("tiny-gpt2.pt") + " (torch-zip)");
+        assertThat(Invocation.of("diff --json", uri("tiny-gpt2.pt"), uri("tiny-gpt2-training.pt")).json()
+                .at("/b/file").asText()).isEqualTo(uri("tiny-gpt2-training.pt"));
+        assertThat(Invocation.of("extract", uri("tiny-gpt2.pt"), "lm_head.weight", "--rows", "1:2").out())
+                .isEqualTo(Invocation.of("extract", MODELS.resolve("tiny-gpt2.pt"), "lm_head.weight", "--rows", "1:2")
+                        .out())
+                .startsWith("tensor([[");
+        assertThat(Invocation.of("diff", uri("none.pt"), MODELS.resolve("tiny-gpt2.pt")).code()).isEqualTo(3);
+        assertThat(Invocation.of("hexdump", uri("tiny-gpt2.pt")).code()).isEqualTo(2);
+    }
+
+    @Test
     void failuresNameTheUriAndTheWayOut() {
         Invocation missing = Invocation.of("inspect", uri("none.pt"));
         assertThat(missing.code()).isEqualTo(3);

@@ -10,6 +10,7 @@ import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import com.fasterxml.jackson.core.util.MinimalPrettyPrinter;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.StateKeys;
+import io.undercroft.storage.Complex;
 import java.io.IOException;
 import java.io.Writer;
 import java.util.Map;
@@ -120,6 +121,36 @@ public final class Json {
         generator.writeFieldName(name);
         generator.writeArray(numbers, 0, numbers.length);
         return this;
+    }
+
+    /// Writes a floating-point number as the next value. One that is not finite is an object, as JSON has no such
+    /// numbers.
+    ///
+    /// @param generator the destination
+    /// @param number the number
+    /// @throws IOException if writing fails
+    public static void writeDouble(JsonGenerator generator, double number) throws IOException {
+        if (Double.isFinite(number)) {
+            generator.writeNumber(number);
+        } else {
+            generator.writeStartObject();
+            generator.writeStringField("$float", Double.isNaN(number) ? "nan" : number > 0 ? "inf" : "-inf");
+            generator.writeEndObject();
+        }
+    }
+
+    /// Writes a complex number as the next value.
+    ///
+    /// @param generator the destination
+    /// @param number the number
+    /// @throws IOException if writing fails
+    public static void writeComplex(JsonGenerator generator, Complex number) throws IOException {
+        generator.writeStartObject();
+        generator.writeArrayFieldStart("$complex");
+        writeDouble(generator, number.real());
+        writeDouble(generator, number.imaginary());
+        generator.writeEndArray();
+        generator.writeEndObject();
     }
 
     /// Writes a member whose value is an array.

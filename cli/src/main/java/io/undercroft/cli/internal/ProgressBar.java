@@ -1,5 +1,6 @@
 package io.undercroft.cli.internal;
 
+import io.undercroft.serializer.LoadProgress;
 import io.undercroft.serializer.SaveProgress;
 import java.io.Console;
 import java.io.PrintWriter;
@@ -10,7 +11,7 @@ import java.util.Optional;
 import java.util.function.LongSupplier;
 
 /// A progress line on a terminal for work on bytes that takes long, such as a save; it is erased at the end.
-public final class ProgressBar implements SaveProgress, AutoCloseable {
+public final class ProgressBar implements SaveProgress, LoadProgress, AutoCloseable {
     /// Shorter work prints results only.
     private static final long PATIENCE = Duration.ofSeconds(1).toNanos();
     private static final long BETWEEN = Duration.ofMillis(100).toNanos();
@@ -56,6 +57,11 @@ public final class ProgressBar implements SaveProgress, AutoCloseable {
         }
     }
 
+    @Override
+    public void loaded(long done, long total) {
+        written(done, total);
+    }
+
     private static String line(long done, long total, long nanos) {
         int filled = (int) ((double) done / total * WIDTH);
         double rate = done / (nanos / 1e9);
@@ -76,13 +82,19 @@ public final class ProgressBar implements SaveProgress, AutoCloseable {
         shown = line.length();
     }
 
-    /// Takes the bar away.
-    @Override
-    public void close() {
+    /// Takes the bar away, until more is reported.
+    public void erase() {
         if (shown > 0) {
             show("");
             out.print("\r");
             out.flush();
+            shown = 0;
         }
+    }
+
+    /// Takes the bar away.
+    @Override
+    public void close() {
+        erase();
     }
 }

@@ -4,6 +4,7 @@ import static io.undercroft.cli.internal.Table.left;
 import static io.undercroft.cli.internal.Table.right;
 
 import io.undercroft.serializer.DedupReport;
+import java.io.IOException;
 
 /// The table of a [DedupReport]: which bytes of a state were written, and why the others were not.
 public final class Savings {
@@ -28,6 +29,18 @@ public final class Savings {
         savings.add(report.written(), "written");
         savings.table.row(Text.bytes(report.index()), "", "written: the index");
         savings.table.print(out);
+    }
+
+    /// Writes a member with all numbers of a report, as `docs/inspect-json.md` describes it.
+    ///
+    /// @param json the object
+    /// @param report the report
+    /// @throws IOException if writing fails
+    public static void write(Json json, DedupReport report) throws IOException {
+        json.object("bytes", all -> all.member("identity", report.identity()).member("unreached", report.unreached())
+                .member("zeros", report.zeros()).member("shared_storages", report.sharedStorages())
+                .member("shared_chunks", report.sharedChunks()).member("written", report.written())
+                .member("index", report.index()));
     }
 
     private void add(long nbytes, String what) {

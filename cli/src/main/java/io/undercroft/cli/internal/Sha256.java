@@ -1,5 +1,6 @@
 package io.undercroft.cli.internal;
 
+import io.undercroft.serializer.SaveProgress;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.spi.Backing;
@@ -13,11 +14,15 @@ import java.nio.file.Path;
 import java.security.DigestOutputStream;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /// SHA-256 of storages and of tensors' elements in row-major order, as lower-case hexadecimal digits. Each is computed
@@ -32,6 +37,7 @@ public final class Sha256 implements AutoCloseable {
     private final Map<Range, String> ranges = new HashMap<>();
     private final IdentityHashMap<Tensor, String> copied = new IdentityHashMap<>();
     private final LastLoan loan = new LastLoan();
+    private LongConsumer hashed = _ -> {};
 
     /// A run of bytes of a storage; storages count by identity, as in their `equals`.
     private record Range(Storage storage, long from, long length) {}
@@ -40,7 +46,7 @@ public final class Sha256 implements AutoCloseable {
     ///
     /// @param storage the storage
     public @Nullable String of(Storage storage) {
-        return storage.device().isMeta() ? null : of(storage, 0, storage.nbytes());
+        return storage.device().isMeta() ? null : of(new Range(storage, 0, storage.nbytes()));
     }
 
     /// {@return the digest of the elements in row-major order, or null if they have no bytes (on the meta device) or
@@ -48,16 +54,49 @@ public final class Sha256 implements AutoCloseable {
     ///
     /// @param tensor the tensor, of any strides
     public @Nullable String of(Tensor tensor) {
-        if (tensor.device().isMeta() || TensorBlocks.isEndless(tensor)) {
+        if (!isHashed(tensor)) {
             return null;
         }
-        if (!isOneRun(tensor)) {
-            return copied.computeIfAbsent(tensor, _ -> ofElements(loan.on(tensor)));
-        }
+        return isOneRun(tensor)
+                ? of(range(tensor))
+                : copied.computeIfAbsent(tensor, _ -> ofElements(loan.on(tensor)));
+    }
+
+    private static boolean isHashed(Tensor tensor) {
+        return !tensor.device().isMeta() && !TensorBlocks.isEndless(tensor);
+    }
+
+    private static Range range(Tensor tensor) {
         long itemsize = tensor.dtype().itemsize();
         return tensor.numel() == 0
-                ? of(tensor.storage(), 0, 0)
-                : of(tensor.storage(), tensor.storageOffset() * itemsize, tensor.numel() * itemsize);
+                ? new Range(tensor.storage(), 0, 0)
+                : new Range(tensor.storage(), tensor.storageOffset() * itemsize, tensor.numel() * itemsize);
+    }
+
+    /// Computes and remembers digests.
+    ///
+    /// @param storages storages
+    /// @param tensors tensors
+    /// @param progress called with the number of bytes that were hashed
+    public void computeAll(Collection<Storage> storages, Collection<Tensor> tensors, SaveProgress progress) {
+        Set<Object> counted = new HashSet<>();
+        long total = 0;
+        for (Storage storage : storages) {
+            total += storage.isMeta() || !counted.add(new Range(storage, 0, storage.nbytes())) ? 0 : storage.nbytes();
+        }
+        for (Tensor tensor : tensors) {
+            boolean isNew = isHashed(tensor) && counted.add(isOneRun(tensor) ? range(tensor) : tensor);
+            total += isNew ? tensor.nbytes() : 0;
+        }
+        long all = total;
+        long[] done = new long[1];
+        hashed = nbytes -> {
+            done[0] += nbytes;
+            progress.written(Math.min(done[0], all), all);
+        };
+        storages.forEach(this::of);
+        tensors.forEach(this::of);
+        hashed = _ -> {};
     }
 
     /// Frees the memory of what was decoded.
@@ -78,8 +117,11 @@ public final class Sha256 implements AutoCloseable {
         return hex(digest);
     }
 
-    private String of(Storage storage, long from, long length) {
-        return ranges.computeIfAbsent(new Range(storage, from, length), range -> {
+    private String of(Range wanted) {
+        return ranges.computeIfAbsent(wanted, range -> {
+            Storage storage = range.storage;
+            long from = range.from;
+            long length = range.length;
             MessageDigest digest = digest();
             if (!storage.device().isCpu()) {
                 storage.forEachPart(from, length, (_, part) -> update(digest, part));
@@ -99,7 +141,7 @@ public final class Sha256 implements AutoCloseable {
                 && !tensor.is(Tensor.Flag.NEG);
     }
 
-    private static String ofElements(Tensor tensor) {
+    private String ofElements(Tensor tensor) {
         MessageDigest digest = digest();
         long nbytes = tensor.dtype().nbytes(tensor.numel());
         // Elements narrower than a byte are packed across rows, so only the whole has defined bytes.
@@ -115,14 +157,16 @@ public final class Sha256 implements AutoCloseable {
         return hex(digest);
     }
 
-    private static void updateAtOnce(MessageDigest digest, Tensor tensor, MemorySegment buffer) {
+    private void updateAtOnce(MessageDigest digest, Tensor tensor, MemorySegment buffer) {
         tensor.copyTo(buffer);
         update(digest, buffer);
     }
 
-    private static void update(MessageDigest digest, MemorySegment bytes) {
+    private void update(MessageDigest digest, MemorySegment bytes) {
         for (long at = 0; at < bytes.byteSize(); at += STEP) {
-            digest.update(bytes.asSlice(at, Math.min(STEP, bytes.byteSize() - at)).asByteBuffer());
+            long length = Math.min(STEP, bytes.byteSize() - at);
+            digest.update(bytes.asSlice(at, length).asByteBuffer());
+            hashed.accept(length);
         }
     }
 

@@ -59,16 +59,21 @@ public final class Table {
     /// @param out the destination
     /// @param rows gives the rows to a consumer, one cell for each column; called twice
     public void print(Output out, Consumer<Consumer<String[]>> rows) {
-        int[] widths = new int[columns.size()];
-        rows.accept(row -> {
-            String[] cells = printable(row);
-            Arrays.setAll(widths, i -> Math.max(widths[i], Math.min(length(cells[i]), WIDEST)));
-        });
+        int[] widths = widths(rows);
         for (int i = 0; i < widths.length; i++) {
             widths[i] = widths[i] == 0 ? 0 : Math.max(widths[i], length(columns.get(i).title));
         }
         out.line(render(columns.stream().map(column -> column.title).toArray(String[]::new), widths));
         rows.accept(row -> out.line(render(printable(row), widths)));
+    }
+
+    private int[] widths(Consumer<Consumer<String[]>> all) {
+        int[] widths = new int[columns.size()];
+        all.accept(row -> {
+            String[] cells = printable(row);
+            Arrays.setAll(widths, i -> Math.max(widths[i], Math.min(length(cells[i]), WIDEST)));
+        });
+        return widths;
     }
 
     private static String[] printable(String... cells) {
@@ -92,6 +97,14 @@ public final class Table {
     /// @param out the destination
     public void print(Output out) {
         print(out, rows::forEach);
+    }
+
+    /// Writes rows without titles.
+    ///
+    /// @param out the destination
+    public void printRows(Output out) {
+        int[] widths = widths(rows::forEach);
+        rows.forEach(row -> out.line(render(printable(row), widths)));
     }
 
     private String render(String[] cells, int[] widths) {

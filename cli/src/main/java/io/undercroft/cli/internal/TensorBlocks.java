@@ -1,6 +1,7 @@
 package io.undercroft.cli.internal;
 
 import io.undercroft.storage.Tensor;
+import java.util.Collection;
 import java.util.List;
 import java.util.function.Predicate;
 
@@ -53,10 +54,29 @@ public final class TensorBlocks {
     ///
     /// @param tensor the tensor, of any strides
     public static boolean isEndless(Tensor tensor) {
-        long bits = Math.multiplyHigh(tensor.numel(), tensor.dtype().bits()) != 0
-                ? Long.MAX_VALUE
-                : Math.abs(tensor.numel() * tensor.dtype().bits());
-        long nbytes = bits / Byte.SIZE;
+        long nbytes = nbytes(tensor);
         return nbytes > REPEATED_LIMIT && nbytes > tensor.storage().nbytes();
+    }
+
+    /// {@return the bytes of all elements, whether they repeat stored ones or not; at most 2^63-1}
+    ///
+    /// @param tensor the tensor, of any strides
+    public static long nbytes(Tensor tensor) {
+        try {
+            return tensor.nbytes();
+        } catch (ArithmeticException _) {
+            return Long.MAX_VALUE;
+        }
+    }
+
+    /// {@return the sum of these bytes; at most 2^63-1}
+    ///
+    /// @param tensors the tensors
+    public static long nbytes(Collection<Tensor> tensors) {
+        long sum = 0;
+        for (Tensor tensor : tensors) {
+            sum += Math.min(nbytes(tensor), Long.MAX_VALUE - sum);
+        }
+        return sum;
     }
 }

@@ -5,6 +5,7 @@ import static io.undercroft.cli.internal.Table.right;
 
 import io.undercroft.cli.internal.Json;
 import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.StandardInput;
 import io.undercroft.cli.internal.Table;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.cli.internal.inspect.Inspection;
@@ -46,7 +47,8 @@ public final class DiffReport {
 
     private static String describe(Inspection file) {
         Checkpoint checkpoint = file.checkpoint();
-        return "%s (%s%s), %s".formatted(checkpoint.path(), checkpoint.format(),
+        return "%s (%s%s), %s".formatted(StandardInput.shown(checkpoint.location()),
+                checkpoint.format(),
                 checkpoint.snapshot().map(snapshot -> snapshot.commit() == SnapshotInfo.UNKNOWN
                         ? ""
                         : ", snapshot " + snapshot.commit()).orElse(""),
@@ -141,7 +143,7 @@ public final class DiffReport {
 
     private static void write(Json json, Inspection file) throws IOException {
         Checkpoint checkpoint = file.checkpoint();
-        json.member("file", checkpoint.path().toString()).member("format", checkpoint.format())
+        json.member("file", StandardInput.shown(checkpoint.location())).member("format", checkpoint.format())
                 .member("snapshot", checkpoint.snapshot().map(SnapshotInfo::commit).orElse(null))
                 .member("tensors", file.tensors().size());
     }

@@ -15,6 +15,7 @@ import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.SequencedMap;
 import org.jspecify.annotations.Nullable;
 
@@ -59,12 +60,12 @@ public final class Inspection {
         return chosen;
     }
 
-    private Inspection(Inspection same) {
+    private Inspection(Inspection same, @Nullable Sha256 digests, SequencedMap<String, Tensor> tensors) {
         this.checkpoint = same.checkpoint;
-        this.digests = null;
+        this.digests = digests;
         this.absentDevices = same.absentDevices;
         this.index = same.index;
-        this.tensors = same.tensors;
+        this.tensors = tensors;
         this.ids = same.ids;
         this.users = same.users;
         this.aliases = same.aliases;
@@ -77,7 +78,17 @@ public final class Inspection {
 
     /// {@return the same without digests}
     Inspection withoutDigests() {
-        return new Inspection(this);
+        return new Inspection(this, null, tensors);
+    }
+
+    /// {@return the same with the tensors in another order}
+    ///
+    /// @param order the order
+    public Inspection sorted(TensorOrder order) {
+        SequencedMap<String, Tensor> sorted = new LinkedHashMap<>();
+        tensors.entrySet().stream().sorted(order.comparator())
+                .forEach(named -> sorted.put(named.getKey(), named.getValue()));
+        return new Inspection(this, digests, sorted);
     }
 
     @Nullable
@@ -99,8 +110,8 @@ public final class Inspection {
         return index;
     }
 
-    /// {@return the tensors by their names, in the order of the state; only those that were chosen when the file was
-    /// opened}
+    /// {@return the tensors by their names, in the order of the state or as they were [sorted][#sorted]; only those
+    /// that were chosen when the file was opened}
     public SequencedMap<String, Tensor> tensors() {
         return tensors;
     }
@@ -134,8 +145,8 @@ public final class Inspection {
         return aliases.getOrDefault(name, List.of());
     }
 
-    /// Returns all storages; those of the chosen tensors only, if some were chosen.
-    List<Storage> storages() {
+    /// {@return all storages; those of the chosen tensors only, if some were chosen}
+    public List<Storage> storages() {
         return tensors.size() == index.tensors().size()
                 ? index.storages()
                 : index.storages().stream().filter(storage -> !users(storage).isEmpty()).toList();
@@ -145,6 +156,21 @@ public final class Inspection {
     @Nullable
     Integer idOf(Storage storage) {
         return ids.get(storage);
+    }
+
+    /// Returns how many bytes a storage takes in files, if that is known.
+    OptionalLong onDisk(Storage storage) {
+        return DiskBytes.of(checkpoint, List.of(storage));
+    }
+
+    /// Returns how many bytes all storages take in files, those that they share counted once, if that is known.
+    OptionalLong onDisk() {
+        return DiskBytes.of(checkpoint, storages());
+    }
+
+    /// Returns the sizes of all storages in bytes.
+    long nbytes() {
+        return storages().stream().mapToLong(Storage::nbytes).sum();
     }
 
     /// Returns the names of the tensors on a storage.

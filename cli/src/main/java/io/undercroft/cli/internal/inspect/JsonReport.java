@@ -3,6 +3,7 @@ package io.undercroft.cli.internal.inspect;
 import io.undercroft.cli.internal.Json;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Sha256;
+import io.undercroft.cli.internal.TensorBlocks;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Checkpoint;
@@ -19,8 +20,10 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 
 /// A file's contents as one JSON object, as `docs/inspect-json.md` describes it. Written while it is read, so that
 /// memory does not grow with the number of tensors; a storage or tensor a line, so that lines can be compared.
@@ -70,7 +73,10 @@ public final class JsonReport {
 
     private void write(Json json) throws IOException {
         Checkpoint checkpoint = inspection.checkpoint();
-        json.member("format", checkpoint.format()).list("storages", inspection.storages(), this::write);
+        json.member("format", checkpoint.format()).object("nbytes", sizes -> sizes
+                .member("tensors", TensorBlocks.nbytes(inspection.tensors().values()))
+                .member("storages", inspection.nbytes()).member("disk", orNull(inspection.onDisk())))
+                .list("storages", inspection.storages(), this::write);
         if (!inspection.absentDevices().isEmpty()) {
             json.values("saved_from", inspection.absentDevices());
         }
@@ -91,6 +97,7 @@ public final class JsonReport {
 
     private void write(Json json, Storage storage) throws IOException {
         json.member("id", inspection.idOf(storage)).member("nbytes", storage.nbytes())
+                .member("disk_nbytes", orNull(inspection.onDisk(storage)))
                 .member("device", storage.device().toString());
         Sha256 digests = inspection.digests();
         if (digests != null) {
@@ -98,7 +105,11 @@ public final class JsonReport {
         }
     }
 
-    private static void write(Json json, BaseFile base) throws IOException {
+    private static @Nullable Long orNull(OptionalLong number) {
+        return number.isEmpty() ? null : number.getAsLong();
+    }
+
+    static void write(Json json, BaseFile base) throws IOException {
         json.member("kind", base.kind().name().toLowerCase(Locale.ROOT)).member("path", base.path())
                 .member("uuid", base.uuid().map(UUID::toString).orElse(null))
                 .member("file", base.file().map(Path::toString).orElse(null))
@@ -110,7 +121,7 @@ public final class JsonReport {
                 foreign.isDangerous());
     }
 
-    private static void write(Json json, UnreadPart part) throws IOException {
+    static void write(Json json, UnreadPart part) throws IOException {
         json.member("kind", part.kind().name().toLowerCase(Locale.ROOT)).member("what", part.what())
                 .member("offset", part.offset()).member("nbytes", part.nbytes());
         if (part.setting() != null) {

@@ -1,6 +1,7 @@
 package io.undercroft.cli.internal.inspect;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import io.undercroft.cli.internal.Json;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.StateKeys;
 import io.undercroft.serializer.state.Symbol;
@@ -46,12 +47,12 @@ final class StateJson {
             case null -> json.writeNull();
             case Boolean truth -> json.writeBoolean(truth);
             case String text -> json.writeString(text);
-            case Double number -> writeDouble(number);
-            case Float number -> writeDouble(number);
+            case Double number -> Json.writeDouble(json, number);
+            case Float number -> Json.writeDouble(json, number);
             case BigInteger integer -> json.writeNumber(integer);
             case Number integer -> json.writeNumber(integer.longValue());
             case byte[] bytes -> writeBytes(bytes);
-            case Complex number -> writeComplex(number);
+            case Complex number -> Json.writeComplex(json, number);
             case DType dtype -> writeTagged("$dtype", dtype.name());
             case Device device -> writeTagged("$device", device.toString());
             case Symbol symbol -> writeTagged("$symbol", symbol.name());
@@ -187,23 +188,6 @@ final class StateJson {
         json.writeStartObject();
         json.writeBinaryField("$bytes", bytes);
         json.writeEndObject();
-    }
-
-    private void writeComplex(Complex number) throws IOException {
-        json.writeStartObject();
-        json.writeArrayFieldStart("$complex");
-        writeDouble(number.real());
-        writeDouble(number.imaginary());
-        json.writeEndArray();
-        json.writeEndObject();
-    }
-
-    private void writeDouble(double number) throws IOException {
-        if (Double.isFinite(number)) {
-            json.writeNumber(number);
-        } else {
-            writeTagged("$float", Double.isNaN(number) ? "nan" : number > 0 ? "inf" : "-inf");
-        }
     }
 
     /// There may be very many maps, and streams are large.

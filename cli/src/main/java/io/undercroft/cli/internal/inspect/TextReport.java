@@ -6,7 +6,9 @@ import static io.undercroft.cli.internal.Table.right;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Sha256;
 import io.undercroft.cli.internal.Sizes;
+import io.undercroft.cli.internal.StandardInput;
 import io.undercroft.cli.internal.Table;
+import io.undercroft.cli.internal.TensorBlocks;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.cli.internal.UnreadParts;
 import io.undercroft.format.FormatException;
@@ -22,6 +24,8 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
+import java.util.OptionalLong;
 import java.util.Set;
 
 /// A file's contents for people: what it is, one line a tensor, and which tensors share a storage.
@@ -62,13 +66,13 @@ public final class TextReport {
 
     private void printSummary() throws IOException {
         Checkpoint checkpoint = inspection.checkpoint();
-        List<Storage> storages = inspection.storages();
-        long nbytes = storages.stream().mapToLong(Storage::nbytes).sum();
-        out.line(checkpoint.location());
+        out.line(StandardInput.shown(checkpoint.location()));
         out.line("format    " + checkpoint.format() + ", " + Sizes.of(checkpoint));
         checkpoint.snapshot().ifPresent(snapshot -> out.line("snapshot  " + SnapshotList.line(snapshot)));
-        out.line("tensors   " + Text.number(inspection.tensors().size()));
-        out.line("storages  " + Text.number(storages.size()) + ", " + Text.bytes(nbytes));
+        out.line("tensors   " + Text.number(inspection.tensors().size()) + ", "
+                + Text.bytes(TensorBlocks.nbytes(inspection.tensors().values())));
+        out.line("storages  " + Text.number(inspection.storages().size()) + ", " + Text.bytes(inspection.nbytes())
+                + onDisk(inspection.onDisk()));
         if (!inspection.absentDevices().isEmpty()) {
             out.line("devices   saved from " + String.join(", ", inspection.absentDevices()));
         }
@@ -174,8 +178,7 @@ public final class TextReport {
         }
         out.line((shared.size() == 1 ? "1 storage is" : shared.size() + " storages are")
                 + " shared by several tensors:");
-        shared.stream().limit(SHOWN).forEach(storage -> out.line("  storage " + number(storage) + ", "
-                + Text.bytes(storage.nbytes()) + ": " + names(inspection.users(storage))));
+        shared.stream().limit(SHOWN).forEach(this::printUsers);
         printMore(shared.size(), "storages");
     }
 
@@ -189,9 +192,30 @@ public final class TextReport {
         return String.valueOf(inspection.idOf(storage));
     }
 
-    private String names(List<String> users) {
-        String shown = String.join(", ", users.stream().limit(SHOWN).map(this::shown).toList());
-        return users.size() <= SHOWN ? shown : shown + " and " + (users.size() - SHOWN) + " more";
+    /// Prints a storage and, as its branches, the tensors on it.
+    private void printUsers(Storage storage) {
+        List<String> users = inspection.users(storage);
+        List<Tensor> tensors = users.stream().map(inspection.tensors()::get).filter(Objects::nonNull).toList();
+        out.line("  storage %s: %s, %s of %s%s".formatted(number(storage), Text.bytes(storage.nbytes()),
+                Text.count(users.size(), "tensor"), Text.bytes(TensorBlocks.nbytes(tensors)),
+                onDisk(inspection.onDisk(storage))));
+        int shown = Math.min(users.size(), SHOWN);
+        Table branches = new Table(left(""), left(""), left(""));
+        for (int i = 0; i < shown; i++) {
+            Tensor tensor = tensors.get(i);
+            String start = tensor.storageOffset() == 0 ? "" : ", from element " + tensor.storageOffset();
+            branches.row((i + 1 < users.size() ? "  ├─ " : "  └─ ") + shown(users.get(i)),
+                    Text.shortened(tensor.dtype().name(), SHOWN_CELL),
+                    Text.shortened(tensor.shape().toString(), SHOWN_CELL) + start);
+        }
+        branches.printRows(out);
+        if (users.size() > shown) {
+            out.line("  └─ … and %,d more".formatted(users.size() - shown));
+        }
+    }
+
+    private static String onDisk(OptionalLong nbytes) {
+        return nbytes.isEmpty() ? "" : ", %s on disk".formatted(Text.bytes(nbytes.getAsLong()));
     }
 
     private void printMore(int count, String what) {

@@ -1,0 +1,164 @@
+package io.undercroft.cli;
+
+import static io.undercroft.cli.Arguments.flag;
+import static io.undercroft.cli.Arguments.knownFile;
+
+import io.undercroft.cli.internal.Json;
+import io.undercroft.cli.internal.LastLoan;
+import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.ProgressBar;
+import io.undercroft.cli.internal.TensorJson;
+import io.undercroft.cli.internal.Text;
+import io.undercroft.format.FormatException;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/// The command that prints one tensor of a file, or writes it to a file of its own.
+final class ExtractCommand {
+    private static final String ROWS = "--rows";
+    private static final String DTYPE = "--dtype";
+    private static final String SUFFIX = ".npy";
+    private static final Pattern RANGE = Pattern.compile("(-?[0-9]{1,18})?:(-?[0-9]{1,18})?");
+
+    private final Output out;
+    private final CommandRunner run;
+
+    ExtractCommand(Output out, CommandRunner run) {
+        this.out = out;
+        this.run = run;
+    }
+
+    Subcommand command() {
+        return new Subcommand(
+                "Prints a tensor of a file, or writes it as a .npy file. Of more than 1000 elements, the first and "
+                        + "last 3 of each dimension are printed. What is read is compared with its checksums.",
+                () -> List.of(knownFile("FILE"), Arguments.tensor(),
+                        Arguments.text(ROWS, "A:B", "Only the indices from A up to B, without B, of the first "
+                                + "dimension. Negative ones count from the end; each may be left out."),
+                        Arguments.output("The .npy file to write, instead of printing."),
+                        Arguments.text(DTYPE, "DTYPE", "Convert the elements, to float32 for instance. NumPy has no "
+                                + "bfloat16 and no type of 8-bit floats."),
+                        flag(Arguments.JSON, "Print one JSON object with all elements (docs/inspect-json.md)."),
+                        Arguments.at(),
+                        Arguments.root(), Arguments.otherFile(), Arguments.format(), Arguments.setting()),
+                this::extract);
+    }
+
+    private int extract(Arguments arguments) {
+        Path file = arguments.path(0);
+        Path target = arguments.output().orElse(null);
+        if (target != null && arguments.has(Arguments.JSON)) {
+            return run.complain("--json prints the elements, and -o writes them. Leave out one of them");
+        }
+        if (target != null && !target.toString().toLowerCase(Locale.ROOT).endsWith(SUFFIX)) {
+            return run.complain("%s: only .npy files can be written. Give OUT a name that ends in %s, or use croft "
+                    .formatted(target, SUFFIX) + "convert --part for files of other formats");
+        }
+        return run.of(file, () -> {
+            try (Checkpoint checkpoint = Inputs.open(file, arguments.openingOnHost()); LastLoan loan = new LastLoan()) {
+                run.noteSkippedCommit(checkpoint);
+                String name = arguments.word(1);
+                Tensor tensor = readable(checkpoint.tensor(name));
+                Optional<String> range = arguments.text(ROWS);
+                Tensor rows = range.isPresent() ? rows(tensor, range.get()) : tensor;
+                Tensor converted = arguments.text(DTYPE).isPresent()
+                        ? converted(loan.checked(rows), arguments.text(DTYPE).get())
+                        : rows;
+                if (target != null) {
+                    return run.writing(target, () -> write(converted, name, checkpoint, target));
+                }
+                Tensor shown = loan.checked(converted);
+                if (arguments.has(Arguments.JSON)) {
+                    printJson(name, shown, range.isPresent() ? firstRow(tensor, range.get()) : null);
+                } else {
+                    shown.toString().lines().forEach(out::line);
+                }
+                return CommandRunner.OK;
+            }
+        });
+    }
+
+    private static Tensor readable(Tensor tensor) {
+        if (tensor.device().isMeta()) {
+            throw new IllegalArgumentException("the tensor is on the device meta, where it has no elements");
+        }
+        return tensor;
+    }
+
+    private static Tensor rows(Tensor tensor, String range) {
+        long first = firstRow(tensor, range);
+        long end = end(tensor, range);
+        if (first < 0 || end > tensor.size(0) || first > end) {
+            throw new IllegalArgumentException(
+                    "%s %s: the tensor has the shape %s, so its rows are 0:%d".formatted(ROWS,
+                            range, tensor.shape(), tensor.size(0)));
+        }
+        return tensor.narrow(0, first, end - first);
+    }
+
+    private static long firstRow(Tensor tensor, String range) {
+        return place(parsed(tensor, range).group(1), 0, tensor.size(0));
+    }
+
+    private static long end(Tensor tensor, String range) {
+        return place(parsed(tensor, range).group(2), tensor.size(0), tensor.size(0));
+    }
+
+    private static Matcher parsed(Tensor tensor, String range) {
+        Matcher parsed = RANGE.matcher(range);
+        if (!parsed.matches()) {
+            throw new IllegalArgumentException("%s: '%s' is no range; write for instance 0:10, 5: or -3:"
+                    .formatted(ROWS, range));
+        }
+        if (tensor.dim() == 0) {
+            throw new IllegalArgumentException(ROWS + ": the tensor is one number, and has no rows");
+        }
+        return parsed;
+    }
+
+    private static long place(@Nullable String text, long byDefault, long rows) {
+        long place = text == null ? byDefault : Long.parseLong(text);
+        return place < 0 ? place + rows : place;
+    }
+
+    private static Tensor converted(Tensor tensor, String name) {
+        DType dtype = DType.find(name).orElseThrow(() -> new IllegalArgumentException(
+                "%s: there is no type %s; one is float32".formatted(DTYPE, FormatException.quote(name))));
+        try {
+            return tensor.to(dtype);
+        } catch (UnsupportedOperationException e) {
+            throw new IllegalArgumentException("%s: %s cannot be converted to %s".formatted(DTYPE, tensor.dtype(),
+                    dtype), e);
+        }
+    }
+
+    private int write(Tensor tensor, String name, Checkpoint checkpoint, Path target) throws IOException {
+        try (ProgressBar bar = ProgressBar.onTerminal()) {
+            Checkpoint.save(target, tensor, SaveOptions.defaults().format("npy").progress(bar));
+        }
+        run.say("%s: %s, %s %s -> %s (%s)".formatted(checkpoint.location(), name, tensor.dtype(), tensor.shape(),
+                target,
+                Text.bytes(Files.size(target))));
+        return CommandRunner.OK;
+    }
+
+    private void printJson(String name, Tensor tensor, @Nullable Long firstRow) throws IOException {
+        TensorJson.requireNumbers(tensor);
+        Json.printLine(out, json -> {
+            json.member("name", name).member("dtype", tensor.dtype().name())
+                    .numbers("shape", tensor.shape().toArray()).member("first_row", firstRow);
+            TensorJson.write(json, "values", tensor);
+        });
+    }
+}

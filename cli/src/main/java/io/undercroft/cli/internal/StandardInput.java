@@ -1,0 +1,60 @@
+package io.undercroft.cli.internal;
+
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.OpenOptions;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.regex.Pattern;
+
+/// Standard input as a file, `-` on the command line. Formats are read at any place and a pipe is not, so all of it is
+/// copied to a temporary file first, of which nothing is left when the process ends.
+public final class StandardInput {
+    /// What messages call it.
+    public static final String NAME = "standard input";
+    private static final String ON_COMMAND_LINE = "-";
+    private static final String PREFIX = "croft-standard-input-";
+    private static final Path DIRECTORY = Path.of(System.getProperty("java.io.tmpdir"));
+    private static final Pattern COPY = Pattern.compile(Pattern.quote(DIRECTORY.resolve(PREFIX).toString()) + "[0-9]+");
+
+    private StandardInput() {}
+
+    /// {@return whether a file on the command line is standard input}
+    ///
+    /// @param file the file
+    public static boolean isMeant(Path file) {
+        return file.toString().equals(ON_COMMAND_LINE);
+    }
+
+    /// {@return a text with words in place of the temporary file}
+    ///
+    /// @param text any text
+    public static String shown(String text) {
+        return text.contains(PREFIX) ? COPY.matcher(text).replaceAll(NAME) : text;
+    }
+
+    /// Opens what standard input has.
+    ///
+    /// @param options how
+    /// @return what it holds
+    /// @throws IOException if it cannot be read or copied
+    public static Checkpoint open(OpenOptions options) throws IOException {
+        Path copy = Files.createTempFile(DIRECTORY, PREFIX, "");
+        // If the process is ended before the file is deleted below.
+        copy.toFile().deleteOnExit();
+        try {
+            try (OutputStream out = Files.newOutputStream(copy)) {
+                System.in.transferTo(out);
+            } catch (IOException e) {
+                throw new FileSystemException(NAME, null, "it could not be copied to " + DIRECTORY + ": "
+                        + e.getMessage() + ". JAVA_TOOL_OPTIONS=-Djava.io.tmpdir=DIR names another directory");
+            }
+            return Checkpoint.open(copy, options);
+        } finally {
+            // The open file stays readable without its name.
+            Files.deleteIfExists(copy);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+package io.undercroft.cli.internal.dedup;
+
+import io.undercroft.cli.internal.LastLoan;
+import io.undercroft.format.Digest128;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.Extent;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.spi.Backing;
+import java.lang.foreign.MemorySegment;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.LongConsumer;
+
+/// The different bytes of the storages of several files, as one `.croft` file would store them: chunk by chunk, each
+/// content once, and chunks of zeros not at all. Chunks with equal digests count as equal; of a `.croft` file that has
+/// the digests of such chunks, no storage is read. For use by one thread.
+public final class UniqueBytes {
+    private static final long CHUNK = SaveOptions.defaults().request().chunkSize();
+    /// A chunk of zeros of a smaller storage is stored.
+    private static final long SPARSE = 1 << 16;
+    private static final MemorySegment ZEROS = MemorySegment.ofArray(new byte[(int) CHUNK]);
+
+    private final Set<Chunk> chunks = new HashSet<>();
+    private final LongConsumer progress;
+    private long done;
+
+    private record Chunk(Digest128 digest, long length) {}
+
+    /// No bytes yet.
+    ///
+    /// @param progress called with the number of bytes of storages that were counted so far
+    public UniqueBytes(LongConsumer progress) {
+        this.progress = progress;
+    }
+
+    /// Adds a file.
+    ///
+    /// @param checkpoint the open file
+    /// @return how many bytes of its storages no file had that was added before
+    /// @throws io.undercroft.format.FormatException if it is damaged
+    public long add(Checkpoint checkpoint) {
+        long unique = 0;
+        try (LastLoan loan = new LastLoan()) {
+            for (Storage storage : checkpoint.storages()) {
+                unique += storage.isMeta() ? 0 : add(storage, checkpoint.extents(storage), loan);
+            }
+        }
+        return unique;
+    }
+
+    private long add(Storage storage, List<Extent> extents, LastLoan loan) {
+        return areChunks(storage, extents) ? addExtents(extents) : addBytes(storage, loan);
+    }
+
+    /// Returns whether the file has the digest of each chunk.
+    private static boolean areChunks(Storage storage, List<Extent> extents) {
+        return storage.nbytes() > 0 && !extents.isEmpty()
+                && extents.stream().allMatch(extent -> switch (extent.place()) {
+                    case NOWHERE -> true;
+                    case FILE, BASE -> extent.digest().isPresent() && extent.start() % CHUNK == 0
+                            && extent.length() == Math.min(CHUNK, storage.nbytes() - extent.start());
+                });
+    }
+
+    private long addExtents(List<Extent> extents) {
+        long unique = 0;
+        for (Extent extent : extents) {
+            Optional<Digest128> digest = extent.digest();
+            unique += digest.isPresent() ? add(new Chunk(digest.get(), extent.length())) : 0;
+            advance(extent.length());
+        }
+        return unique;
+    }
+
+    private long addBytes(Storage storage, LastLoan loan) {
+        long unique = 0;
+        if (storage.nbytes() > 0) {
+            Storage there = loan.of(storage).storage();
+            MemorySegment bytes = there.segment();
+            for (long at = 0; at < bytes.byteSize(); at += CHUNK) {
+                MemorySegment chunk = bytes.asSlice(at, Math.min(CHUNK, bytes.byteSize() - at));
+                boolean isNowhere = bytes.byteSize() >= SPARSE
+                        && chunk.mismatch(ZEROS.asSlice(0, chunk.byteSize())) < 0;
+                unique += isNowhere ? 0 : add(new Chunk(Digest128.of(chunk), chunk.byteSize()));
+                advance(chunk.byteSize());
+            }
+            there.backing().ifPresent(Backing::checkNotCut);
+        }
+        return unique;
+    }
+
+    private long add(Chunk chunk) {
+        return chunks.add(chunk) ? chunk.length() : 0;
+    }
+
+    private void advance(long nbytes) {
+        done += nbytes;
+        progress.accept(done);
+    }
+}

@@ -1,0 +1,135 @@
+package io.undercroft.cli;
+
+import static io.undercroft.cli.Invocation.TRAINING;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.CheckpointFile;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class DedupTest {
+    private static final long CHUNK = 1 << 20;
+
+    @TempDir
+    Path folder;
+
+    /// States that have whole storages, chunks and zeros in common.
+    private static Map<String, Object> state(int number) {
+        Map<String, Object> state = new LinkedHashMap<>();
+        state.put("common", Tensor.arange(DType.INT32, CHUNK));
+        state.put("own", Tensor.full(DType.INT64, number, 1000));
+        Tensor tuned = Tensor.arange(DType.INT32, CHUNK + 5).copy();
+        tuned.narrow(0, CHUNK / 2, 10).fill(number);
+        state.put("tuned", tuned);
+        state.put("zeros", Tensor.zeros(DType.INT32, CHUNK / 2));
+        return state;
+    }
+
+    @Test
+    void theBytesAreThoseThatOneFileWrites() throws IOException {
+        Path one = folder.resolve("files/one.croft");
+        Path two = folder.resolve("files/deep/two.safetensors");
+        Path three = folder.resolve("files/three.pt");
+        Files.createDirectories(two.getParent());
+        Checkpoint.save(one, state(1));
+        Checkpoint.save(two, state(2));
+        Checkpoint.save(three, state(3));
+        Files.writeString(folder.resolve("files/notes.txt"), "no tensors");
+        Files.createSymbolicLink(folder.resolve("files/again.pt"), three);
+
+        JsonNode json = Invocation.of("dedup --json", folder.resolve("files")).json();
+
+        Path all = folder.resolve("all.croft");
+        long written = 0;
+        try (CheckpointFile file = CheckpointFile.open(all)) {
+            for (Path each : new Path[]{three, two, one}) {
+                try (Checkpoint checkpoint = Checkpoint.open(each)) {
+                    written += file.commit(checkpoint.tree(), SaveOptions.defaults()).written();
+                }
+            }
+        }
+        assertThat(json.get("unique_nbytes").asLong()).isEqualTo(written);
+        assertThat(json.get("files")).hasSize(3);
+        long nbytes = Files.size(one) + Files.size(two) + Files.size(three);
+        assertThat(json.get("nbytes").asLong()).isEqualTo(nbytes);
+        assertThat(json.get("saved_nbytes").asLong()).isEqualTo(nbytes - written);
+        assertThat(json.get("storage_nbytes").asLong()).isEqualTo(3 * (10 * CHUNK + 8000 + 20));
+        assertThat(json.at("/files/0/file").asText()).endsWith("again.pt");
+        assertThat(json.at("/files/1/new_nbytes").asLong()).isEqualTo(CHUNK + 8000);
+    }
+
+    @Test
+    void peopleGetATable() throws IOException {
+        Files.copy(TRAINING, folder.resolve("a.pt"));
+        Invocation.of("convert", TRAINING, folder.resolve("b.croft"));
+
+        Invocation shown = Invocation.of("dedup", folder);
+
+        assertThat(shown.code()).isZero();
+        assertThat(shown.err()).isEmpty();
+        assertThat(shown.out()).contains("a.pt", "torch-zip", "b.croft",
+                "2 files, 3.2 MiB; their storages have 3.1 MiB,"
+                        + " 1.6 MiB of them different\n",
+                "one .croft file with all of them would save 1.6 MiB (50.");
+        assertThat(folder).isDirectoryContaining("glob:**/a.pt");
+        assertThat(folder.toFile().list()).hasSize(2);
+    }
+
+    @Test
+    void filesThatCannotBeReadAreNamedAndTheOthersCounted() throws IOException {
+        Files.copy(TRAINING, folder.resolve("a.pt"));
+        byte[] bytes = Files.readAllBytes(TRAINING);
+        Files.write(folder.resolve("cut.pt"), Arrays.copyOf(bytes, bytes.length / 2));
+
+        Invocation shown = Invocation.of("dedup", folder);
+
+        assertThat(shown.code()).isEqualTo(4);
+        assertThat(shown.err()).hasLineCount(1).contains("cut.pt");
+        assertThat(shown.out()).contains("1 file, 1.6 MiB");
+    }
+
+    @Test
+    void aDirectoryWithoutTensorsIsSaidToBeOne() throws IOException {
+        Files.writeString(folder.resolve("notes.txt"), "no tensors");
+
+        Invocation shown = Invocation.of("dedup", folder);
+
+        assertThat(shown.code()).isEqualTo(3);
+        assertThat(shown.err()).hasLineCount(1).contains("no file of a known format in " + folder);
+    }
+
+    @Test
+    void storagesOfDevicesThatAreNotHereAreCountedAndThoseWithoutBytesAreNot() throws IOException {
+        Files.copy(Invocation.torch("BAD_location_cuda.pt"), folder.resolve("a.pt"));
+        Checkpoint.save(folder.resolve("b.croft"), Map.of("m", Tensor.meta(DType.FLOAT32, 1000)));
+
+        JsonNode json = Invocation.of("dedup --json", folder).json();
+
+        assertThat(json.at("/files/0/new_nbytes").asLong()).isPositive();
+        assertThat(json.at("/files/1/storage_nbytes").asLong()).isZero();
+        assertThat(json.at("/files/1/new_nbytes").asLong()).isZero();
+    }
+
+    @Test
+    void ofAnIndexTheShardsAreCounted() throws IOException {
+        Path index = folder.resolve("model.safetensors.index.json");
+        assertThat(Invocation.of("convert", TRAINING, index, "--part", "model", "--to-set", "safetensors.shard=200KB")
+                .code()).isZero();
+
+        JsonNode json = Invocation.of("dedup --json", folder).json();
+
+        json.get("files").forEach(file -> assertThat(file.get("format").asText()).isEqualTo("safetensors"));
+        assertThat(json.get("files").size()).isGreaterThan(1);
+    }
+}

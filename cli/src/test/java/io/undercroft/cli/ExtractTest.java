@@ -1,0 +1,173 @@
+package io.undercroft.cli;
+
+import static io.undercroft.cli.Invocation.HEAD;
+import static io.undercroft.cli.Invocation.TRAINING;
+import static io.undercroft.cli.Invocation.torch;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.storage.Complex;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Device;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class ExtractTest {
+    @TempDir
+    Path folder;
+
+    @Test
+    void aTensorIsPrintedAsPyTorchPrintsIt() throws IOException {
+        try (Checkpoint checkpoint = Checkpoint.open(TRAINING)) {
+            Tensor head = checkpoint.tensor(HEAD);
+            assertThat(Invocation.of("extract", TRAINING, HEAD).out()).isEqualTo(head + "\n").contains("...");
+            assertThat(Invocation.of("extract", TRAINING, HEAD, "--rows", "510:").out())
+                    .isEqualTo(head.narrow(0, 510, 2) + "\n");
+            assertThat(Invocation.of("extract", TRAINING, HEAD, "--rows", "-2:-1", "--dtype", "float64").out())
+                    .isEqualTo(head.narrow(0, 510, 1).to(DType.FLOAT64) + "\n");
+        }
+    }
+
+    @Test
+    void aTensorAndRowsOfItAreWrittenAsNpy() throws IOException {
+        Path out = folder.resolve("out.npy");
+        Path rows = folder.resolve("rows.NPY");
+        Invocation written = Invocation.of("extract", TRAINING, HEAD, "-o", out);
+        assertThat(written.out()).isEqualTo("%s: %s, float32 [512, 64] -> %s (128.1 KiB)\n".formatted(TRAINING, HEAD,
+                out));
+        assertThat(Invocation.of("extract", TRAINING, HEAD, "--rows", "3:5", "-o", rows).code()).isZero();
+
+        try (Checkpoint checkpoint = Checkpoint.open(TRAINING);
+                Checkpoint all = Checkpoint.open(out);
+                Checkpoint part = Checkpoint.open(rows)) {
+            Tensor head = checkpoint.tensor(HEAD);
+            assertThat(all.tensor("").contentEquals(head)).isTrue();
+            assertThat(part.tensor("").contentEquals(head.narrow(0, 3, 2))).isTrue();
+        }
+        assertThat(Invocation.of("extract", out, "", "--rows", ":1").code()).isZero();
+    }
+
+    @Test
+    void viewsAreWrittenInTheirOwnOrder() throws IOException {
+        for (String name : new String[]{"T", "col2", "step2", "slice_off"}) {
+            Path out = folder.resolve(name + ".npy");
+            assertThat(Invocation.of("extract", torch("views.pt"), name, "-o", out).code()).isZero();
+            try (Checkpoint checkpoint = Checkpoint.open(torch("views.pt")); Checkpoint npy = Checkpoint.open(out)) {
+                assertThat(npy.tensor("").equal(checkpoint.tensor(name))).as(name).isTrue();
+            }
+        }
+    }
+
+    @Test
+    void typesThatNumPyDoesNotHaveAreConvertedOnRequest() throws IOException {
+        Path file = folder.resolve("a.croft");
+        Checkpoint.save(file, Map.of("w", Tensor.of(1f, -2.5f).to(DType.BFLOAT16)));
+        Path out = folder.resolve("w.npy");
+
+        Invocation refused = Invocation.of("extract", file, "w", "-o", out);
+        assertThat(refused.code()).isEqualTo(2);
+        assertThat(refused.err()).hasLineCount(1).contains("NumPy has no elements of type bfloat16", "float32");
+        assertThat(folder).isDirectoryNotContaining("glob:**.npy");
+        assertThat(Invocation.of("extract", file, "w", "-o", out, "--dtype", "float32").code()).isZero();
+        try (Checkpoint npy = Checkpoint.open(out)) {
+            assertThat(npy.tensor("").toFloatArray()).containsExactly(1f, -2.5f);
+        }
+    }
+
+    @Test
+    void elementsAreJson() throws IOException {
+        Map<String, Object> state = new LinkedHashMap<>();
+        state.put("f", Tensor.of(1.5f, Float.NaN, Float.NEGATIVE_INFINITY));
+        state.put("u", Tensor.of(-1L, 7L).view(DType.UINT64));
+        state.put("b", Tensor.of(true, false));
+        state.put("c", Tensor.of(new Complex(1, -2)).conj());
+        state.put("m", Tensor.of(new long[]{1, 2, 3, 4, 5, 6}, 3, 2).t());
+        Path file = folder.resolve("a.croft");
+        Checkpoint.save(file, state);
+
+        assertThat(values(file, "f")).isEqualTo("[1.5,{\"$float\":\"nan\"},{\"$float\":\"-inf\"}]");
+        assertThat(values(file, "u")).isEqualTo("[18446744073709551615,7]");
+        assertThat(values(file, "b")).isEqualTo("[true,false]");
+        assertThat(values(file, "c")).isEqualTo("[{\"$complex\":[1.0,2.0]}]");
+        JsonNode json = Invocation.of("extract --json", file, "m", "--rows", "1:").json();
+        assertThat(json.fieldNames()).toIterable().containsExactly("name", "dtype", "shape", "first_row", "values");
+        assertThat(json).hasToString(
+                "{\"name\":\"m\",\"dtype\":\"int64\",\"shape\":[1,3],\"first_row\":1,\"values\":[2,4,6]}");
+    }
+
+    private static String values(Path file, String name) throws IOException {
+        return Invocation.of("extract --json", file, name).json().get("values").toString();
+    }
+
+    @Test
+    void whatWouldPrintWithoutEndIsRefused() throws IOException {
+        Path file = folder.resolve("a.croft");
+        Checkpoint.save(file, Map.of("endless", Tensor.zeros(DType.FLOAT32, 1).expand(1L << 50), "bits",
+                Tensor.zeros(DType.BITS8, 3)));
+
+        Invocation json = Invocation.of("extract --json", file, "endless");
+        assertThat(json.code()).isEqualTo(2);
+        assertThat(json.err()).hasLineCount(1).contains("at most 1,048,576 elements", "--rows");
+        assertThat(Invocation.of("extract --json", file, "bits").err()).contains("have no numbers");
+        assertThat(Invocation.of("extract", file, "endless").out()).contains("[0., 0., 0.,  ..., 0., 0., 0.]");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"5:4, its rows are 0:512", "0:513, its rows are 0:512", "-513:, its rows are 0:512", "7, is no range",
+            "a:b, is no range", "99999999999999999999:, is no range"})
+    void rangesThatTheTensorDoesNotHaveAreRefused(String rows, String why) {
+        Invocation refused = Invocation.of("extract", TRAINING, HEAD, "--rows", rows);
+
+        assertThat(refused.code()).isEqualTo(2);
+        assertThat(refused.err()).hasLineCount(1).startsWith("croft: " + TRAINING + ": --rows").contains(why);
+    }
+
+    @Test
+    void damagedElementsAreNotPrinted() throws IOException {
+        Path file = folder.resolve("a.croft");
+        Checkpoint.save(file, Map.of("w", Tensor.arange(DType.FLOAT32, 1000)));
+        byte[] bytes = Files.readAllBytes(file);
+        bytes[1024 + 40] ^= 1;
+        Files.write(file, bytes);
+        for (Invocation refused : new Invocation[]{Invocation.of("extract", file, "w"),
+                Invocation.of("extract --json", file, "w", "--rows", "5:6"),
+                Invocation.of("extract", file, "w", "-o", folder.resolve("w.npy"))}) {
+            assertThat(refused.code()).isEqualTo(4);
+            assertThat(refused.out()).isEmpty();
+            assertThat(refused.err()).hasLineCount(1).contains("V14");
+        }
+        assertThat(folder.resolve("w.npy")).doesNotExist();
+    }
+
+    @Test
+    void tensorsWithoutElementsAndOfOtherDevicesAreTold() throws IOException {
+        Path file = folder.resolve("a.croft");
+        Checkpoint.save(file, Map.of("m", Tensor.meta(DType.FLOAT32, 2)));
+        Invocation refused = Invocation.of("extract", file, "m");
+        assertThat(refused.code()).isEqualTo(2);
+        assertThat(refused.err()).hasLineCount(1).contains("on the device meta");
+        assertThat(Invocation.of("extract", file, "m", "-o", folder.resolve("m.npy")).code()).isEqualTo(2);
+        Path cuda = torch("BAD_location_cuda.pt");
+        try (Checkpoint checkpoint = Checkpoint.open(cuda, OpenOptions.defaults().device(Device.CPU))) {
+            String name = checkpoint.names().getFirst();
+            assertThat(Invocation.of("extract", cuda, name).out()).isEqualTo(checkpoint.tensor(name) + "\n");
+        }
+    }
+
+    @Test
+    void aMisspeltNameGetsTheNearestOne() {
+        Invocation refused = Invocation.of("extract", TRAINING, "model/lm_haed.weight");
+        assertThat(refused.code()).isEqualTo(2);
+        assertThat(refused.err()).contains("did you mean 'model/lm_head.weight'?");
+    }
+}
