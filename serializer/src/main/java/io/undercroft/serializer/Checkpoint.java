@@ -698,6 +698,17 @@ public final class Checkpoint implements AutoCloseable {
         return named(() -> contents.extents(storage));
     }
 
+    /// {@return the parts of the file that are no bytes of storages, in the order of the file} In a `.croft` file they
+    /// are the header and what describes its snapshots, all of them, and the bytes that are free. Bytes that belong
+    /// neither to a region nor to an extent are padding, or the bytes of storages of other snapshots. Empty for other
+    /// formats.
+    ///
+    /// @throws FormatException if an earlier commit is damaged
+    /// @throws UncheckedIOException if reading fails
+    public List<FileRegion> regions() {
+        return named(contents::regions);
+    }
+
     /// {@return all committed states of the file, the newest first} Empty if the format has no snapshots; most do not.
     ///
     /// @throws IOException if reading fails

@@ -291,7 +291,7 @@ public final class Snapshot {
     }
 
     /// {@return the offset of that record in the file}
-    long place() {
+    public long place() {
         return place;
     }
 

@@ -14,6 +14,7 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.Extent;
+import io.undercroft.serializer.FileRegion;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.serializer.TensorSpec;
@@ -28,6 +29,7 @@ import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -226,6 +228,17 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     @Override
     public List<Extent> extents(Storage storage) {
         return reading(() -> storages.extents(storage));
+    }
+
+    @Override
+    public List<FileRegion> regions() {
+        return reading(() -> {
+            try {
+                return CroftRegions.of(newest, file.size());
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
     }
 
     @Override

@@ -3,6 +3,7 @@ package io.undercroft.serializer.spi;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.Extent;
+import io.undercroft.serializer.FileRegion;
 import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.TensorSpec;
 import io.undercroft.serializer.UnreadPart;
@@ -99,6 +100,12 @@ public interface Contents {
         return place.isEmpty()
                 ? List.of()
                 : List.of(new Extent(0, storage.nbytes(), Extent.Place.FILE, place.getAsLong(), Optional.empty()));
+    }
+
+    /// {@return the parts of the file that are no bytes of storages, in the order of the file} By default nothing is
+    /// known of them.
+    default List<FileRegion> regions() {
+        return List.of();
     }
 
     /// {@return the other files of the set that this one is the index of, in the order in which it names them} Storages
