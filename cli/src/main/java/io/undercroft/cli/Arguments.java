@@ -97,8 +97,7 @@ final class Arguments {
     }
 
     static ArgSpec output(String description) {
-        return OptionSpec.builder(OUTPUT).paramLabel("OUT").type(Path.class).converters(Arguments::named)
-                .description(description).build();
+        return path(OUTPUT, "OUT", description);
     }
 
     static ArgSpec json() {
@@ -112,6 +111,11 @@ final class Arguments {
     static ArgSpec texts(String name, String label, String description) {
         return OptionSpec.builder(name).paramLabel(label).description(description).type(List.class)
                 .auxiliaryTypes(String.class).build();
+    }
+
+    static ArgSpec path(String name, String label, String description) {
+        return OptionSpec.builder(name).paramLabel(label).description(description).type(Path.class)
+                .converters(Arguments::named).build();
     }
 
     static ArgSpec number(String name, String description) {
@@ -216,6 +220,10 @@ final class Arguments {
 
     Path path(int position) {
         return line.matchedPositionalValue(position, Path.of(""));
+    }
+
+    Optional<Path> path(String option) {
+        return Optional.ofNullable(line.matchedOptionValue(option, null));
     }
 
     String word(int position) {

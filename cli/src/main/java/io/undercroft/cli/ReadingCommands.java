@@ -24,6 +24,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
@@ -44,8 +45,8 @@ final class ReadingCommands {
         SequencedMap<String, Subcommand> commands = new LinkedHashMap<>();
         commands.put("inspect", new Subcommand("Shows what files hold, and which tensors share a storage.",
                 () -> List.of(knownFiles(), flag(JSON, "Print one JSON object per file (docs/inspect-json.md)."),
-                        flag("--hash", "Add the SHA-256 of every tensor and storage."), Arguments.only(),
-                        Arguments.sort(), Arguments.at(),
+                        flag("--hash", "Add the SHA-256 of every tensor and storage."), PageFile.option(),
+                        Arguments.only(), Arguments.sort(), Arguments.at(),
                         Arguments.root(), Arguments.otherFile(), Arguments.location(), Arguments.format(),
                         Arguments.setting()),
                 this::inspect));
@@ -70,6 +71,10 @@ final class ReadingCommands {
 
     private int inspect(Arguments arguments) {
         List<Path> files = arguments.paths(0);
+        Optional<String> misuse = PageFile.misuse(arguments, files);
+        if (misuse.isPresent()) {
+            return run.complain(misuse.get());
+        }
         return run.ofEach(files, file -> inspect(file, arguments, !file.equals(files.getFirst())));
     }
 
@@ -90,7 +95,13 @@ final class ReadingCommands {
                 if (digests != null) {
                     hash(inspection, arguments.has(JSON), digests);
                 }
-                if (arguments.has(JSON)) {
+                Optional<Path> page = arguments.path(PageFile.HTML);
+                if (page.isPresent()) {
+                    int code = PageFile.write(inspection, file, page.get(), run);
+                    if (code != CommandRunner.OK) {
+                        return code;
+                    }
+                } else if (arguments.has(JSON)) {
                     JsonReport.print(inspection, out);
                 } else {
                     if (isNext) {

@@ -4,6 +4,7 @@ import io.undercroft.cli.internal.Json;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Sha256;
 import io.undercroft.cli.internal.TensorBlocks;
+import io.undercroft.cli.internal.Text;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Checkpoint;
@@ -34,10 +35,24 @@ public final class JsonReport {
 
     private final Inspection inspection;
     private final Set<Object> written;
+    private final int longestText;
 
     private JsonReport(Inspection inspection, Set<Object> written) {
+        this(inspection, written, Integer.MAX_VALUE);
+    }
+
+    private JsonReport(Inspection inspection, Set<Object> written, int longestText) {
         this.inspection = inspection;
         this.written = written;
+        this.longestText = longestText;
+    }
+
+    /// {@return the writer of single entries, with shortened texts}
+    ///
+    /// @param inspection the open file
+    /// @param longestText the maximum number of characters of a text
+    static JsonReport shortened(Inspection inspection, int longestText) {
+        return new JsonReport(inspection, Set.of(), longestText);
     }
 
     /// Writes the report.
@@ -88,14 +103,14 @@ public final class JsonReport {
         new StateJson(inspection, json.generator(), written).write(checkpoint.tree());
         json.texts("metadata", checkpoint.metadata());
         if (!checkpoint.foreignClasses().isEmpty()) {
-            json.list("foreign_classes", checkpoint.foreignClasses(), JsonReport::write);
+            json.list("foreign_classes", checkpoint.foreignClasses(), this::write);
         }
         if (!checkpoint.unread().isEmpty()) {
             json.list("unread", checkpoint.unread(), JsonReport::write);
         }
     }
 
-    private void write(Json json, Storage storage) throws IOException {
+    void write(Json json, Storage storage) throws IOException {
         json.member("id", inspection.idOf(storage)).member("nbytes", storage.nbytes())
                 .member("disk_nbytes", orNull(inspection.onDisk(storage)))
                 .member("device", storage.device().toString());
@@ -116,8 +131,8 @@ public final class JsonReport {
                 .member("problem", base.problem().orElse(null));
     }
 
-    private static void write(Json json, ForeignClass foreign) throws IOException {
-        json.member("class", foreign.name()).member("objects", foreign.objects()).member("dangerous",
+    void write(Json json, ForeignClass foreign) throws IOException {
+        json.member("class", text(foreign.name())).member("objects", foreign.objects()).member("dangerous",
                 foreign.isDangerous());
     }
 
@@ -129,9 +144,9 @@ public final class JsonReport {
         }
     }
 
-    private void write(Json json, Map.Entry<String, Tensor> named) throws IOException {
+    void write(Json json, Map.Entry<String, Tensor> named) throws IOException {
         Tensor tensor = named.getValue();
-        json.member("name", named.getKey()).member("dtype", tensor.dtype().name())
+        json.member("name", text(named.getKey())).member("dtype", text(tensor.dtype().name()))
                 .numbers("shape", tensor.shape().toArray()).numbers("stride", tensor.stride())
                 .member("offset", tensor.storageOffset()).member("storage", inspection.idOf(tensor.storage()))
                 .member("requires_grad", tensor.is(Tensor.Flag.REQUIRES_GRAD));
@@ -142,15 +157,20 @@ public final class JsonReport {
             json.member("neg", true);
         }
         if (!inspection.aliases(named.getKey()).isEmpty()) {
-            json.values("aliases", inspection.aliases(named.getKey()));
+            json.values("aliases", inspection.aliases(named.getKey()).stream().map(this::text).toList());
         }
         FormatException unreadable = Unreadable.why(tensor).orElse(null);
         if (unreadable != null) {
-            json.object("unreadable", why -> why.member("code", unreadable.code()).member("what", unreadable.what()));
+            json.object("unreadable",
+                    why -> why.member("code", unreadable.code()).member("what", text(unreadable.what())));
         }
         Sha256 digests = inspection.digests();
         if (digests != null) {
             json.member("sha256", digests.of(tensor));
         }
+    }
+
+    private String text(String text) {
+        return text.length() <= longestText ? text : Text.shortened(text, longestText);
     }
 }

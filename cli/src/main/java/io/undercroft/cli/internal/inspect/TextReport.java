@@ -196,9 +196,9 @@ public final class TextReport {
     private void printUsers(Storage storage) {
         List<String> users = inspection.users(storage);
         List<Tensor> tensors = users.stream().map(inspection.tensors()::get).filter(Objects::nonNull).toList();
-        out.line("  storage %s: %s, %s of %s%s".formatted(number(storage), Text.bytes(storage.nbytes()),
-                Text.count(users.size(), "tensor"), Text.bytes(TensorBlocks.nbytes(tensors)),
-                onDisk(inspection.onDisk(storage))));
+        out.line("  storage " + number(storage) + ": " + Text.bytes(storage.nbytes()) + ", "
+                + Text.count(users.size(), "tensor") + " of " + Text.bytes(TensorBlocks.nbytes(tensors))
+                + onDisk(inspection.onDisk(storage)));
         int shown = Math.min(users.size(), SHOWN);
         Table branches = new Table(left(""), left(""), left(""));
         for (int i = 0; i < shown; i++) {
@@ -210,12 +210,12 @@ public final class TextReport {
         }
         branches.printRows(out);
         if (users.size() > shown) {
-            out.line("  └─ … and %,d more".formatted(users.size() - shown));
+            out.line("  └─ … and " + Text.number(users.size() - shown) + " more");
         }
     }
 
     private static String onDisk(OptionalLong nbytes) {
-        return nbytes.isEmpty() ? "" : ", %s on disk".formatted(Text.bytes(nbytes.getAsLong()));
+        return nbytes.isEmpty() ? "" : ", " + Text.bytes(nbytes.getAsLong()) + " on disk";
     }
 
     private void printMore(int count, String what) {

@@ -1,5 +1,5 @@
-/// `croft inspect`: the contents of a file for people ([TextReport]) and for programs ([JsonReport],
-/// `docs/inspect-json.md`).
+/// `croft inspect`: the contents of a file for people ([TextReport]), for programs ([JsonReport],
+/// `docs/inspect-json.md`) and for browsers ([HtmlReport], whose page is in the resources).
 @NullMarked
 package io.undercroft.cli.internal.inspect;
 

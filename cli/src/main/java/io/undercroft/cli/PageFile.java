@@ -1,0 +1,157 @@
+package io.undercroft.cli;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.inspect.HtmlReport;
+import io.undercroft.cli.internal.inspect.HtmlReport.Extract;
+import io.undercroft.cli.internal.inspect.Inspection;
+import io.undercroft.serializer.BaseFile;
+import io.undercroft.serializer.Checkpoint;
+import java.io.BufferedWriter;
+import java.io.IOException;
+import java.io.OutputStreamWriter;
+import java.io.Writer;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFileAttributeView;
+import java.util.List;
+import java.util.Locale;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.UUID;
+import java.util.stream.Stream;
+import picocli.CommandLine.Model.ArgSpec;
+
+/// The page that `inspect --html` writes, as a file that appears whole or not at all.
+final class PageFile {
+    static final String HTML = "--html";
+    /// How a page begins; no other file is replaced by one.
+    private static final String START = "<!doctype html>";
+
+    private final Path target;
+    private final CommandRunner run;
+
+    private PageFile(Path target, CommandRunner run) {
+        this.target = target;
+        this.run = run;
+    }
+
+    static ArgSpec option() {
+        return Arguments.path(HTML, "OUT",
+                "Write a page for browsers to OUT, which needs no other file and no network. A page that is there is "
+                        + "replaced.");
+    }
+
+    /// {@return why no page can be written with these arguments, or nothing if it can or none was requested}
+    static Optional<String> misuse(Arguments arguments, List<Path> files) {
+        if (arguments.path(HTML).isEmpty()) {
+            return Optional.empty();
+        }
+        if (arguments.has("--json")) {
+            return Optional.of(HTML + " and --json are two ways of showing a file; give one of them");
+        }
+        if (arguments.path(HTML).get().toString().equals("-")) {
+            return Optional.of("a page is written to a file; give " + HTML + " its name");
+        }
+        return files.size() > 1
+                ? Optional.of("a page is about one file; give %s with each of the %d files by itself".formatted(HTML,
+                        files.size()))
+                : Optional.empty();
+    }
+
+    /// Writes the page, and says so.
+    ///
+    /// @param given the file that is inspected, as the user named it
+    static int write(Inspection inspection, Path given, Path target, CommandRunner run) {
+        return run.writing(target, () -> {
+            new PageFile(target, run).write(inspection, given);
+            return CommandRunner.OK;
+        });
+    }
+
+    private void write(Inspection inspection, Path given) throws IOException {
+        requireReplaceable(inspection.checkpoint(), given);
+        // Where a symbolic link leads; the link stays.
+        Path file = Files.exists(target) ? target.toRealPath() : target.toAbsolutePath();
+        Path name = Objects.requireNonNull(file.getFileName());
+        Path source = Inputs.path(inspection.checkpoint(), given);
+        Path temporary = file.resolveSibling("." + name + "." + UUID.randomUUID() + ".tmp");
+        try {
+            Extract extract;
+            // An interruptible channel.
+            try (Writer out = new BufferedWriter(new OutputStreamWriter(
+                    Files.newOutputStream(temporary, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
+                    UTF_8))) {
+                extract = HtmlReport.write(inspection, String.valueOf(source.getFileName()), modified(source), out);
+            }
+            if (Files.exists(file) && Files.getFileAttributeView(file, PosixFileAttributeView.class) != null) {
+                Files.setPosixFilePermissions(temporary, Files.getPosixFilePermissions(file));
+            }
+            Files.move(temporary, file, StandardCopyOption.ATOMIC_MOVE);
+            say(inspection, extract);
+        } finally {
+            Files.deleteIfExists(temporary);
+        }
+    }
+
+    private void say(Inspection inspection, Extract extract) throws IOException {
+        int all = inspection.tensors().size();
+        run.say("%s: a page of %s about %s; open it in a browser".formatted(target, Text.bytes(Files.size(target)),
+                Text.count(extract.tensors(), "tensor")));
+        if (extract.tensors() < all) {
+            run.note("%s: the page has the first %s of %s, so that browsers can open it".formatted(target,
+                    Text.count(extract.tensors(), "tensor"), Text.count(all, "tensor")));
+        }
+    }
+
+    /// A mistyped name costs no file.
+    private void requireReplaceable(Checkpoint checkpoint, Path given) throws IOException {
+        for (Path input : inputs(checkpoint, given).toList()) {
+            if (Targets.isSame(input, target)) {
+                throw new IllegalArgumentException(target + ": the page would replace a file that it is about. Give "
+                        + HTML + " another name");
+            }
+        }
+        Path directory = target.toAbsolutePath().getParent();
+        if (directory != null && !Files.isDirectory(directory)) {
+            throw new FileSystemException(target.toString(), null, "the directory " + directory
+                    + " does not exist; create it");
+        }
+        if (!Files.exists(target)) {
+            return;
+        }
+        if (!Files.isRegularFile(target)) {
+            throw new FileSystemException(target.toString(), null, Files.isDirectory(target)
+                    ? "it is a directory; name a file in it"
+                    : "it is no regular file, but a pipe or a device, and is not replaced by one; take another name");
+        }
+        if (Files.size(target) > 0 && !isPage()) {
+            throw new IllegalArgumentException(target + ": it exists and is no page, and is not replaced. Delete it, "
+                    + "or give " + HTML + " another name");
+        }
+    }
+
+    private static Stream<Path> inputs(Checkpoint checkpoint, Path given) {
+        return Inputs.isUri(given)
+                ? Stream.empty()
+                : Stream.concat(checkpoint.files().stream(),
+                        checkpoint.bases().stream().map(BaseFile::file).flatMap(Optional::stream));
+    }
+
+    private boolean isPage() throws IOException {
+        try (var in = Files.newInputStream(target)) {
+            return new String(in.readNBytes(START.length()), UTF_8).toLowerCase(Locale.ROOT).equals(START);
+        }
+    }
+
+    private static OptionalLong modified(Path source) throws IOException {
+        return Inputs.isUri(source)
+                ? OptionalLong.empty()
+                : OptionalLong.of(Files.getLastModifiedTime(source).toMillis());
+    }
+}

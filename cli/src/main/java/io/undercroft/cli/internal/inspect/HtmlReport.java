@@ -1,0 +1,257 @@
+package io.undercroft.cli.internal.inspect;
+
+import io.undercroft.cli.internal.Json;
+import io.undercroft.cli.internal.Text;
+import io.undercroft.format.FormatException;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.Extent;
+import io.undercroft.serializer.FileRegion;
+import io.undercroft.serializer.SnapshotInfo;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.Writer;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.TreeMap;
+
+/// A page about a file that loads nothing else: the entries of [JsonReport] in a fixed page whose script shows them.
+///
+/// Nothing of the file is markup. All that comes from it is in one element that browsers do not run, as JSON without
+/// any `<`; and the page's policy allows its own script and style only, by their digests, and no connection.
+///
+/// What is in the page is bounded, so that a browser opens it: at most 100 000 tensors, and about 48 MiB of text. The
+/// page says what is left out.
+public final class HtmlReport {
+    private static final int MOST_TENSORS = 100_000;
+    /// After that many characters no tensor is added, and after twice as many no storage.
+    private static final long MOST_CHARACTERS = 24L << 20;
+    /// The maximum number of entries of each short list, such as the metadata.
+    private static final int MOST_NOTES = 1000;
+    private static final int MOST_RUNS = 10_000;
+    private static final int LONGEST_TEXT = 500;
+    private static final String DATA = "{{data}}";
+
+    private final Inspection inspection;
+    private final JsonReport entries;
+    private final ScriptWriter out;
+    private final Set<Storage> used = Collections.newSetFromMap(new IdentityHashMap<>());
+    private final Map<String, Integer> bits = new TreeMap<>();
+    private final LeftOut leftOut = new LeftOut();
+    private int tensors;
+    private int storages;
+
+    private HtmlReport(Inspection inspection, Writer out) {
+        this.inspection = inspection;
+        this.entries = JsonReport.shortened(inspection, LONGEST_TEXT);
+        this.out = new ScriptWriter(out);
+    }
+
+    /// What a page has of the tensors and storages of a file.
+    ///
+    /// @param tensors the number of tensors
+    /// @param storages the number of storages
+    public record Extract(int tensors, int storages) {}
+
+    /// Writes the page.
+    ///
+    /// @param inspection the open file
+    /// @param file the name of the file, as the page shows it
+    /// @param modified when the file was modified, in milliseconds since 1970; nothing if that is unknown
+    /// @param out the destination; stays open
+    /// @return the numbers of tensors and storages in it
+    /// @throws IOException if the file cannot be read, or writing fails
+    public static Extract write(Inspection inspection, String file, OptionalLong modified, Writer out)
+            throws IOException {
+        String page = page();
+        int data = page.indexOf(DATA);
+        out.write(page, 0, data);
+        HtmlReport report = new HtmlReport(inspection, out);
+        Json.write(report.out, json -> report.write(json, file, modified));
+        out.write(page, data + DATA.length(), page.length() - data - DATA.length());
+        return new Extract(report.tensors, report.storages);
+    }
+
+    /// {@return the page with its script and style, without data}
+    private static String page() throws IOException {
+        String style = resource("page.css");
+        String script = resource("statistics.js") + resource("page.js");
+        return resource("page.html").replace("{{style-digest}}", digest(style))
+                .replace("{{script-digest}}", digest(script)).replace("{{style}}", style)
+                .replace("{{script}}", script);
+    }
+
+    private static String resource(String name) throws IOException {
+        try (InputStream in = Objects.requireNonNull(HtmlReport.class.getResourceAsStream(name), name)) {
+            return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+        }
+    }
+
+    private static String digest(String text) {
+        try {
+            return "sha256-" + Base64.getEncoder().encodeToString(
+                    MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8)));
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private void write(Json json, String file, OptionalLong modified) throws IOException {
+        Checkpoint checkpoint = inspection.checkpoint();
+        json.object("file", about -> {
+            about.member("name", shortened(file)).member("nbytes", checkpoint.fileSizes().firstEntry().getValue())
+                    .member("parts", checkpoint.fileSizes().size() - 1);
+            if (modified.isPresent()) {
+                about.member("modified", modified.getAsLong());
+            }
+        });
+        json.member("format", checkpoint.format());
+        writeSnapshot(json, checkpoint);
+        writeRegions(json, checkpoint);
+        writeTensors(json);
+        writeStorages(json);
+        json.object("bits", each -> {
+            for (Map.Entry<String, Integer> dtype : bits.entrySet()) {
+                each.member(dtype.getKey(), dtype.getValue());
+            }
+        });
+        writeNotes(json, checkpoint);
+        json.object("left_out", each -> each.member("tensors", inspection.tensors().size() - tensors)
+                .member("storages", inspection.storages().size() - storages)
+                .member("metadata", Math.max(0, checkpoint.metadata().size() - MOST_NOTES))
+                .member("foreign_classes", Math.max(0, checkpoint.foreignClasses().size() - MOST_NOTES))
+                .member("unread", Math.max(0, checkpoint.unread().size() - MOST_NOTES))
+                .member("bases", Math.max(0, checkpoint.bases().size() - MOST_NOTES)));
+        writeRows(json, "left_out_ranges", leftOut.ranges());
+    }
+
+    private static void writeSnapshot(Json json, Checkpoint checkpoint) throws IOException {
+        SnapshotInfo snapshot = checkpoint.snapshot().orElse(null);
+        if (snapshot != null) {
+            json.member("snapshot", SnapshotList.line(snapshot));
+        }
+    }
+
+    /// A damaged commit before the one that is open keeps nobody from inspecting that.
+    private static void writeRegions(Json json, Checkpoint checkpoint) throws IOException {
+        List<FileRegion> regions = List.of();
+        try {
+            regions = checkpoint.regions();
+        } catch (FormatException e) {
+            json.member("regions_problem", shortened(e.what()));
+        }
+        json.list("regions", regions.stream().limit(MOST_TENSORS).toList(),
+                (each, region) -> each.member("kind", region.kind().name().toLowerCase(Locale.ROOT))
+                        .member("offset", region.offset()).member("nbytes", region.nbytes()));
+    }
+
+    private void writeTensors(Json json) throws IOException {
+        json.generator().writeArrayFieldStart("tensors");
+        for (Map.Entry<String, Tensor> named : inspection.tensors().entrySet()) {
+            if (tensors == MOST_TENSORS || out.written() >= MOST_CHARACTERS) {
+                break;
+            }
+            json.generator().writeStartObject();
+            entries.write(json, named);
+            json.generator().writeEndObject();
+            DType dtype = named.getValue().dtype();
+            bits.put(shortened(dtype.name()), dtype.bits());
+            used.add(named.getValue().storage());
+            tensors++;
+        }
+        json.generator().writeEndArray();
+    }
+
+    /// Those of the tensors, and those that no tensor is on.
+    private void writeStorages(Json json) throws IOException {
+        json.generator().writeArrayFieldStart("storages");
+        for (Storage storage : inspection.storages()) {
+            int users = inspection.users(storage).size();
+            boolean isListed = (users == 0 || used.contains(storage)) && storages < MOST_TENSORS
+                    && out.written() < 2 * MOST_CHARACTERS;
+            if (!isListed) {
+                leftOut.add(inspection.checkpoint().extents(storage));
+                continue;
+            }
+            json.generator().writeStartObject();
+            entries.write(json, storage);
+            json.member("tensors", users);
+            writeExtents(json, storage);
+            json.generator().writeEndObject();
+            storages++;
+        }
+        json.generator().writeEndArray();
+    }
+
+    /// Writes `[start, nbytes, place, offset]` for each run of bytes; chunks that follow one another are one run.
+    private void writeExtents(Json json, Storage storage) throws IOException {
+        List<Extent> extents = inspection.checkpoint().extents(storage);
+        List<long[]> runs = new ArrayList<>();
+        for (Extent extent : extents) {
+            if (!runs.isEmpty() && continues(runs.getLast(), extent)) {
+                runs.getLast()[1] += extent.length();
+            } else {
+                runs.add(new long[]{extent.start(), extent.length(), placeOf(extent), extent.offset()});
+            }
+        }
+        if (runs.size() > MOST_RUNS) {
+            leftOut.add(extents);
+            json.member("scattered", runs.size());
+        } else {
+            writeRows(json, "extents", runs);
+        }
+    }
+
+    /// Returns the number of a place in the page.
+    private static int placeOf(Extent extent) {
+        return switch (extent.place()) {
+            case FILE -> 0;
+            case BASE -> 1;
+            case NOWHERE -> 2;
+        };
+    }
+
+    private static boolean continues(long[] run, Extent extent) {
+        return run[2] == placeOf(extent)
+                && (extent.place() == Extent.Place.NOWHERE || run[3] + run[1] == extent.offset());
+    }
+
+    private static void writeRows(Json json, String name, List<long[]> rows) throws IOException {
+        json.generator().writeArrayFieldStart(name);
+        for (long[] row : rows) {
+            json.generator().writeArray(row, 0, row.length);
+        }
+        json.generator().writeEndArray();
+    }
+
+    private void writeNotes(Json json, Checkpoint checkpoint) throws IOException {
+        json.values("saved_from", inspection.absentDevices());
+        json.list("bases", few(checkpoint.bases()), JsonReport::write);
+        json.list("foreign_classes", few(checkpoint.foreignClasses()), entries::write);
+        json.list("unread", few(checkpoint.unread()), JsonReport::write);
+        json.list("metadata", few(checkpoint.metadata().entrySet()), (each, entry) -> each
+                .member("key", shortened(entry.getKey())).member("value", shortened(entry.getValue())));
+    }
+
+    private static <T> Iterable<T> few(Collection<T> all) {
+        return all.stream().limit(MOST_NOTES).toList();
+    }
+
+    private static String shortened(String text) {
+        return Text.shortened(text, LONGEST_TEXT);
+    }
+}

@@ -1,0 +1,294 @@
+package io.undercroft.cli;
+
+import static io.undercroft.cli.Invocation.TRAINING;
+import static io.undercroft.cli.Invocation.torch;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.CheckpointFile;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.HexFormat;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class PageTest {
+    private static final String START = "<script type=\"application/json\" id=\"data\">";
+    private static final String END = "</script>";
+    private static final String HOSTILE = "</script><script>alert(1)</script><!--<img src=x onerror=alert(1)>\"'&"
+            + "\u202e\u0001";
+
+    @TempDir
+    Path folder;
+
+    private String page(Path file, Object... options) throws IOException {
+        Path page = folder.resolve("page.html");
+        Invocation made = Invocation.of(Stream.concat(Stream.of("inspect", "--html", page, file),
+                Arrays.stream(options)).toArray());
+        assertThat(made.err()).isEmpty();
+        assertThat(made.code()).isZero();
+        assertThat(made.out()).contains(page + ": a page of ").hasLineCount(1);
+        return Files.readString(page);
+    }
+
+    private static String text(String page) {
+        int from = page.indexOf(START) + START.length();
+        return page.substring(from, page.indexOf(END, from));
+    }
+
+    private static JsonNode data(String page) throws IOException {
+        return new ObjectMapper().readTree(text(page));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"models/tiny-gpt2-training.pt", "pytorch/views.pt", "pytorch/neg.pt", "numpy/stored.npz",
+            "gguf/all.gguf"})
+    void tensorsAndStoragesAreThoseOfTheReportForPrograms(String name) throws IOException {
+        Path file = Invocation.FIXTURES.resolve(name);
+        JsonNode json = Invocation.of("inspect", "--json", "--hash", file).json();
+        JsonNode data = data(page(file, "--hash"));
+
+        assertThat(data.get("format")).isEqualTo(json.get("format"));
+        assertThat(data.get("tensors")).isEqualTo(json.get("tensors"));
+        assertThat(data.get("storages")).hasSameSizeAs(json.get("storages"));
+        for (int i = 0; i < json.get("storages").size(); i++) {
+            JsonNode storage = data.get("storages").get(i);
+            json.get("storages").get(i).properties()
+                    .forEach(field -> assertThat(storage.get(field.getKey())).isEqualTo(field.getValue()));
+        }
+        assertThat(data.at("/file/name").asText()).isEqualTo(file.getFileName().toString());
+        assertThat(data.at("/file/nbytes").asLong()).isEqualTo(Files.size(file));
+        assertThat(data.at("/left_out/tensors").asInt()).isZero();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"tiny.croft", "tiny.pt", "tiny.safetensors", "tiny.npz"})
+    void theBytesOfEachStorageAreWhereThePageSaysTheyAre(String name) throws Exception {
+        Path file = folder.resolve(name);
+        assertThat(Invocation.of("convert", "--part", "model", TRAINING, file).code()).isZero();
+        byte[] bytes = Files.readAllBytes(file);
+
+        for (JsonNode storage : data(page(file, "--hash")).get("storages")) {
+            MessageDigest digest = MessageDigest.getInstance("SHA-256");
+            long end = 0;
+            for (JsonNode extent : storage.get("extents")) {
+                assertThat(extent.get(0).asLong()).isEqualTo(end);
+                int nbytes = extent.get(1).asInt();
+                end += nbytes;
+                if (extent.get(2).asInt() == 2) {
+                    digest.update(new byte[nbytes]);
+                } else {
+                    digest.update(bytes, extent.get(3).asInt(), nbytes);
+                }
+            }
+            assertThat(HexFormat.of().formatHex(digest.digest())).isEqualTo(storage.get("sha256").asText());
+        }
+    }
+
+    @Test
+    void chunksInARowAreOneRun() throws IOException {
+        Path file = folder.resolve("a.croft");
+        Checkpoint.save(file, Map.of("w", Tensor.arange(DType.INT64, 100_000)),
+                SaveOptions.defaults().chunkSize(1 << 16));
+
+        JsonNode extents = data(page(file)).at("/storages/0/extents");
+
+        assertThat(extents).hasSize(1);
+        assertThat(extents.get(0).get(1).asLong()).isEqualTo(800_000);
+    }
+
+    @Test
+    void theMapOfACroftFileHasTheIndexesOfAllSnapshots() throws IOException {
+        Path file = folder.resolve("a.croft");
+        Checkpoint.save(file, Map.of("w", Tensor.of(1f, 2f)));
+        CheckpointFile.open(file).commit(Map.of("w", Tensor.of(3f, 4f)), "second");
+
+        JsonNode data = data(page(file));
+
+        assertThat(data.get("regions").findValuesAsText("kind")).containsExactlyInAnyOrder("header", "commit_record",
+                "index", "commit_slots", "commit_record", "index");
+        assertThat(data.get("snapshot").asText()).startsWith("2, ");
+    }
+
+    @Test
+    void nothingOfAFileIsMarkup() throws IOException {
+        Path file = folder.resolve("a.croft");
+        Map<String, Object> state = new LinkedHashMap<>();
+        state.put(HOSTILE, Tensor.of(Storage.allocate(8), DType.opaque(HOSTILE, 8), 0, Shape.of(2), new long[]{1}));
+        Checkpoint.save(file, state,
+                SaveOptions.defaults().message(HOSTILE).metadata(Map.of(HOSTILE, HOSTILE)));
+
+        String page = page(file);
+
+        assertThat(text(page)).doesNotContain("<").matches("\\p{ASCII}*");
+        assertThat(data(page).at("/tensors/0/name").asText()).isEqualTo(HOSTILE);
+        assertThat(data(page).at("/tensors/0/dtype").asText()).isEqualTo(HOSTILE);
+        assertThat(data(page).at("/metadata/0/value").asText()).isEqualTo(HOSTILE);
+        String rest = page.replace(text(page), "");
+        assertThat(rest).isEqualTo(page(TRAINING).replace(text(page(TRAINING)), ""));
+    }
+
+    @Test
+    void thePolicyAllowsTheScriptAndTheStyleOfThePageAndNothingElse() throws Exception {
+        String page = page(TRAINING);
+
+        assertThat(page).startsWith("<!doctype html>").doesNotContain("{{", "http:", "src=")
+                .contains("content=\"default-src 'none'; script-src 'sha256-");
+        for (String kind : List.of("script", "style")) {
+            Matcher element = Pattern.compile("<" + kind + ">(.*?)</" + kind + ">", Pattern.DOTALL).matcher(page);
+            assertThat(element.find()).isTrue();
+            byte[] digest = MessageDigest.getInstance("SHA-256")
+                    .digest(element.group(1).getBytes(StandardCharsets.UTF_8));
+            assertThat(page).contains(kind + "-src 'sha256-" + Base64.getEncoder().encodeToString(digest) + "'");
+            assertThat(element.find()).as("another " + kind).isFalse();
+        }
+    }
+
+    @Test
+    void ofVeryManyTensorsThePageHasTheFirstAndSaysSo() throws IOException {
+        Map<String, Object> state = new LinkedHashMap<>();
+        Tensor shared = Tensor.arange(DType.FLOAT32, 100_100);
+        for (int i = 0; i < 100_100; i++) {
+            state.put("t" + i, shared.narrow(0, i, 1));
+        }
+        state.put("own", Tensor.of(1f, 2f));
+        Path file = folder.resolve("many.croft");
+        Checkpoint.save(file, state);
+        Path page = folder.resolve("page.html");
+
+        Invocation made = Invocation.of("inspect", "--html", page, file);
+
+        assertThat(made.code()).isZero();
+        assertThat(made.err()).hasLineCount(1).contains("has the first 100,000 tensors of 100,101 tensors");
+        JsonNode data = data(Files.readString(page));
+        assertThat(data.get("tensors")).hasSize(100_000);
+        assertThat(data.get("storages")).hasSize(1);
+        assertThat(data.at("/storages/0/tensors").asInt()).isEqualTo(100_100);
+        assertThat(data.at("/left_out/tensors").asInt()).isEqualTo(101);
+        assertThat(data.at("/left_out/storages").asInt()).isEqualTo(1);
+        assertThat(data.get("left_out_ranges")).hasSize(1);
+    }
+
+    @Test
+    void longNamesAreShortenedAndEndThePageWhenTheyAreMany() throws IOException {
+        Map<String, Object> state = new LinkedHashMap<>();
+        String name = "é".repeat(10_000);
+        for (int i = 0; i < 10_000; i++) {
+            state.put(i + name, Tensor.zeros(DType.UINT8, 1));
+        }
+        Path file = folder.resolve("long.safetensors");
+        Checkpoint.save(file, state);
+        Path page = folder.resolve("page.html");
+
+        assertThat(Invocation.of("inspect", "--html", page, file).code()).isZero();
+
+        assertThat(Files.size(page)).isLessThan(64 << 20);
+        JsonNode data = data(Files.readString(page));
+        assertThat(data.at("/tensors/0/name").asText()).hasSize(500).endsWith("…");
+        assertThat(data.get("tensors").size() + data.at("/left_out/tensors").asInt()).isEqualTo(10_000);
+        assertThat(data.at("/left_out/tensors").asInt()).isPositive();
+    }
+
+    @Test
+    void tensorsThatCannotBeReadAreInThePageAndNamed() throws IOException {
+        Path page = folder.resolve("page.html");
+        Invocation json = Invocation.of("inspect", "--json", torch("BAD_offset_beyond.pt"));
+
+        Invocation made = Invocation.of("inspect", "--html", page, torch("BAD_offset_beyond.pt"));
+
+        assertThat(made.code()).isEqualTo(json.code());
+        assertThat(made.err()).isEqualTo(json.err());
+        assertThat(Files.exists(page)).isEqualTo(!json.out().isEmpty());
+    }
+
+    @Test
+    void aPageReplacesAPageAndLeavesNoOtherFile() throws IOException {
+        Path page = folder.resolve("page.html");
+        Files.writeString(page, "<!DOCTYPE HTML>old");
+        assertThat(Invocation.of("inspect", "--html", page, TRAINING).code()).isZero();
+        Path link = Files.createSymbolicLink(folder.resolve("link.html"), page);
+        assertThat(Invocation.of("inspect", "--html", link, torch("tied.pt")).code()).isZero();
+
+        assertThat(link).isSymbolicLink();
+        assertThat(data(Files.readString(page)).at("/file/name").asText()).isEqualTo("tied.pt");
+        try (Stream<Path> files = Files.list(folder)) {
+            assertThat(files).containsExactlyInAnyOrder(page, link);
+        }
+    }
+
+    @Test
+    void aFileThatIsNoPageIsNotReplaced() throws IOException {
+        Path model = Files.copy(torch("tied.pt"), folder.resolve("model.pt"));
+        byte[] before = Files.readAllBytes(model);
+
+        Invocation refused = Invocation.of("inspect", "--html", model, TRAINING);
+
+        assertThat(refused.code()).isEqualTo(2);
+        assertThat(refused.err()).hasLineCount(1).contains(model + ": it exists and is no page");
+        assertThat(model).hasBinaryContent(before);
+    }
+
+    @Test
+    void aFileThatThePageIsAboutIsNotReplaced() throws IOException {
+        Path base = folder.resolve("base.croft");
+        Path thin = folder.resolve("thin.croft");
+        assertThat(Invocation.of("convert", TRAINING, base).code()).isZero();
+        assertThat(Invocation.of("convert", base, thin, "--base", base).code()).isZero();
+
+        for (Path target : List.of(base, thin)) {
+            Invocation refused = Invocation.of("inspect", "--root", folder, "--html", target, thin);
+            assertThat(refused.code()).isEqualTo(2);
+            assertThat(refused.err()).hasLineCount(1).contains("would replace a file that it is about");
+        }
+    }
+
+    @Test
+    void aPageThatCannotBeWrittenIsAFailureOfTheOutput() {
+        Invocation directory = Invocation.of("inspect", "--html", folder, TRAINING);
+        assertThat(directory.code()).isEqualTo(1);
+        assertThat(directory.err()).hasLineCount(1).contains(folder + ": it is a directory; name a file in it");
+
+        Path nowhere = folder.resolve("no").resolve("page.html");
+        Invocation missing = Invocation.of("inspect", "--html", nowhere, TRAINING);
+        assertThat(missing.code()).isEqualTo(1);
+        assertThat(missing.err()).hasLineCount(1).contains(nowhere + ": the directory ", " does not exist; create it");
+    }
+
+    @Test
+    void whatCannotBeCombinedIsRefused() {
+        Path page = folder.resolve("page.html");
+        for (Invocation refused : List.of(Invocation.of("inspect", "--json", "--html", page, TRAINING),
+                Invocation.of("inspect", "--html", page, TRAINING, torch("tied.pt")),
+                Invocation.of("inspect", "--html", "-", TRAINING))) {
+            assertThat(refused.code()).isEqualTo(2);
+            assertThat(refused.err()).hasLineCount(1).contains("--html");
+        }
+        assertThat(page).doesNotExist();
+    }
+
+    @Test
+    void theShellCompletesTheOption() {
+        assertThat(Invocation.of("completion").out()).contains("'--html'");
+        assertThat(Invocation.of("inspect", "--help").out()).contains("--html=OUT");
+    }
+}
