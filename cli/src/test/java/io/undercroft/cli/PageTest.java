@@ -152,7 +152,7 @@ class PageTest {
     void thePolicyAllowsTheScriptAndTheStyleOfThePageAndNothingElse() throws Exception {
         String page = page(TRAINING);
 
-        assertThat(page).startsWith("<!doctype html>").doesNotContain("{{", "http:", "src=")
+        assertThat(page).startsWith("<!doctype html>").doesNotContain("{{", "src=", "href=\"http", "url(")
                 .contains("content=\"default-src 'none'; script-src 'sha256-");
         for (String kind : List.of("script", "style")) {
             Matcher element = Pattern.compile("<" + kind + ">(.*?)</" + kind + ">", Pattern.DOTALL).matcher(page);
@@ -192,7 +192,7 @@ class PageTest {
     @Test
     void longNamesAreShortenedAndEndThePageWhenTheyAreMany() throws IOException {
         Map<String, Object> state = new LinkedHashMap<>();
-        String name = "é".repeat(10_000);
+        String name = "é".repeat(2_000);
         for (int i = 0; i < 10_000; i++) {
             state.put(i + name, Tensor.zeros(DType.UINT8, 1));
         }
@@ -288,7 +288,7 @@ class PageTest {
 
     @Test
     void theShellCompletesTheOption() {
-        assertThat(Invocation.of("completion").out()).contains("'--html'");
+        assertThat(Invocation.of("completion").out()).contains("--html");
         assertThat(Invocation.of("inspect", "--help").out()).contains("--html=OUT");
     }
 }

@@ -81,7 +81,7 @@ function simplified(tensor) {
 function obstacle(tensor) {
     const storage = tensor.on;
     if (tensor.numel === 0) return "It has no elements.";
-    if (!(tensor.dtype in DTYPES)) return "There are no statistics for this dtype.";
+    if (!Object.hasOwn(DTYPES, tensor.dtype)) return "There are no statistics for this dtype.";
     if (!storage || storage.device === "meta") return "There are no bytes of it.";
     if (!storage.extents || storage.extents.length === 0) {
         return "It is not known where its bytes are in this file: they are compressed, in another byte order, or in "
