@@ -18,8 +18,8 @@ esac
 # many bytes are read.
 choose_cache() {
     case "$*" in
-        cuda-check* | inspect*--hash* | verify* | diff* | convert* | append* | compact* | salvage* | "shm publish"* | \
-            quickstart* | train-bulk*) cache=bulk ;;
+        cuda-check* | inspect*--hash* | extract*-o* | verify* | diff* | dedup* | convert* | append* | compact* | \
+            salvage* | "shm publish"* | quickstart* | train-bulk*) cache=bulk ;;
         *) cache=short flags="$flags -XX:TieredStopAtLevel=1" ;;
     esac
 }

@@ -38,6 +38,8 @@ final class Training {
         bulk.add(List.of("verify", croft, torch, safetensors));
         bulk.add(List.of("append", croft, torch, "--message", "again"));
         bulk.add(List.of("diff", "--stats", torch, croft));
+        bulk.add(List.of("extract", croft, "model/lm_head.weight", "-o", folder.resolve("head.npy").toString()));
+        bulk.add(List.of("dedup", folder.toString()));
         bulk.add(List.of("compact", croft));
         bulk.add(List.of("salvage", croft, folder.resolve("intact.croft").toString()));
         bulk.add(List.of("shm", "publish", croft, shared));
@@ -53,6 +55,10 @@ final class Training {
         small.add(List.of("inspect", safetensors));
         small.add(List.of("inspect", "--json", croft));
         small.add(List.of("inspect", folder.resolve("missing.pt").toString()));
+        small.add(List.of("inspect", "--only", "model/**", "--sort", "size", croft));
+        small.add(List.of("inspect", "--html", folder.resolve("page.html").toString(), croft));
+        small.add(List.of("extract", croft, "model/lm_head.weight", "--rows", "0:3"));
+        small.add(List.of("hexdump", croft));
         small.add(List.of("snapshots", croft));
         small.add(List.of("set", "list", set));
         small.add(List.of("shm", "list"));
