@@ -144,7 +144,8 @@ class PageInBrowserTest {
         Map<String, Object> state = new LinkedHashMap<>();
         float[] elements = new float[300_000];
         for (int i = 0; i < elements.length; i++) {
-            elements[i] = i % 1000 + i / 1000 * 0.25f;
+            int thousands = i / 1000;
+            elements[i] = i % 1000 + thousands * 0.25f;
         }
         elements[0] = Float.NaN;
         elements[1] = Float.POSITIVE_INFINITY;
