@@ -39,12 +39,12 @@ record Bench(Peers peers, Path directory, Effort effort, int rounds) {
         return writing(name, path, writing, Workload.large(effort).nbytes());
     }
 
-    /// {@return such a contender for tensors of another size}
+    /// {@return a contender that makes a file of tensors of another size}
     ///
     /// @param name what it is called in the report
     /// @param path the file
     /// @param writing makes it
-    /// @param witness what all contenders come to: the bytes of the tensors
+    /// @param witness the result that all contenders must have: the bytes of the tensors
     Contender writing(String name, Path path, Writing writing, long witness) {
         return new Contender(name, () -> {
             peers.ask("settle", path);

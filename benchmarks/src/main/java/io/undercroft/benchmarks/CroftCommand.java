@@ -7,7 +7,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 
-/// The command `croft` of this repository: the script, and the Java that the script starts.
+/// The command `croft` of this repository: the script, and the `java` command that the script runs.
 final class CroftCommand {
     private final Path script = Path.of(System.getProperty("undercroft.repository", ""), "croft").toAbsolutePath();
     private final Path java = Path.of(System.getProperty("java.home"));
@@ -15,7 +15,7 @@ final class CroftCommand {
 
     /// Builds the command if necessary.
     ///
-    /// @param standIn a directory to make: a JDK whose `java` prints its arguments
+    /// @param standIn the directory to create for a stand-in of a JDK, whose `java` prints its arguments
     /// @throws IOException if the command cannot be built
     CroftCommand(Path standIn) throws IOException {
         this.standIn = standIn;

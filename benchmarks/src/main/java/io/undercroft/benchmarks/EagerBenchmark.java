@@ -24,18 +24,17 @@ import java.util.function.Supplier;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
-/// A whole file into memory of the process, as tensors, compared with reading the same file into a buffer, and compared
-/// with the peers. Files are in the page cache. Memory is fresh, as for a program that loads a model once, or was there
-/// and touched before.
+/// Loads of a whole file into memory as tensors, compared with reads of the same file into a buffer, and with the
+/// peers. Files are in the page cache. Memory is either fresh, as in a program that loads a model once, or mapped and
+/// touched before.
 ///
-/// What fresh memory costs is up to the machine: a virtual one may have handed what was free back to its host, which
-/// takes seconds to bring it again. So before each run as much memory as is needed is touched and given
-/// back: all contenders find the free memory of the machine in one state. `torch.load` takes the memory that the C
-/// library kept from its load before, as a program sees it that loads again; so it has a contender for either kind of
-/// memory, too.
+/// The cost of fresh memory depends on the machine: a virtual machine may have returned free memory to its host, and
+/// needs seconds to get it back. So before each run the required amount of memory is touched and freed, and all
+/// contenders find the free memory of the machine in the same state. `torch.load` reuses the memory that the C library
+/// kept from the previous load, as in a program that loads again; so it has a contender for each kind of memory, too.
 ///
-/// Ours has as many threads as there are processors, so it is compared with plain reads of as many, and of one. A goal
-/// is for the same number of threads.
+/// This library uses as many threads as there are processors, so it is compared with plain reads by as many threads,
+/// and by one. Goals are for the same number of threads.
 final class EagerBenchmark {
     private static final String OURS = "undercroft, fresh memory";
     private static final String REUSED = "undercroft, memory there before";

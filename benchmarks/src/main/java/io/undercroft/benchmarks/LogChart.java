@@ -23,7 +23,7 @@ record LogChart(String title, String xAxis, List<Tick> ticks, List<Series> serie
     /// Where the horizontal axis is; the legend is below it.
     private static final int BOTTOM = 210;
     private static final int LINE = 18;
-    /// The first mark of the axis of seconds, and the labels of all of them, each ten times the one before.
+    /// The first mark of the axis of seconds, and the labels of all marks; each mark is ten times the previous one.
     static final double SMALLEST_MARK = 1e-5;
     static final List<String> SECONDS = List.of("10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s", "10 s",
             "100 s", "1000 s");

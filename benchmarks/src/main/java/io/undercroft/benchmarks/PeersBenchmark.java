@@ -19,9 +19,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/// What users of checkpoints do, by this library and by PyTorch, safetensors and NumPy, each with files of its own
-/// format and by its fastest call: the same tensors, in turn, in one run. Loads are measured with the files in the page
-/// cache and with the files read from the disk. Writes a table in Markdown and a chart as SVG.
+/// Frequent operations on checkpoints by this library, PyTorch, safetensors and NumPy, each with files of its own
+/// format and its fastest call: with the same tensors, in turn, in one run. Loads are measured with the files in the
+/// page cache and with the files read from the disk. Writes a table in Markdown and a chart as SVG.
 final class PeersBenchmark {
     private static final String OURS = "Undercroft";
     private static final String OURS_SAFETENSORS = "Undercroft, .safetensors";
@@ -32,7 +32,7 @@ final class PeersBenchmark {
     private static final List<String> PEERS = List.of(TORCH, SAFETENSORS, NUMPY);
     private static final ValueLayout.OfInt WORD = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final int PAGE = 4096;
-    /// One tensor in so many changes between two snapshots.
+    /// Between two snapshots, one of this number of tensors changes.
     private static final int CHANGED = 100;
     private static final Duration WARM_UP = Duration.ofSeconds(2);
 
@@ -101,7 +101,7 @@ final class PeersBenchmark {
                 contenders.stream().map(this::evicted).toList());
     }
 
-    /// The same with the files of all contenders out of the page cache.
+    /// Measures the same after removing the files of all contenders from the page cache.
     private Contender evicted(Contender contender) {
         return new Contender(contender.name(), () -> {
             bench.peers().ask("evict", croft, pt, safetensors, npz);
@@ -119,7 +119,7 @@ final class PeersBenchmark {
                 peer(NUMPY, "numpy_savez_durably", bench.file("made.npz")));
     }
 
-    /// The others save everything again: none of them appends.
+    /// The other libraries save everything again, since none of them can append.
     private List<Contender> secondSaves(Map<String, Object> state) throws IOException {
         Path file = bench.file("snapshots.croft");
         Checkpoint.save(file, state);
@@ -222,7 +222,7 @@ final class PeersBenchmark {
         return state.values().stream().mapToLong(tensor -> ((Tensor) tensor).nbytes()).sum();
     }
 
-    /// The sum of the words at a distance in all tensors, as `all_read` and `touched` in Python have it.
+    /// Returns the sum of the words of all tensors that are a distance apart, as `all_read` and `touched` in Python.
     private static double sum(Checkpoint checkpoint, int distance) {
         long sum = 0;
         for (Tensor tensor : checkpoint.tensors().values()) {
@@ -231,7 +231,7 @@ final class PeersBenchmark {
         return witness(sum);
     }
 
-    /// Sums are printed as numbers that a double holds.
+    /// Sums are printed as numbers that a double represents exactly.
     private static double witness(long sum) {
         return (double) Math.floorMod(sum, 1L << 52);
     }

@@ -18,10 +18,10 @@ import java.util.jar.JarOutputStream;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/// Fresh processes that open a small file, list its names and read one element: JVMs without and with an AOT cache,
-/// and Pythons with safetensors, in turn; and JVMs that attach to the same state in shared memory, which are compared
-/// with those that open the `.croft` file. The JVMs run with the default options. Also the command `croft`, as the script
-/// and as the Java that the script starts, compared with a JVM that does nothing.
+/// New processes that open a small file, list its names and read one element: JVMs without and with an AOT cache, and
+/// Pythons with safetensors, in turn; and JVMs that attach to the same state in shared memory, which are compared with
+/// those that open the `.croft` file. The JVMs run with the default options. The command `croft`, run by its script and
+/// as the `java` command that the script runs, is compared with a JVM that does nothing.
 final class StartupBenchmark {
     private static final String CROFT = "croft";
     private static final String ATTACHED = "croft, attached";
@@ -97,7 +97,7 @@ final class StartupBenchmark {
         }
     }
 
-    /// {@return the command lines of croft by what they are: Java alone, and the script}
+    /// {@return the command lines of croft by their labels: the `java` command alone, and the script}
     private Map<String, List<String>> commands() throws IOException {
         CroftCommand croft = new CroftCommand(bench.file("jdk").toAbsolutePath());
         Map<String, List<String>> commands = new LinkedHashMap<>();

@@ -42,9 +42,9 @@ record Timings(Map<String, Samples> seconds) {
         return List.copyOf(seconds.keySet());
     }
 
-    /// {@return seconds for people: three digits that count, in milliseconds below one second}
+    /// {@return seconds as text: three significant digits, in milliseconds below one second}
     ///
-    /// @param seconds how many
+    /// @param seconds the number of seconds
     static String shown(double seconds) {
         return seconds < 1
                 ? String.format(Locale.ROOT, "%.3g ms", seconds * 1e3)
