@@ -318,9 +318,9 @@ final class Arguments {
         return position < snapshots.size() ? options.snapshot(snapshots.get(position)) : options;
     }
 
-    /// {@return the options for opening a file with the bytes of all storages that have bytes}
+    /// {@return the options for opening a file with all storages that have bytes on the CPU}
     ///
-    /// @throws IllegalArgumentException if no file can be opened like that
+    /// @throws IllegalArgumentException if no file can be opened with these arguments
     OpenOptions openingOnHost() {
         return opening(Arguments::onHost, bases());
     }
@@ -329,9 +329,9 @@ final class Arguments {
         return saved.isMeta() ? saved : Device.CPU;
     }
 
-    /// {@return the same, without the bytes of any}
+    /// {@return the options for opening a file with all storages on the meta device}
     ///
-    /// @throws IllegalArgumentException if no file can be opened like that
+    /// @throws IllegalArgumentException if no file can be opened with these arguments
     OpenOptions openingOnMeta() {
         return opening(_ -> Device.META, bases());
     }
@@ -366,7 +366,7 @@ final class Arguments {
     /// @throws IllegalArgumentException if a setting of the option is for files that are used otherwise
     void requireUse(String option, Setting.Use use, String other) {
         if (settings(option).isEmpty()) {
-            // Without loading all formats.
+            // This does not load all formats.
             return;
         }
         List<Setting> known = Checkpoint.formats().stream().flatMap(format -> format.settings().stream())

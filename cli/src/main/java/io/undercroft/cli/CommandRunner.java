@@ -175,7 +175,7 @@ final class CommandRunner {
         out.line(StandardInput.shown(line));
     }
 
-    /// Prints a result: in words, or as one JSON object if that was requested.
+    /// Prints a result as text, or as one JSON object with `--json`.
     void say(Arguments arguments, String line, Json.Members object) throws IOException {
         if (arguments.has(Arguments.JSON)) {
             Json.printLine(out, object);

@@ -91,14 +91,14 @@ public final class Croft {
     public static void main(String[] args) {
         // Numbers are for programs, too.
         Locale.setDefault(Locale.ROOT);
-        // Else picocli looks for a class of Groovy, for which all jars are opened.
+        // Otherwise picocli searches all jars for a class of Groovy.
         System.setProperty("picocli.disable.closures", "true");
         PrintWriter err = new PrintWriter(new FileOutputStream(FileDescriptor.err), true, StandardCharsets.UTF_8);
         int code = execute(Output.standard(), err, args);
         if (code != CommandRunner.OK) {
             System.exit(code);
         }
-        // Without a call of exit, which first sets up the JDK's logging: docs/decisions/0073.
+        // System.exit would first initialize the JDK's logging: docs/decisions/0073.
     }
 
     /// Runs the command.

@@ -24,7 +24,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
 
-/// The command that computes what one file would save over many.
+/// The command that computes the space that one `.croft` file for the storages of many files would save.
 final class DedupCommand {
     private static final String NO_FORMAT = "FORMAT-UNKNOWN";
 
@@ -36,11 +36,11 @@ final class DedupCommand {
         this.run = run;
     }
 
-    /// What a file adds.
+    /// The bytes that a file adds.
     ///
     /// @param nbytes its size
     /// @param storages the bytes of its storages
-    /// @param added those of them that no file before it has
+    /// @param added the number of these bytes that no earlier file has
     private record Share(Path file, String format, long nbytes, long storages, long added) {}
 
     Subcommand command() {
@@ -85,8 +85,8 @@ final class DedupCommand {
         return run.worse(code, printed);
     }
 
-    /// Returns the files below a directory, each once, in the order of their names. Links to files are followed, as
-    /// caches of model hubs consist of such.
+    /// Returns the files below a directory, each once, in the order of their names. Links to files are followed, since
+    /// caches of model hubs consist of links.
     private static List<Path> filesIn(Path directory) throws IOException {
         Set<Path> seen = new HashSet<>();
         List<Path> files = new ArrayList<>();
@@ -106,7 +106,7 @@ final class DedupCommand {
         try {
             return Files.size(file);
         } catch (IOException _) {
-            // Opening it reports that.
+            // Opening the file reports the error.
             return 0;
         }
     }

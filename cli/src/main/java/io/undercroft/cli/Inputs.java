@@ -10,8 +10,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.regex.Pattern;
 
-/// Files that are opened: of this host, in a store by a URI such as `https://host/model.safetensors`, or standard input
-/// by the name `-`. All are given as a [Path], which has one slash after the scheme of a URI.
+/// Opens input files: local files, files in a store with a URI such as `https://host/model.safetensors`, and standard
+/// input with the name `-`. All are given as a [Path], which has one slash after the scheme of a URI.
 final class Inputs {
     private static final Pattern URI_AS_PATH = Pattern.compile("([a-z][a-z0-9+.-]+):/(?=[^/])");
 

@@ -27,10 +27,10 @@ import java.util.UUID;
 import java.util.stream.Stream;
 import picocli.CommandLine.Model.ArgSpec;
 
-/// The page that `inspect --html` writes, as a file that appears whole or not at all.
+/// The page that `inspect --html` writes. The file is created atomically.
 final class PageFile {
     static final String HTML = "--html";
-    /// How a page begins; no other file is replaced by one.
+    /// The first characters of a page. Files that begin otherwise are not replaced.
     private static final String START = "<!doctype html>";
 
     private final Path target;
@@ -47,7 +47,7 @@ final class PageFile {
                         + "replaced.");
     }
 
-    /// {@return why no page can be written with these arguments, or nothing if it can or none was requested}
+    /// {@return why no page can be written with these arguments; empty if one can be written or none was requested}
     static Optional<String> misuse(Arguments arguments, List<Path> files) {
         if (arguments.path(HTML).isEmpty()) {
             return Optional.empty();
@@ -64,7 +64,7 @@ final class PageFile {
                 : Optional.empty();
     }
 
-    /// Writes the page, and says so.
+    /// Writes the page, and reports it.
     ///
     /// @param given the file that is inspected, as the user named it
     static int write(Inspection inspection, Path given, Path target, CommandRunner run) {
@@ -76,14 +76,14 @@ final class PageFile {
 
     private void write(Inspection inspection, Path given) throws IOException {
         requireReplaceable(inspection.checkpoint(), given);
-        // Where a symbolic link leads; the link stays.
+        // The target of a symbolic link is replaced, and the link stays.
         Path file = Files.exists(target) ? target.toRealPath() : target.toAbsolutePath();
         Path name = Objects.requireNonNull(file.getFileName());
         Path source = Inputs.path(inspection.checkpoint(), given);
         Path temporary = file.resolveSibling("." + name + "." + UUID.randomUUID() + ".tmp");
         try {
             Extract extract;
-            // An interruptible channel.
+            // The channel is interruptible.
             try (Writer out = new BufferedWriter(new OutputStreamWriter(
                     Files.newOutputStream(temporary, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
                     UTF_8))) {
@@ -109,7 +109,7 @@ final class PageFile {
         }
     }
 
-    /// A mistyped name costs no file.
+    /// Refuses to replace a file that is not a page, so that a mistyped name destroys no file.
     private void requireReplaceable(Checkpoint checkpoint, Path given) throws IOException {
         for (Path input : inputs(checkpoint, given).toList()) {
             if (Targets.isSame(input, target)) {

@@ -113,13 +113,13 @@ final class Saver {
                         .formatted(Text.bytes(report.unreached()), report.unreached());
     }
 
-    /// Writes what a file was made of.
+    /// Writes the members that describe the source.
     static void write(Json json, Checkpoint source, int tensors, int storages) throws IOException {
         json.member("source", StandardInput.shown(source.location())).member("format", source.format())
                 .member("tensors", tensors).member("storages", storages);
     }
 
-    /// Prints a report of bytes written and reused, if it was requested. JSON has it anyway.
+    /// Prints a report of bytes written and reused, if it was requested. JSON output always contains it.
     void report(DedupReport report, Arguments arguments) {
         if (arguments.has(REPORT) && !arguments.has(Arguments.JSON)) {
             Savings.print(report, out);

@@ -29,7 +29,7 @@ record Subcommand(String description, Supplier<List<ArgSpec>> takes, ToIntFuncti
         this(description, takes, body, NONE);
     }
 
-    /// {@return a command that croft itself calls}
+    /// {@return a hidden command that only croft itself calls}
     ///
     /// @param takes describes its parameters
     /// @param body does it and returns the exit code

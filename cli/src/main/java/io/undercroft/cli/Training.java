@@ -13,11 +13,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 
-/// Runs commands on the bundled checkpoint and throws away what they print. The JVM keeps the classes that they load in
-/// the AOT cache that the launcher script starts later ones from.
+/// Runs commands on the bundled checkpoint and discards their output. The JVM stores the classes that they load in an
+/// AOT cache, with which the launcher script starts later commands.
 ///
-/// There are two caches, as a JVM loads all classes of its cache when it starts: one for the commands that read the
-/// index of a file only, and one for the others, whose files the first works on.
+/// There are two caches, since a JVM loads all classes of its cache when it starts: one for commands that only read the
+/// index of a file, and one for the others. The commands for the first cache use files that those for the second write.
 final class Training {
     private static final String CHECKPOINT = "/tiny-gpt2-training.pt";
 
@@ -63,7 +63,7 @@ final class Training {
         small.add(List.of("set", "list", set));
         small.add(List.of("shm", "list"));
         small.add(List.of("shm", "remove", shared));
-        // What it would remove may be in use by nobody, and is still not for a build to remove.
+        // A build must not remove shared memory that it has not created, even if no process uses it.
         small.add(List.of("shm", "gc", "--help"));
         small.add(List.of("formats"));
         small.add(List.of("doctor"));
@@ -80,7 +80,7 @@ final class Training {
         return small;
     }
 
-    /// Runs the command lines that read or write many bytes, on files in a directory that it leaves there.
+    /// Runs the command lines that read or write many bytes, on files in a directory. The files stay there.
     ///
     /// @param folder the directory
     /// @return the exit code
@@ -100,7 +100,7 @@ final class Training {
         return run(new Training(folder).small());
     }
 
-    /// Some end with an exit code other than 0, a machine without shared memory for instance.
+    /// Some commands may fail, for instance on a machine without shared memory.
     private static int run(List<List<String>> lines) {
         for (List<String> line : lines) {
             int _ = Croft.execute(new Output(OutputStream.nullOutputStream()),

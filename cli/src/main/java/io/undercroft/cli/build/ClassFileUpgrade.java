@@ -29,13 +29,13 @@ import java.util.zip.ZipFile;
 import java.util.zip.ZipOutputStream;
 import org.jspecify.annotations.Nullable;
 
-/// Copies a jar and gives its classes a version of the class file that an AOT cache takes.
+/// Copies a jar and rewrites its classes with a class file version that an AOT cache can store.
 ///
-/// The JVM refuses to archive classes of version 49 and older, as they have no stack maps. This writes them as version
-/// 52 and computes the stack maps; the instructions stay as they are. All other entries are copied: resources, licences,
-/// the manifest, newer classes and the module descriptor. The result depends on the entries of the jar only.
+/// The JVM refuses to archive classes of version 49 and older, as they have no stack maps. This program writes them as
+/// version 52 and computes the stack maps; the instructions are unchanged. All other entries are copied: resources,
+/// licences, the manifest, newer classes and the module descriptor. The result depends only on the entries of the jar.
 public final class ClassFileUpgrade {
-    /// The entry that says what was changed, as the licence of a jar may require.
+    /// The entry that describes the change, as the licence of a jar may require.
     static final String NOTICE = "META-INF/CLASS-FILE-VERSION.txt";
     /// The first version whose classes must have stack maps.
     private static final int FIRST_WITH_STACK_MAPS = ClassFile.JAVA_6_VERSION;
@@ -55,7 +55,7 @@ public final class ClassFileUpgrade {
     /// Copies a jar.
     ///
     /// @param args the jar, and the file to write
-    /// @throws IOException if the one cannot be read or the other cannot be written
+    /// @throws IOException if the jar cannot be read or the file cannot be written
     public static void main(String... args) throws IOException {
         if (args.length != 2) {
             throw new IllegalArgumentException("two arguments are needed: the jar, and the file to write");
@@ -117,7 +117,7 @@ public final class ClassFileUpgrade {
         try (OutputStream file = Files.newOutputStream(jar); ZipOutputStream zip = new ZipOutputStream(file)) {
             for (Map.Entry<String, byte[]> each : entries.entrySet()) {
                 ZipEntry entry = new ZipEntry(each.getKey());
-                // Unlike a moment it is stored as it is, whatever the time zone.
+                // Unlike an instant, a local time is stored unchanged in every time zone.
                 entry.setTimeLocal(TIME);
                 zip.putNextEntry(entry);
                 zip.write(each.getValue());
@@ -144,7 +144,7 @@ public final class ClassFileUpgrade {
         return element instanceof ClassFileVersion ? ClassFileVersion.of(VERSION, 0) : element;
     }
 
-    /// Writes an instruction as it is. Methods that nothing transforms are copied as bytes, without stack maps.
+    /// Writes an instruction unchanged. Methods without a transformation would be copied as bytes, without stack maps.
     private static void same(CodeBuilder builder, CodeElement element) {
         builder.with(element);
     }

@@ -123,8 +123,8 @@ public final class Json {
         return this;
     }
 
-    /// Writes a floating-point number as the next value. One that is not finite is an object, as JSON has no such
-    /// numbers.
+    /// Writes a floating-point number as the next value. A number that is not finite is written as an object, since
+    /// JSON cannot represent it.
     ///
     /// @param generator the destination
     /// @param number the number

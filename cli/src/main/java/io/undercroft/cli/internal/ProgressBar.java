@@ -82,7 +82,7 @@ public final class ProgressBar implements SaveProgress, LoadProgress, AutoClosea
         shown = line.length();
     }
 
-    /// Takes the bar away, until more is reported.
+    /// Removes the bar until more progress is reported.
     public void erase() {
         if (shown > 0) {
             show("");
@@ -92,7 +92,7 @@ public final class ProgressBar implements SaveProgress, LoadProgress, AutoClosea
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     @Override
     public void close() {
         erase();

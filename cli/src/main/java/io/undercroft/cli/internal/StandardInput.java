@@ -9,10 +9,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.regex.Pattern;
 
-/// Standard input as a file, `-` on the command line. Formats are read at any place and a pipe is not, so all of it is
-/// copied to a temporary file first, of which nothing is left when the process ends.
+/// Standard input as a file, `-` on the command line. Formats need random access, which a pipe does not have, so all
+/// bytes are first copied to a temporary file, which is deleted before the process ends.
 public final class StandardInput {
-    /// What messages call it.
+    /// The name of standard input in messages.
     public static final String NAME = "standard input";
     private static final String ON_COMMAND_LINE = "-";
     private static final String PREFIX = "croft-standard-input-";
@@ -28,21 +28,21 @@ public final class StandardInput {
         return file.toString().equals(ON_COMMAND_LINE);
     }
 
-    /// {@return a text with words in place of the temporary file}
+    /// {@return a text in which words replace the path of the temporary file}
     ///
     /// @param text any text
     public static String shown(String text) {
         return text.contains(PREFIX) ? COPY.matcher(text).replaceAll(NAME) : text;
     }
 
-    /// Opens what standard input has.
+    /// Opens the file on standard input.
     ///
-    /// @param options how
-    /// @return what it holds
+    /// @param options the options for opening it
+    /// @return the open file
     /// @throws IOException if it cannot be read or copied
     public static Checkpoint open(OpenOptions options) throws IOException {
         Path copy = Files.createTempFile(DIRECTORY, PREFIX, "");
-        // If the process is ended before the file is deleted below.
+        // This deletes the file if the process is terminated before it is deleted below.
         copy.toFile().deleteOnExit();
         try {
             try (OutputStream out = Files.newOutputStream(copy)) {

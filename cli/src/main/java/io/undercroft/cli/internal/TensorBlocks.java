@@ -58,7 +58,7 @@ public final class TensorBlocks {
         return nbytes > REPEATED_LIMIT && nbytes > tensor.storage().nbytes();
     }
 
-    /// {@return the bytes of all elements, whether they repeat stored ones or not; at most 2^63-1}
+    /// {@return the size of all elements in bytes, repeated elements included; at most 2^63-1}
     ///
     /// @param tensor the tensor, of any strides
     public static long nbytes(Tensor tensor) {
@@ -69,7 +69,7 @@ public final class TensorBlocks {
         }
     }
 
-    /// {@return the sum of these bytes; at most 2^63-1}
+    /// {@return the sum of these sizes; at most 2^63-1}
     ///
     /// @param tensors the tensors
     public static long nbytes(Collection<Tensor> tensors) {

@@ -14,7 +14,7 @@ public final class TensorJson {
 
     private TensorJson() {}
 
-    /// Refuses a tensor that has no numbers, or too many.
+    /// Checks that a tensor has numbers, and not too many.
     ///
     /// @param tensor the tensor
     /// @throws IllegalArgumentException if it is refused

@@ -43,7 +43,7 @@ public final class Text {
     ///
     /// @param count 0 or more
     public static String number(long count) {
-        // The first use of a java.util.Formatter takes as long as opening a file: docs/decisions/0073.
+        // The first use of java.util.Formatter takes as long as opening a file: docs/decisions/0073.
         StringBuilder digits = new StringBuilder(Long.toString(count));
         for (int end = digits.length() - 3; end > 0; end -= 3) {
             digits.insert(end, ',');

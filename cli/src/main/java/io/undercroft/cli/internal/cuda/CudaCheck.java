@@ -36,7 +36,7 @@ public final class CudaCheck {
     /// {@return the size of the files unless the user chooses one, in bytes: 4 GiB, or less if there is less space}
     ///
     /// @param directory the directory for files
-    /// @throws IOException if there is none
+    /// @throws IOException if the directory does not exist
     public static long usualSize(Path directory) throws IOException {
         long free = Files.getFileStore(directory).getUsableSpace();
         return Math.clamp((free - SMALL_FILES) / FILES, 0, USUAL_SIZE);
@@ -106,7 +106,7 @@ public final class CudaCheck {
         return checks.failed() == 0 && isMeasured && figures.isMet();
     }
 
-    /// Measures what can be measured: a failure does not hide the results so far.
+    /// Takes the measurements. A failure does not hide the results so far.
     ///
     /// @return whether nothing failed
     private boolean measure(Path work, FigureList figures, TimeLimit time) {

@@ -32,8 +32,8 @@ final class PageCache {
         }
     }
 
-    /// Removes a file from the cache. Needs no privileges, but a file that this process may write and that no other
-    /// process maps.
+    /// Removes a file from the cache. This needs no privileges, but the process must be allowed to write to the file,
+    /// and no other process may map it.
     ///
     /// @param file the file; all that was written to it is on the disk
     /// @throws IOException if it is still there
@@ -43,7 +43,7 @@ final class PageCache {
             Pages.advise(bytes, ReadAdvice.DONT_NEED);
         });
         if (part > NONE) {
-            // Some file systems and kernels release pages only if they are not mapped.
+            // Some file systems and kernels release only pages that are not mapped.
             dropUnmapped(file);
             part = residentAfter(file, _ -> {});
         }
@@ -60,7 +60,7 @@ final class PageCache {
         }
     }
 
-    /// Calls `posix_fadvise` for the whole file, by a program that is on all Linux systems.
+    /// Calls `posix_fadvise` for the whole file, through a program that all Linux systems have.
     private static void dropUnmapped(Path file) throws IOException {
         try {
             new ProcessBuilder("dd", "if=" + file, "iflag=nocache", "count=0", "status=none")

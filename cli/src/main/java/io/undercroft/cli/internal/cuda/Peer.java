@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 /// A Python process in which PyTorch and safetensors load files to the first CUDA device; see `cuda_peer.py`.
 final class Peer implements AutoCloseable {
     private static final String SCRIPT = "cuda_peer.py";
-    /// The longest time that importing PyTorch, or loading a file, may take.
+    /// The maximum time for importing PyTorch or loading a file.
     private static final long MOST_SECONDS = 120;
 
     private final @Nullable Process process;
@@ -124,7 +124,7 @@ final class Peer implements AutoCloseable {
         return fields.subList(1, fields.size());
     }
 
-    /// Returns the next line; nothing if there is none.
+    /// Returns the next line; empty at the end.
     private static String line(BufferedReader replies) {
         try {
             return Objects.requireNonNullElse(replies.readLine(), "");
@@ -133,7 +133,7 @@ final class Peer implements AutoCloseable {
         }
     }
 
-    /// Returns what Python said last on standard error.
+    /// Returns the last line that Python wrote to standard error.
     private String lastError() throws IOException {
         String said = new String(Files.readAllBytes(errors), StandardCharsets.UTF_8).strip();
         return said.isEmpty() ? "" : ": " + said.substring(said.lastIndexOf('\n') + 1);

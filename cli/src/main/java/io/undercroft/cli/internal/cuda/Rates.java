@@ -39,7 +39,7 @@ final class Rates {
     private static final String COLD = "model.croft to device, not in the page cache";
     private static final String SAVE = "device to a .croft file";
     private static final String DISK = "plain write past the page cache";
-    /// Takes as long as the disk does, and so is not run before the rounds.
+    /// Takes as long as the disk needs, so it is not run before the rounds.
     private static final Set<String> OF_THE_DISK = Set.of(COLD, SAVE, DISK);
     private static final String TORCH = "torch.load(map_location='cuda')";
     private static final String TORCH_MAPPED = "torch.load(mmap=True), then to('cuda')";
@@ -87,9 +87,9 @@ final class Rates {
 
     /// Measures everything.
     ///
-    /// @param wanted the size of a file in bytes, about; less if writing the files would take too much of the time
+    /// @param wanted the approximate size of a file in bytes; files are smaller if writing them would take too long
     /// @param sweeps whether loads with other numbers of threads and buffers are measured too, before the rounds, which
-    ///     take the time that is left
+    ///     take the remaining time
     /// @throws IOException if the files cannot be written
     void run(long wanted, boolean sweeps) throws IOException {
         figures.environment("peers", peer.description());
@@ -151,7 +151,7 @@ final class Rates {
         return hasFailed;
     }
 
-    /// Returns the size of which all files are written in a third of the time that is left.
+    /// Returns the size with which all files can be written in a third of the remaining time.
     private long affordable(long wanted) throws IOException {
         Path file = directory.resolve("probe.bin");
         long start = System.nanoTime();
@@ -248,7 +248,7 @@ final class Rates {
     }
 
     /// Runs each contender once uncounted and then in each round; each round begins with the next one. Rounds end early
-    /// if another one would take longer than the time that is left.
+    /// if another one would take longer than the remaining time.
     private void measure() {
         double longest = 0;
         for (int round = -1; round < ROUNDS && (round < 1 || longest < time.secondsLeft()); round++) {
@@ -266,7 +266,7 @@ final class Rates {
 
     private void measure(String what, int round) {
         try {
-            // Keeps the buffers of the ring, which are freed after some time without copies.
+            // This keeps the buffers of the ring, which are freed after some time without copies.
             Storage.copyOf((byte) 1).to(target).release();
             double rate = Objects.requireNonNull(contenders.get(what)).run();
             if (round >= 0) {

@@ -19,7 +19,7 @@ final class SharingCheck {
     private static final String WHAT = "a storage that another process opens, reads and writes";
     private static final long BYTES = (5L << 20) + 3;
     private static final long MOST_SECONDS = 60;
-    /// Of a system that cannot share device memory.
+    /// The errors of systems that cannot share device memory.
     private static final List<String> NOT_SUPPORTED = List.of("CUDA_ERROR_NOT_SUPPORTED",
             "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED");
 
@@ -27,7 +27,7 @@ final class SharingCheck {
 
     /// Runs the check.
     ///
-    /// @param checks runs it
+    /// @param checks runs the check
     /// @param device the device
     /// @param directory the directory for a temporary file
     static void run(CheckList checks, Device device, Path directory) {
@@ -78,7 +78,7 @@ final class SharingCheck {
         return inverted;
     }
 
-    /// The other process: inverts all bytes of a storage.
+    /// Runs the other process, which inverts all bytes of a storage.
     ///
     /// @param args the handle
     /// @throws IOException if the storage cannot be opened

@@ -23,14 +23,14 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 
-/// Measures loads of a file in the page cache with other numbers of threads and buffers, and the parts of a load: what
-/// is needed to choose [RingSize#DEFAULT].
+/// Measures loads of a file in the page cache with other numbers of threads and buffers, and the parts of a load. The
+/// figures are needed to choose [RingSize#DEFAULT].
 final class Sweep {
     private static final int ROUNDS = 3;
     private static final double GIB = 1L << 30;
     private static final int MIB = 1 << 20;
     private static final int MOST_THREADS = 32;
-    /// The storages of a load that are large enough for an allocation each.
+    /// The number of storages of a load that are large enough for separate allocations.
     private static final int ALLOCATIONS = 16;
     private static final long ALLOCATION_BYTES = 64 << 20;
 
@@ -166,7 +166,7 @@ final class Sweep {
             for (long at = next.getAndAdd(length); at < size; at = next.getAndAdd(length)) {
                 buffer.clear();
                 while (buffer.hasRemaining() && channel.read(buffer, at + buffer.position()) > 0) {
-                    // A read may return fewer bytes.
+                    // A read may return fewer bytes than requested.
                 }
             }
         } catch (IOException e) {

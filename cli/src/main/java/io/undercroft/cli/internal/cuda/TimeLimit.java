@@ -6,14 +6,14 @@ import java.time.Duration;
 final class TimeLimit {
     private final long end;
 
-    /// Starts now.
+    /// Starts the time.
     ///
-    /// @param most the time
+    /// @param most the maximum time
     TimeLimit(Duration most) {
         end = System.nanoTime() + most.toNanos();
     }
 
-    /// {@return the seconds that are left; negative when the time is up}
+    /// {@return the remaining seconds; negative after the limit}
     double secondsLeft() {
         return (end - System.nanoTime()) / 1e9;
     }

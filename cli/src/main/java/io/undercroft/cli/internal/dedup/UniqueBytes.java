@@ -14,12 +14,12 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.LongConsumer;
 
-/// The different bytes of the storages of several files, as one `.croft` file would store them: chunk by chunk, each
-/// content once, and chunks of zeros not at all. Chunks with equal digests count as equal; of a `.croft` file that has
-/// the digests of such chunks, no storage is read. For use by one thread.
+/// The distinct bytes of the storages of several files, as one `.croft` file would store them: in chunks, equal chunks
+/// once, and no chunks of zeros. Chunks with equal digests count as equal. The storages of a `.croft` file with the
+/// digests of such chunks are not read. For use by one thread.
 public final class UniqueBytes {
     private static final long CHUNK = SaveOptions.defaults().request().chunkSize();
-    /// A chunk of zeros of a smaller storage is stored.
+    /// Chunks of zeros of smaller storages are stored.
     private static final long SPARSE = 1 << 16;
     private static final MemorySegment ZEROS = MemorySegment.ofArray(new byte[(int) CHUNK]);
 
@@ -29,7 +29,7 @@ public final class UniqueBytes {
 
     private record Chunk(Digest128 digest, long length) {}
 
-    /// No bytes yet.
+    /// Starts with no files.
     ///
     /// @param progress called with the number of bytes of storages that were counted so far
     public UniqueBytes(LongConsumer progress) {
@@ -39,7 +39,7 @@ public final class UniqueBytes {
     /// Adds a file.
     ///
     /// @param checkpoint the open file
-    /// @return how many bytes of its storages no file had that was added before
+    /// @return the number of bytes of its storages that no file added before has
     /// @throws io.undercroft.format.FormatException if it is damaged
     public long add(Checkpoint checkpoint) {
         long unique = 0;

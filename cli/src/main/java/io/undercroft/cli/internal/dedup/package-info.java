@@ -1,4 +1,4 @@
-/// What equal bytes in several files are.
+/// Finds equal bytes in several files.
 @NullMarked
 package io.undercroft.cli.internal.dedup;
 

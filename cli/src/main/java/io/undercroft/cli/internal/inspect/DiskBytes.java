@@ -16,16 +16,16 @@ import java.util.Set;
 final class DiskBytes {
     private DiskBytes() {}
 
-    /// Bytes in another file, of which only the digest tells in which.
+    /// Bytes in another file: their offset, and their digest, since the extent does not say in which file they are.
     private record OfBase(long offset, Optional<Digest128> digest) {}
 
-    /// {@return how many bytes some storages take in the file and its bases, those that they share counted once;
-    /// nothing if that is not known, since the file has them in another form}
+    /// {@return the number of bytes of some storages in the file and its bases, shared bytes counted once; empty if it
+    /// is not known, because the file stores them in another form}
     ///
     /// @param checkpoint the open file
     /// @param storages storages of it
     static OptionalLong of(Checkpoint checkpoint, Collection<Storage> storages) {
-        // Extents of one snapshot are the same bytes if they begin at the same one.
+        // Extents of one snapshot that begin at the same byte are the same bytes.
         Set<Long> offsets = new HashSet<>();
         Set<OfBase> ofBases = new HashSet<>();
         long nbytes = 0;
@@ -50,7 +50,7 @@ final class DiskBytes {
         try {
             return checkpoint.extents(storage);
         } catch (FormatException _) {
-            // Reading the storage reports it.
+            // Reading the storage reports the error.
             return List.of();
         }
     }

@@ -29,16 +29,17 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 
-/// A page about a file that loads nothing else: the entries of [JsonReport] in a fixed page whose script shows them.
+/// A self-contained page about a file: the entries of [JsonReport] in a fixed page whose script shows them.
 ///
-/// Nothing of the file is markup. All that comes from it is in one element that browsers do not run, as JSON without
-/// any `<`; and the page's policy allows its own script and style only, by their digests, and no connection.
+/// No content of the file becomes markup. All text from the file is in one element that browsers do not run, as JSON
+/// without any `<`; and the page's Content Security Policy allows only its own script and style, by their digests, and
+/// no connection.
 ///
-/// What is in the page is bounded, so that a browser opens it: at most 100 000 tensors, and about 48 MiB of text. The
+/// The size of the page is limited, so that browsers can open it: to 100 000 tensors, and about 48 MiB of text. The
 /// page says what is left out.
 public final class HtmlReport {
     private static final int MOST_TENSORS = 100_000;
-    /// After that many characters no tensor is added, and after twice as many no storage.
+    /// After this number of characters no tensor is added, and after twice this number no storage.
     private static final long MOST_CHARACTERS = 24L << 20;
     /// The maximum number of entries of each short list, such as the metadata.
     private static final int MOST_NOTES = 1000;
@@ -61,7 +62,7 @@ public final class HtmlReport {
         this.out = new ScriptWriter(out);
     }
 
-    /// What a page has of the tensors and storages of a file.
+    /// The numbers of tensors and storages of a file that a page contains.
     ///
     /// @param tensors the number of tensors
     /// @param storages the number of storages
@@ -71,7 +72,7 @@ public final class HtmlReport {
     ///
     /// @param inspection the open file
     /// @param file the name of the file, as the page shows it
-    /// @param modified when the file was modified, in milliseconds since 1970; nothing if that is unknown
+    /// @param modified when the file was modified, in milliseconds since 1970; empty if that is unknown
     /// @param out the destination; stays open
     /// @return the numbers of tensors and storages in it
     /// @throws IOException if the file cannot be read, or writing fails
@@ -146,7 +147,7 @@ public final class HtmlReport {
         }
     }
 
-    /// A damaged commit before the one that is open keeps nobody from inspecting that.
+    /// Writes no regions if an earlier commit is damaged, so that the open one can be inspected.
     private static void writeRegions(Json json, Checkpoint checkpoint) throws IOException {
         List<FileRegion> regions = List.of();
         try {
@@ -176,7 +177,7 @@ public final class HtmlReport {
         json.generator().writeEndArray();
     }
 
-    /// Those of the tensors, and those that no tensor is on.
+    /// Returns the storages of the tensors, and those without a tensor.
     private void writeStorages(Json json) throws IOException {
         json.generator().writeArrayFieldStart("storages");
         for (Storage storage : inspection.storages()) {

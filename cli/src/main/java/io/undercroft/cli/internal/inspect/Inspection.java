@@ -110,8 +110,8 @@ public final class Inspection {
         return index;
     }
 
-    /// {@return the tensors by their names, in the order of the state or as they were [sorted][#sorted]; only those
-    /// that were chosen when the file was opened}
+    /// {@return the tensors by their names, in the order of the state or the order of [#sorted]; only those that were
+    /// selected when the file was opened}
     public SequencedMap<String, Tensor> tensors() {
         return tensors;
     }
@@ -145,7 +145,7 @@ public final class Inspection {
         return aliases.getOrDefault(name, List.of());
     }
 
-    /// {@return all storages; those of the chosen tensors only, if some were chosen}
+    /// {@return all storages; only those of the selected tensors, if some were selected}
     public List<Storage> storages() {
         return tensors.size() == index.tensors().size()
                 ? index.storages()
@@ -158,12 +158,12 @@ public final class Inspection {
         return ids.get(storage);
     }
 
-    /// Returns how many bytes a storage takes in files, if that is known.
+    /// Returns the number of bytes of a storage in files, if it is known.
     OptionalLong onDisk(Storage storage) {
         return DiskBytes.of(checkpoint, List.of(storage));
     }
 
-    /// Returns how many bytes all storages take in files, those that they share counted once, if that is known.
+    /// Returns the number of bytes of all storages in files, shared bytes counted once, if it is known.
     OptionalLong onDisk() {
         return DiskBytes.of(checkpoint, storages());
     }

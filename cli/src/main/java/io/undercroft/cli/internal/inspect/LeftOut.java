@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 
-/// Where in the file the storages are that a page does not list one by one, with short gaps between them included.
+/// The ranges of the file with the storages that a page does not list. Short gaps between them are included.
 final class LeftOut {
     private static final int MOST = 10_000;
 
@@ -32,7 +32,7 @@ final class LeftOut {
         return ranges;
     }
 
-    /// Gaps that are longer than the shortest remain. It doubles until few do.
+    /// Only gaps longer than the minimum remain. The minimum is doubled until few gaps remain.
     private void merge() {
         ranges.sort(Comparator.comparingLong(range -> range[0]));
         do {

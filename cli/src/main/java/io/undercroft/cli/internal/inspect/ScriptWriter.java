@@ -4,8 +4,8 @@ import java.io.FilterWriter;
 import java.io.IOException;
 import java.io.Writer;
 
-/// Writes JSON so that it can be in a `script` element of a page, and counts it. Each `<` is written as an escape: in
-/// JSON it is in texts only, and no end of the element and no comment is without one.
+/// Writes JSON that can be the content of a `script` element of a page, and counts its characters. Each `<` is escaped:
+/// in JSON it occurs only in strings, and the end of the element and comments cannot occur without it.
 final class ScriptWriter extends FilterWriter {
     private static final String ESCAPED = "\\u003c";
 

@@ -5,13 +5,13 @@ import io.undercroft.storage.Tensor;
 import java.util.Comparator;
 import java.util.Map;
 
-/// An order in which tensors are listed. Those that are equal in it stay in the order of the state.
+/// The order in which tensors are listed. Tensors that compare equal stay in the order of the state.
 public enum TensorOrder {
-    /// By their names.
+    /// By name.
     NAME,
-    /// The one with the most bytes first.
+    /// By size, the largest first.
     SIZE,
-    /// By the names of their dtypes.
+    /// By the name of the dtype.
     DTYPE;
 
     Comparator<Map.Entry<String, Tensor>> comparator() {
