@@ -13,12 +13,12 @@
 /// **Copies** return when the bytes are in place. Pinned host memory is copied directly, also what was pinned by
 /// `Storage.pinInPlace()`. All other host memory, mapped files included, passes through a ring of pinned buffers:
 /// several threads, up to 16, fill or empty buffers while others are copied. A device has one ring of bounded size,
-/// which is made by the first copy and freed some time after the last one; copies of several threads share it.
+/// which the first copy creates and which is freed some time after the last one; copies of several threads share it.
 ///
-/// **Several devices.** Copies from one device to another are made by the driver. Memory of its pool is not accessed
-/// directly by other devices, so that these copies go through memory of the host. Storages after `shareMemory()` are
-/// in other memory and are copied directly where the machine supports it. Files are loaded to several devices at the
-/// same time, with one ring for each.
+/// **Several devices.** The driver copies from one device to another. Other devices cannot directly access the memory
+/// of its pool, so these copies pass through host memory. `shareMemory()` moves a storage to other memory, which is
+/// copied directly if the machine supports it. Files are loaded to several devices at the same time, with one ring for
+/// each.
 ///
 /// **Other CUDA libraries** of the process use the memory by `dataPtr()`. Their work on the default stream ends before
 /// a copy or fill that is called later, and before memory that is released later is freed. The program has to wait for

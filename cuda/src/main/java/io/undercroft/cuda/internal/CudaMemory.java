@@ -100,7 +100,7 @@ public final class CudaMemory implements DeviceMemory {
         return ring.size();
     }
 
-    /// Makes later copies use a ring of another size. Copies that run use the old one until they end.
+    /// Sets the size of the ring for later copies. Running copies use the old ring until they end.
     ///
     /// @param size the threads and buffers
     public void useRing(RingSize size) {

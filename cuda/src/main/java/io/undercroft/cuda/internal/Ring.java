@@ -27,9 +27,9 @@ import org.jspecify.annotations.Nullable;
 /// The pinned buffers of one device, for copies of bytes that are not in pinned memory.
 ///
 /// A transfer is divided into batches of one buffer each. Each of its threads takes the buffer that was returned first,
-/// or a new one if that is still being copied and there are less than [RingSize#buffers]. It waits until the last copy of the
-/// buffer is done, fills it, starts the copy on the stream of the buffer, returns it, and continues with the next
-/// batch. So some buffers are filled while others are copied, and transfers that run at the same time take turns.
+/// or a new one if that is still being copied and there are fewer than [RingSize#buffers]. It waits until the last copy
+/// of the buffer is done, fills it, starts the copy on the stream of the buffer, returns it, and continues with the
+/// next batch. So some buffers are filled while others are copied, and transfers that run at the same time take turns.
 /// (Downloads work in the same way, in the other direction.) When a transfer returns or throws, none of its copies is
 /// running. While it runs, buffers that it has returned may still be copied.
 ///
@@ -144,7 +144,7 @@ final class Ring {
     /// Does all batches of a transfer, each once, in no particular order.
     ///
     /// @param count the number of batches
-    /// @param isParallel whether several threads may work at once; else the calling thread does all
+    /// @param isParallel whether several threads may work at once; otherwise the calling thread does all work
     /// @param isInterruptible whether an interruption of the calling thread ends the transfer
     /// @param batch the work on a batch
     void run(int count, boolean isParallel, boolean isInterruptible, Batch batch) {
