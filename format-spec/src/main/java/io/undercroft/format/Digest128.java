@@ -13,7 +13,7 @@ public record Digest128(long high, long low) {
     /// The digest of nothing in particular, as stored where there is no digest.
     public static final Digest128 ZERO = new Digest128(0, 0);
 
-    /// {@return the digest of bytes, which have this one in a `.croft` file}
+    /// {@return the digest that a `.croft` file has for some bytes}
     ///
     /// @param bytes a segment of any size
     public static Digest128 of(MemorySegment bytes) {

@@ -698,9 +698,9 @@ public final class Checkpoint implements AutoCloseable {
         return named(() -> contents.extents(storage));
     }
 
-    /// {@return the parts of the file that are no bytes of storages, in the order of the file} In a `.croft` file they
-    /// are the header and what describes its snapshots, all of them, and the bytes that are free. Bytes that belong
-    /// neither to a region nor to an extent are padding, or the bytes of storages of other snapshots. Empty for other
+    /// {@return the parts of the file that are not bytes of storages, in the order of the file} In a `.croft` file they
+    /// are the header, the records and indexes of all snapshots, and the free bytes. Bytes that belong neither to a
+    /// region nor to an extent are padding, or bytes of storages of other snapshots. The list is empty for other
     /// formats.
     ///
     /// @throws FormatException if an earlier commit is damaged

@@ -2,17 +2,18 @@ package io.undercroft.serializer;
 
 import java.util.Objects;
 
-/// A part of a file that describes the state or is free, and is no [Extent] of a storage: [Checkpoint#regions()].
+/// A part of a file that describes the state or is free. It is not an [Extent] of a storage. See
+/// [Checkpoint#regions()].
 ///
 /// @param kind what the part is
 /// @param offset its first byte in the file
 /// @param nbytes its size in bytes, at least 1
 public record FileRegion(Kind kind, long offset, long nbytes) {
-    /// What a part of a file is.
+    /// The kind of a part of a file.
     public enum Kind {
         /// The header.
         HEADER,
-        /// The record that makes an index a snapshot, or the copy of an earlier one that an index has.
+        /// The commit record of a snapshot, or the copy of the record of an earlier snapshot in an index.
         COMMIT_RECORD,
         /// The space for the records of the two newest snapshots after the first.
         COMMIT_SLOTS,
@@ -22,7 +23,7 @@ public record FileRegion(Kind kind, long offset, long nbytes) {
         FREE
     }
 
-    /// A part.
+    /// Creates a region.
     ///
     /// @throws IllegalArgumentException if the offset is negative or there are no bytes
     public FileRegion {

@@ -8,7 +8,8 @@ public interface LoadProgress {
     /// It is called by the threads that read, by never two at once, and delays them. An exception that it throws ends
     /// the loading or verification, which throws it.
     ///
-    /// @param done how many bytes
-    /// @param total the size in bytes of all storages that are loaded; about how many bytes are verified
+    /// @param done the number of bytes read so far
+    /// @param total the size in bytes of all storages that are loaded, or the approximate number of bytes that are
+    ///     verified
     void loaded(long done, long total);
 }

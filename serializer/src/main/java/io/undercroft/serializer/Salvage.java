@@ -145,7 +145,7 @@ public final class Salvage implements AutoCloseable {
         try {
             return snapshot.storage(storage).nbytes();
         } catch (FormatException _) {
-            // Reading the storage reports it.
+            // Reading the storage reports the error.
             return 0;
         }
     }

@@ -731,8 +731,8 @@ public abstract sealed class Tensor {
         setComplexAt(position(i, j), value);
     }
 
-    /// Returns an accessor of the elements, for loops over many of them. It is the fast way to iterate: the methods that
-    /// take indices check the tensor for each element.
+    /// Returns an accessor of the elements, for loops over many of them. Loops should use it instead of the methods
+    /// that take indices, which check the tensor for each element.
     ///
     /// @return an accessor, valid until the storage is freed or resized
     /// @throws IllegalArgumentException if there are not 1 or 2 dimensions

@@ -40,8 +40,8 @@ import org.jspecify.annotations.Nullable;
 /// The bytes of a `.croft` file and what they mean: the header, the commit records, the index of the newest snapshot,
 /// and the starts of its extents. A damaged file is described as far as its parts can be found. For use by one thread.
 public final class FileDump {
-    /// The header, the commit records, the directory of the index, and the bytes of storages. Between the last two come
-    /// the sections of the index, by their codes in lower case.
+    /// The header, the commit records, the directory of the index, and the bytes of storages. The sections of the index
+    /// come between the last two, by their codes in lower case.
     private static final String HEADER = "header";
     private static final String COMMITS = "commits";
     private static final String DIRECTORY = "directory";
@@ -57,18 +57,18 @@ public final class FileDump {
     ///
     /// @param offset the first byte in the file
     /// @param bytes the bytes
-    /// @param name the name that `SPEC.md` has for them
-    /// @param meaning the value in words, may have text of the file in it
+    /// @param name their name in `SPEC.md`
+    /// @param meaning the value in words; may contain text from the file
     public record Line(long offset, MemorySegment bytes, String name, String meaning) {}
 
     /// A part of the file, such as a record.
     ///
     /// @param section the section that it belongs to, one of [#sections]
-    /// @param title what it is; may have text of the file in it
+    /// @param title a description; may contain text from the file
     /// @param offset the first byte in the file
     /// @param nbytes its size in bytes
     /// @param lines its bytes in their order
-    /// @param omitted how many records of the section follow and are left out
+    /// @param omitted the number of further records of the section, which are left out
     /// @param fault what is wrong with it, or null
     public record Part(String section, String title, long offset, long nbytes, List<Line> lines, long omitted,
             @Nullable FormatException fault) {}
@@ -89,11 +89,11 @@ public final class FileDump {
     /// Describes a file.
     ///
     /// @param file all of its bytes
-    /// @param sections which [sections][#sections] are described
+    /// @param sections the [sections][#sections] to describe
     /// @param limit the maximum number of records of each section
-    /// @param parts takes the parts
-    /// @return what is wrong with the file, if it is damaged so that parts of it could not be found
-    /// @throws FormatException if it is no `.croft` file
+    /// @param parts receives the parts
+    /// @return what is wrong with the file, if parts could not be found because of damage
+    /// @throws FormatException if the file is not a `.croft` file
     public static Optional<FormatException> of(MemorySegment file, Predicate<String> sections, long limit,
             Consumer<Part> parts) {
         if (!Header.isSignature(file)) {
@@ -213,7 +213,7 @@ public final class FileDump {
         }
     }
 
-    /// What a record means together with those that it refers to.
+    /// Returns the meaning of a record together with the records that it refers to.
     private static String meaning(Snapshot snapshot, SectionType type, int number) {
         return switch (type) {
             case EXTN -> {
@@ -306,7 +306,7 @@ public final class FileDump {
 
     // ---- fields
 
-    /// Adds a record that may be cut or damaged.
+    /// Adds a record that may be truncated or damaged.
     private void add(String section, String title, long offset, RecordLayout layout, Runnable check) {
         if (!sections.test(section)) {
             return;
@@ -357,7 +357,7 @@ public final class FileDump {
         return Long.toUnsignedString(field.get(file, record));
     }
 
-    /// Returns bytes as ASCII, with a dot for each that is not a printable character.
+    /// Returns bytes as ASCII, with a dot for each byte that is not a printable character.
     private static String ascii(MemorySegment bytes) {
         StringBuilder text = new StringBuilder();
         for (byte each : bytes.toArray(ValueLayout.JAVA_BYTE)) {

@@ -31,7 +31,7 @@ public final class JsonReader {
     private final long base;
     private final @Nullable String[] remembered = new String[REMEMBERED];
     private final Matcher literals = LITERAL.matcher("");
-    /// The numbers of the array that is read.
+    /// The numbers of the array that is being read.
     private long[] numbers = new long[FEW];
     private int at;
 

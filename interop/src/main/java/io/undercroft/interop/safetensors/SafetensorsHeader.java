@@ -28,7 +28,7 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
     static final long LONGEST = 100_000_000;
     /// The most tensors that are described wrongly before the file is refused whole, as each costs more than others.
     private static final int MOST_UNREADABLE = 1 << 12;
-    /// About how long the description of a tensor is.
+    /// The approximate length of the description of a tensor.
     private static final int USUAL_LENGTH = 96;
     /// The member that is no tensor.
     static final String METADATA = "__metadata__";
@@ -217,7 +217,8 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
             }
         }
 
-        /// {@return where the last tensor ends, or -1 if one does not start where the one before it in the header ends}
+        /// {@return the end of the last tensor, or -1 if a tensor does not start at the end of the previous one in the
+        /// header}
         private long endOfRun() {
             long end = data;
             for (Entry entry : entries.values()) {

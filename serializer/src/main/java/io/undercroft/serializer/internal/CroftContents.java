@@ -255,7 +255,8 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
         return new Verification(damages, found.unverifiedExtents(), found.unverifiedBytes(), missingBases());
     }
 
-    /// Estimates how many bytes are read to verify the file: all of it, and what the snapshot has in other files.
+    /// Estimates the number of bytes that are read to verify the file: its size, and the bytes of the snapshot in other
+    /// files.
     private long verifiedBytes() {
         long nbytes = newest.commit().committedLength();
         for (int number = 0; newest.baseCount() > 0 && number < newest.extentCount(); number++) {
@@ -263,7 +264,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
                 ExtentRecord extent = newest.extent(number);
                 nbytes += extent.base() == ExtentRecord.THIS_FILE ? 0 : extent.storedLength();
             } catch (FormatException _) {
-                // Verifying reports it.
+                // Verifying reports the error.
             }
         }
         return nbytes;

@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 
-/// The parts of a `.croft` file that are no bytes of storages.
+/// The parts of a `.croft` file that are not bytes of storages.
 final class CroftRegions {
     private final long size;
     private final List<FileRegion> regions = new ArrayList<>();
@@ -54,7 +54,7 @@ final class CroftRegions {
         }
     }
 
-    /// A file of one snapshot ends before its slots.
+    /// Adds the part of a region that is inside the file: a file with one snapshot ends before its slots.
     private void add(Kind kind, long offset, long nbytes) {
         long end = Math.min(size, offset + nbytes);
         if (end > offset) {

@@ -102,8 +102,8 @@ public interface Contents {
                 : List.of(new Extent(0, storage.nbytes(), Extent.Place.FILE, place.getAsLong(), Optional.empty()));
     }
 
-    /// {@return the parts of the file that are no bytes of storages, in the order of the file} By default nothing is
-    /// known of them.
+    /// {@return the parts of the file that are not bytes of storages, in the order of the file} The default
+    /// implementation returns an empty list.
     default List<FileRegion> regions() {
         return List.of();
     }

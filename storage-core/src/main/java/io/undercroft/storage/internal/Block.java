@@ -9,17 +9,17 @@ import org.jspecify.annotations.Nullable;
 /// They are heap arrays on purpose: the JIT vectorises loops over arrays, independent of the kinds of memory segments
 /// that the program uses, and a block fits in the first-level cache. The loops here and in [BlockCodec] have the
 /// simplest forms that JDK 25 vectorises, which is why some convert in two steps: between `int` and the narrower types
-/// only through `float` (exact for values of 24 bits) or `long`. No loop accesses a memory segment: until it is compiled
-/// by C2, which takes up to a second, such a loop takes a thousand times as long. Bits are looked at as integers after
-/// they were copied to an array of integers.
+/// only through `float` (exact for values of 24 bits) or `long`. No loop accesses a memory segment: until C2 has compiled
+/// it, which takes up to a second, such a loop takes a thousand times as long. To read the bits of floating-point
+/// numbers, they are copied to an array of integers.
 final class Block {
     /// The maximum number of values in a block.
     static final int VALUES = 2048;
-    /// The maximum number of bytes of elements: with its arrays, and the elements on both sides, a block fits in the
-    /// first-level cache.
+    /// The maximum size of the elements of a block in bytes. With it, the arrays of a block and the elements on both
+    /// sides fit in the first-level cache.
     private static final int BYTES = 8192;
-    /// Blocks that no conversion uses: arrays that were just allocated are in no cache, and a conversion of a few
-    /// thousand elements takes half as long without them.
+    /// Blocks that no conversion uses. They are reused because new arrays are in no cache, and a conversion of a few
+    /// thousand elements takes half as long without new arrays.
     private static final ArrayBlockingQueue<Block> SPARE = new ArrayBlockingQueue<>(8);
 
     /// The Java type that can represent all values of a dtype.
@@ -30,8 +30,8 @@ final class Block {
         LONGS,
         /// Floating-point numbers of up to 32 bits.
         FLOATS,
-        /// The same, as they are stored, two in a `long`, the first in its lower half. The upper half of the last one
-        /// is undefined if their count is odd.
+        /// The same numbers in their stored form, two in a `long`, the first in its lower half. The upper half of the
+        /// last `long` is undefined if their count is odd.
         FLOAT_PAIRS,
         /// Floating-point numbers of 64 bits.
         DOUBLES;
@@ -70,22 +70,22 @@ final class Block {
 
     private Block() {}
 
-    /// {@return a block whose values are undefined} Its arrays are made when first needed, as a conversion uses few of
-    /// them.
+    /// {@return a block whose values are undefined} Its arrays are allocated when they are first needed, since a
+    /// conversion uses few of them.
     static Block take() {
         Block spare = SPARE.poll();
         return spare == null ? new Block() : spare;
     }
 
-    /// {@return how many elements a block has, a multiple of eight}
+    /// {@return the number of elements of a block, a multiple of eight}
     ///
     /// @param itemsize the size of the elements in bytes, of the larger ones if they are converted
-    /// @param parts how many values an element has: 2 if it is complex
+    /// @param parts the number of values of an element: 2 if it is complex
     static int elements(int itemsize, int parts) {
         return Math.min(VALUES / parts, BYTES / itemsize);
     }
 
-    /// Lets other conversions use this block.
+    /// Releases this block for use by other conversions.
     void release() {
         SPARE.offer(this);
     }

@@ -16,7 +16,7 @@ interface BlockWriter {
     /// @param count the count
     void write(Block block, MemorySegment bytes, long position, int count);
 
-    /// Floats as integers of 8 or 16 bits, without the `int`s between.
+    /// A writer of floats as integers of 8 or 16 bits, without a step through `int`s.
     ///
     /// @param integers the writer of the integers
     /// @param truncation how floats become integers

@@ -108,7 +108,7 @@ enum Truncation {
         }
     }
 
-    /// Truncates the floats of a block to its ints, which get the lower 32 bits of the integers.
+    /// Truncates the floats of a block to its ints, which receive the lower 32 bits of the integers.
     void floatsToInts(Block block, int count) {
         float[] values = block.floats();
         int[] integers = block.ints();
@@ -123,7 +123,7 @@ enum Truncation {
         }
     }
 
-    /// Truncates the floats of a block to elements of 16 bits, which get the lower ones of the integers.
+    /// Truncates the floats of a block to elements of 16 bits, which receive the lower bits of the integers.
     void floatsToShorts(Block block, int count) {
         float[] values = block.floats();
         short[] integers = block.storedShorts();
@@ -138,7 +138,7 @@ enum Truncation {
         }
     }
 
-    /// Truncates the floats of a block to elements of 8 bits, which get the lower ones of the integers.
+    /// Truncates the floats of a block to elements of 8 bits, which receive the lower bits of the integers.
     void floatsToBytes(Block block, int count) {
         float[] values = block.floats();
         byte[] integers = block.storedBytes();
@@ -153,8 +153,8 @@ enum Truncation {
         }
     }
 
-    /// Returns whether all are nearer to 0 than 2^31, so that every way of truncation is the one of Java, except
-    /// [#TO_TRUTH]. Looks at bits as below.
+    /// Returns whether all numbers are nearer to 0 than 2^31, so that every truncation except [#TO_TRUTH] is that of
+    /// Java. Compares bits, like the next method.
     ///
     /// @param bits gets the bits of the numbers
     private static boolean fitInts(float[] values, int[] bits, int count) {

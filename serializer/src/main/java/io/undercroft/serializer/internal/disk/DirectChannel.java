@@ -25,7 +25,7 @@ final class DirectChannel implements AutoCloseable {
     /// The largest capacity of a [ByteBuffer].
     private static final long PIECE = 1 << 30;
 
-    /// The type of a file system in memory. It takes the option, and writes to its page cache all the same.
+    /// The type of a file system in memory. It accepts the option, but still writes to the page cache.
     private static final String IN_MEMORY = "tmpfs";
 
     private static final Optional<OpenOption> DIRECT = option();

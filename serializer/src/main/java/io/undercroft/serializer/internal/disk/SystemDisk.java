@@ -90,8 +90,8 @@ final class SystemDisk implements Disk {
         /// The key of the file in the system, or null if it has none.
         private final @Nullable Object key;
         private final Arena arena = Arena.ofShared();
-        /// Held while bytes are written through the page cache. The system lets one thread at a time write to a file,
-        /// and the others would use a processor while they wait.
+        /// Held while bytes are written through the page cache. The kernel lets one thread at a time write to a file,
+        /// and other threads would use a processor while they wait for it.
         private final ReentrantLock cache = new ReentrantLock();
         private @Nullable MemorySegment mapped;
         private Optional<DirectChannel> pastTheCache = Optional.empty();

@@ -10,20 +10,20 @@ import org.jspecify.annotations.Nullable;
 /// Memory for many storages, cut from blocks of whole huge pages. A mapping for each storage would be slow to create
 /// and to unmap, would be rounded up to pages, and would cross the borders of huge pages.
 ///
-/// Threads cut from different blocks, as far as possible. If two of them touched one huge page for the first time at
-/// once, the system would zero two pages and drop one.
+/// As far as possible, threads allocate from different blocks. If two threads touched a huge page for the first time at
+/// once, the kernel would zero two pages and drop one.
 ///
 /// A block is unmapped when the last piece of it is freed. Safe for any thread.
 public final class SlabAllocator implements Allocator {
     private static final long SLAB = 32L << 20;
     private static final long HUGE_PAGE = 2L << 20;
-    /// More than there are threads that load, so that few of them have the same.
+    /// The number of stripes. It exceeds the number of threads that load, so that few of them share a stripe.
     private static final int STRIPES = Integer.highestOneBit(Runtime.getRuntime().availableProcessors()) << 3;
 
     private final Allocator memory = AnonymousMemory.allocator();
     private final ReentrantLock lock = new ReentrantLock();
     private final long slabSize;
-    /// The block that a thread cuts from, by its identifier modulo the length.
+    /// The block that a thread allocates from, by its identifier modulo the length.
     private final @Nullable Slab[] current = new Slab[STRIPES];
 
     /// An allocator for about this number of bytes.

@@ -180,7 +180,8 @@ public final class FileCopier {
         return extent.kind() != ExtentKind.ZERO && extent.base() == ExtentRecord.THIS_FILE;
     }
 
-    /// Estimates how many bytes are copied: if snapshots or storages share bytes, or bases are copied, it is not exact.
+    /// Estimates the number of bytes that are copied. It is not exact if snapshots or storages share bytes, or if bases
+    /// are copied.
     private static long copiedBytes(List<Snapshot> snapshots) {
         long nbytes = 0;
         Set<Long> offsets = new HashSet<>();
