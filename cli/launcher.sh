@@ -1,9 +1,9 @@
 # How croft starts Java. Sourced by the script `croft` of the repository, and part of bin/croft of the archive.
 #
-# java_home is the JDK or the Java runtime, lib the directory of the jars, caches that of the AOT caches.
+# java_home is the JDK or the Java runtime, lib the directory of the jars, caches the directory of the AOT caches.
 
-# The serial collector starts fastest. Tensors are off the heap: the machine limits them, not the size of the heap. A
-# cache is for compressed references, which Java would not have on a machine with 128 GiB or more.
+# The serial collector starts fastest. Tensors are off the heap: the machine limits them, not the size of the heap.
+# Caches are made with compressed references, which Java would not use on a machine with 128 GiB or more.
 flags="--enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow
     -XX:+UseSerialGC -XX:MaxDirectMemorySize=1024g -XX:+UseCompressedOops"
 
@@ -13,9 +13,9 @@ case ${LC_ALL:-${LC_CTYPE:-${LANG:-}}} in
     *) export LC_ALL=C.UTF-8 ;;
 esac
 
-# Sets cache, and flags for it. A JVM loads all classes of its cache when it starts, so that commands that read the
-# index of a file only have one of their own. For them the C1 compiler alone starts faster; C2 is worth its time if
-# many bytes are read.
+# Sets cache, and the flags for it. A JVM loads all classes of its cache when it starts, so commands that only read the
+# index of a file have a cache of their own. They start faster with the C1 compiler alone; C2 pays off if many bytes are
+# read.
 choose_cache() {
     case "$*" in
         cuda-check* | inspect*--hash* | extract*-o* | verify* | diff* | dedup* | convert* | append* | compact* | \
@@ -28,12 +28,12 @@ choose_cache() {
 make_caches() {
     rm -rf "$caches/training"
     mkdir "$caches/training"
-    # The second works on files of the first.
+    # The second training run uses files of the first.
     for cache in bulk short; do
         rm -f "$caches/$cache.aot"
         (
             choose_cache "train-$cache"
-            # By the profiles of a training run the JVM would compile what a short command calls a few times.
+            # With the profiles of a training run, the JVM would compile methods that a short command calls few times.
             [ "$cache" = bulk ] ||
                 flags="$flags -XX:+IgnoreUnrecognizedVMOptions -XX:+UnlockDiagnosticVMOptions -XX:-AOTRecordTraining"
             # shellcheck disable=SC2086 # several flags
@@ -48,7 +48,7 @@ make_caches() {
 # Replaces this shell by the command. A cache that does not fit this Java is ignored silently.
 start_java() {
     choose_cache "$@"
-    # The archive has only one.
+    # The archive has only the cache for short commands.
     [ -f "$caches/$cache.aot" ] || cache=short
     # shellcheck disable=SC2086 # several flags
     exec "$java_home/bin/java" $flags -XX:AOTCache="$caches/$cache.aot" -Xlog:disable \

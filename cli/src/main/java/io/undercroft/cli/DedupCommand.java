@@ -45,10 +45,10 @@ final class DedupCommand {
 
     Subcommand command() {
         return new Subcommand(
-                "Computes how much space one .croft file would save over all files of directories. Their storages are "
-                        + "compared in chunks of 1 MiB, .croft files by the digests that they have. Nothing is "
-                        + "written, and checksums are not compared. Files of no known format, and indexes of several "
-                        + "files, are left out.",
+                "Computes how much space one .croft file for all files of some directories would save. Their storages "
+                        + "are compared in chunks of 1 MiB, those of .croft files by their digests. Nothing is "
+                        + "written, and checksums are not compared. Files of unknown formats, and indexes of several "
+                        + "files, are skipped.",
                 () -> List.of(Arguments.files(0, "DIR", "One or more directories, or files."),
                         Arguments.json()),
                 this::dedup);

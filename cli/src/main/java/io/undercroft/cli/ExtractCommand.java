@@ -41,11 +41,12 @@ final class ExtractCommand {
 
     Subcommand command() {
         return new Subcommand(
-                "Prints a tensor of a file, or writes it as a .npy file. Of more than 1000 elements, the first and "
-                        + "last 3 of each dimension are printed. What is read is compared with its checksums.",
+                "Prints a tensor of a file, or writes it as a .npy file. If it has more than 1000 elements, the first "
+                        + "and last 3 of each dimension are printed. Bytes that are read are compared with their "
+                        + "checksums.",
                 () -> List.of(knownFile("FILE"), Arguments.tensor(),
-                        Arguments.text(ROWS, "A:B", "Only the indices from A up to B, without B, of the first "
-                                + "dimension. Negative ones count from the end; each may be left out."),
+                        Arguments.text(ROWS, "A:B", "Only the indices from A to B, without B, of the first "
+                                + "dimension. Negative indices count from the end; A and B may be left out."),
                         Arguments.output("The .npy file to write, instead of printing."),
                         Arguments.text(DTYPE, "DTYPE", "Convert the elements, to float32 for instance. NumPy has no "
                                 + "bfloat16 and no type of 8-bit floats."),

@@ -53,10 +53,10 @@ final class MachineCommands {
                         Arguments.text(PYTHON, "PYTHON",
                                 "The Python that has torch and safetensors; python3 by default."),
                         Arguments.text(MINUTES, "N",
-                                "The time after which no further measurement is begun, 8 minutes by default. On a "
-                                        + "slow disk the files are smaller and the rounds fewer."),
+                                "The time after which no further measurement starts, 8 minutes by default. On a "
+                                        + "slow disk, files are smaller and there are fewer rounds."),
                         flag(SWEEP,
-                                "Measure also loads with other numbers of threads and buffers, and their parts.")),
+                                "Also measure loads with other numbers of threads and buffers, and their parts.")),
                 this::cudaCheck));
         return commands;
     }

@@ -43,7 +43,7 @@ final class PageFile {
 
     static ArgSpec option() {
         return Arguments.path(HTML, "OUT",
-                "Write a page for browsers to OUT, which needs no other file and no network. A page that is there is "
+                "Write a page for browsers to OUT, which needs no other file and no network. An existing page is "
                         + "replaced.");
     }
 

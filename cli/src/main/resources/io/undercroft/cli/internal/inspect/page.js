@@ -1,5 +1,5 @@
-// The data is what `croft inspect --json` prints of tensors and storages, with places in the file added. All of it may
-// come from somebody else: it reaches the page as text of nodes only, never as markup.
+// The data has the tensors and storages that `croft inspect --json` prints, with their places in the file. All of it is
+// untrusted: it is put into the page as text nodes only, never as markup.
 
 const element = id => document.getElementById(id);
 const data = JSON.parse(element("data").textContent);
@@ -59,7 +59,7 @@ tensors.forEach((tensor, i) => {
 });
 storages.forEach(markSharing);
 
-// Marks tensors with the same elements as another one, and those whose span has bytes of the span of another one.
+// Marks tensors that have the same elements as another one, and tensors with spans that overlap.
 function markSharing(storage) {
     if (storage.users.length < 2) return;
     const same = new Map();
@@ -75,13 +75,13 @@ function markSharing(storage) {
 
 const howText = { "": "", same: "tied", overlap: "overlaps" };
 
-// {how two tensors on one storage are related}
+// Returns how two tensors on one storage are related.
 function relation(a, b) {
     if (elementsOf(a) === elementsOf(b)) return "same";
     return a.from < b.to && b.from < a.to ? "overlap" : "";
 }
 
-// Spans that overlap go to lanes below one another, as far as there are lanes.
+// Spans that overlap are drawn in lanes below one another, up to the maximum number of lanes.
 function lanes(users, most) {
     const ends = [];
     const placed = [...users].sort((a, b) => a.from - b.from || b.to - a.to).map(t => {
@@ -109,7 +109,7 @@ function where(storage) {
 const colour = name => getComputedStyle(document.documentElement).getPropertyValue("--" + name);
 let colours = {};
 
-// light-dark() is resolved where it is used as a colour, so each is read from an element that uses it.
+// light-dark() is resolved only where it is used as a colour, so each colour is read from an element that uses it.
 function readColours() {
     const probe = document.body.appendChild(document.createElement("i"));
     for (const name of ["data", "other-data", "same", "overlap", "header", "index", "commit", "other", "free", "ink",
@@ -168,7 +168,7 @@ const KINDS = {
 const segments = makeSegments();
 const map = { canvas: element("map").firstElementChild, from: 0, to: Math.max(1, data.file.nbytes), at: -1 };
 
-// The parts of the file in its order, without gaps. Ranges that overlap without being equal are cut.
+// Returns the parts of the file in order, without gaps. Ranges that overlap and are not equal are split.
 function makeSegments() {
     const ranges = data.regions.map(r => ({ from: r.offset, to: r.offset + r.nbytes, kind: r.kind }));
     for (const storage of storages) {
@@ -410,7 +410,7 @@ function columns() {
     element("columns").replaceChildren(...heads, make("span", { class: "tensor-bar" }, shown.bar[0]));
 }
 
-// Up, down, and back to the order of the file.
+// Sorts ascending, then descending, then in the order of the file.
 function sortBy(column) {
     if (list.column !== column) {
         list.column = column;
@@ -487,7 +487,7 @@ function activate(i) {
     drawMap();
 }
 
-// Shows an entry wherever it is, and drops the search if that hides it.
+// Shows an entry, and clears the search if it hides the entry.
 function select(entry) {
     const name = entry.users ? "storages" : "tensors";
     selected = entry;

@@ -1,12 +1,12 @@
 "use strict";
 
-// Statistics of a tensor, read from `source`: the file that the user chooses.
+// Statistics of a tensor, computed from `source`, the file that the user chooses.
 
 const WINDOW = 4 << 20, BINS = 64;
 let source = null;
 
-// Decodes the float with so many bits of exponent and fraction for each bit pattern. Of
-// the kinds "fn" and "fnuz", the greatest exponent is one of numbers, and NaN is all ones or the negative zero.
+// Decodes the float with these numbers of bits of exponent and fraction, for each bit pattern. In the kinds "fn" and
+// "fnuz", the greatest exponent is that of numbers, and NaN is all ones or the negative zero.
 function floats(exponentBits, fractionBits, bias, kind) {
     const all = new Float64Array(1 << (1 + exponentBits + fractionBits));
     const mostExponent = (1 << exponentBits) - 1, mostFraction = (1 << fractionBits) - 1;
@@ -36,7 +36,7 @@ const DTYPES = {
 };
 const tables = new Map();
 
-// {the elements of bytes of a file as numbers}
+// Returns bytes of a file as numbers, one for each element.
 function decode(dtype, buffer) {
     const [view, table] = DTYPES[dtype];
     const codes = new view(buffer);
@@ -59,7 +59,7 @@ async function read(storage, from, to) {
     return all.buffer;
 }
 
-// The dimensions by descending stride, those that continue one another merged; repeated ones only count.
+// Returns the dimensions by descending stride, with contiguous ones merged; repeated ones are only counted.
 function simplified(tensor) {
     let repeats = 1;
     const dims = [];
@@ -77,7 +77,7 @@ function simplified(tensor) {
     return { repeats, dims: dims.length === 0 ? [{ size: 1, stride: 1 }] : dims };
 }
 
-// {why there are no statistics of a tensor, or nothing}
+// Returns why there are no statistics of a tensor, or nothing.
 function obstacle(tensor) {
     const storage = tensor.on;
     if (tensor.numel === 0) return "It has no elements.";
@@ -96,7 +96,7 @@ function obstacle(tensor) {
         : null;
 }
 
-// Calls `use(values, start, step, n)` for all elements, in order of their place.
+// Calls `use(values, start, step, n)` for all elements, in the order of their places.
 async function forEach(tensor, job, use) {
     const itemsize = tensor.bits / 8;
     const { dims } = simplified(tensor);
