@@ -58,7 +58,7 @@ def write(pt, st):
 
 
 def write_numpy(npz):
-    """Writes what is held as arrays to a file that stays."""
+    """Writes the tensors in memory as arrays to a file that is kept."""
     savez(npz)
     settle()
 
@@ -156,7 +156,7 @@ def all_read(seconds, tensors):
 
 
 def evict(*paths):
-    """Takes files out of the page cache. Fails if a page stays, for instance because a process maps it."""
+    """Removes files from the page cache. Fails if a page stays, for instance because a process maps it."""
     os.sync()
     for path in paths:
         with open(path, "rb") as f:
@@ -171,7 +171,7 @@ def evict(*paths):
 
 
 def touched(tensors):
-    """The first element of each page, taken for an integer."""
+    """The first element of each page, read as an integer."""
     return sum(int(t.view(torch.int32).flatten()[::1024].sum(dtype=torch.int64)) for t in tensors.values()) % 2**52
 
 
@@ -246,7 +246,7 @@ def torch_load_all_fresh(path):
 
 
 def trim():
-    """Returns the memory that the C library keeps for later to the system."""
+    """Returns the memory that the C library keeps for reuse to the system."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
 

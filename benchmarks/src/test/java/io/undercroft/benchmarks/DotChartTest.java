@@ -31,7 +31,7 @@ class DotChartTest {
 
     @Test
     void timesArePlacedByTheirLogarithm() {
-        // Three decades, from 1 ms to 1 s, are 550 wide: 10 ms are at a third.
+        // Three decades, from 1 ms to 1 s, have a width of 550: 10 ms are at a third of it.
         assertThat(DotChart.page(List.of(chart()))).contains("cx=\"463.3\" cy=\"78.0\"", "cx=\"280.0\" cy=\"102.0\"",
                 "d=\"M830.0 78.0m");
     }

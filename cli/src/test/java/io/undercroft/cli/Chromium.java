@@ -22,9 +22,9 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
-/// A headless Chromium with one page, driven by its DevTools protocol.
+/// A headless Chromium with one page, controlled by its DevTools protocol.
 ///
-/// The program is the one that the environment variable `UNDERCROFT_CHROMIUM` names.
+/// The environment variable `UNDERCROFT_CHROMIUM` names the program.
 final class Chromium implements AutoCloseable {
     private static final int PATIENCE_SECONDS = 120;
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -66,7 +66,7 @@ final class Chromium implements AutoCloseable {
         }
     }
 
-    /// Waits for the file in which it says on which port it listens.
+    /// Waits for the file with the port that the browser listens on.
     private String port(Path profile) throws IOException, InterruptedException {
         Path file = profile.resolve("DevToolsActivePort");
         for (int left = PATIENCE_SECONDS * 20; left > 0 && process.isAlive(); left--) {
@@ -118,7 +118,7 @@ final class Chromium implements AutoCloseable {
         }
     }
 
-    /// Opens a page and waits until it has run its script.
+    /// Opens a page and waits until its script has run.
     void open(Path page) throws IOException, InterruptedException {
         events.clear();
         call("Page.navigate", with -> with.put("url", page.toUri().toString()));
@@ -192,7 +192,7 @@ final class Chromium implements AutoCloseable {
         Files.write(png, Base64.getDecoder().decode(call("Page.captureScreenshot", _ -> {}).get("data").asText()));
     }
 
-    /// {@return what the page that is open complained about: exceptions, and messages of the policy among others}
+    /// {@return the errors of the open page: exceptions and messages, including those of its policy}
     List<String> problems() {
         return events.stream().filter(event -> {
             String method = event.get("method").asText();
@@ -200,7 +200,7 @@ final class Chromium implements AutoCloseable {
         }).map(JsonNode::toString).toList();
     }
 
-    /// {@return the addresses that were requested since the page was opened, without its own and those of data}
+    /// {@return the URLs that were requested since the page was opened, without its own and `data:` URLs}
     List<String> requests() {
         return events.stream().filter(event -> event.get("method").asText().equals("Network.requestWillBeSent"))
                 .filter(event -> !event.at("/params/type").asText().equals("Document"))

@@ -205,8 +205,8 @@ class ConvertAndVerifyTest {
         throw new AssertionError("the bytes of the storage are not in the file");
     }
 
-    /// What is the same of a converted file: a `.croft` file does not list the classes of Python, and stores equal
-    /// bytes once.
+    /// Returns the parts of a report that conversion does not change: a `.croft` file does not list the classes of
+    /// Python, and stores equal bytes once.
     private static JsonNode withoutFormat(Path file) throws IOException {
         ObjectNode json = (ObjectNode) Invocation.of("inspect", "--json", "--hash", file).json();
         ((ObjectNode) json.get("nbytes")).remove("disk");

@@ -70,7 +70,7 @@ class DedupTest {
     }
 
     @Test
-    void peopleGetATable() throws IOException {
+    void theTextOutputIsATable() throws IOException {
         Files.copy(TRAINING, folder.resolve("a.pt"));
         Invocation.of("convert", TRAINING, folder.resolve("b.croft"));
 
@@ -100,7 +100,7 @@ class DedupTest {
     }
 
     @Test
-    void aDirectoryWithoutTensorsIsSaidToBeOne() throws IOException {
+    void aDirectoryWithoutTensorsIsReported() throws IOException {
         Files.writeString(folder.resolve("notes.txt"), "no tensors");
 
         Invocation shown = Invocation.of("dedup", folder);
@@ -110,7 +110,7 @@ class DedupTest {
     }
 
     @Test
-    void storagesOfDevicesThatAreNotHereAreCountedAndThoseWithoutBytesAreNot() throws IOException {
+    void storagesOfAbsentDevicesAreCountedAndThoseWithoutBytesAreNot() throws IOException {
         Files.copy(Invocation.torch("BAD_location_cuda.pt"), folder.resolve("a.pt"));
         Checkpoint.save(folder.resolve("b.croft"), Map.of("m", Tensor.meta(DType.FLOAT32, 1000)));
 
@@ -122,7 +122,7 @@ class DedupTest {
     }
 
     @Test
-    void ofAnIndexTheShardsAreCounted() throws IOException {
+    void theShardsOfAnIndexAreCounted() throws IOException {
         Path index = folder.resolve("model.safetensors.index.json");
         assertThat(Invocation.of("convert", TRAINING, index, "--part", "model", "--to-set", "safetensors.shard=200KB")
                 .code()).isZero();

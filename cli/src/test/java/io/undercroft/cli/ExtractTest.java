@@ -39,7 +39,7 @@ class ExtractTest {
     }
 
     @Test
-    void aTensorAndRowsOfItAreWrittenAsNpy() throws IOException {
+    void aTensorAndItsRowsAreWrittenAsNpy() throws IOException {
         Path out = folder.resolve("out.npy");
         Path rows = folder.resolve("rows.NPY");
         Invocation written = Invocation.of("extract", TRAINING, HEAD, "-o", out);
@@ -110,7 +110,7 @@ class ExtractTest {
     }
 
     @Test
-    void whatWouldPrintWithoutEndIsRefused() throws IOException {
+    void jsonOfTooManyElementsIsRefused() throws IOException {
         Path file = folder.resolve("a.croft");
         Checkpoint.save(file, Map.of("endless", Tensor.zeros(DType.FLOAT32, 1).expand(1L << 50), "bits",
                 Tensor.zeros(DType.BITS8, 3)));
@@ -150,7 +150,7 @@ class ExtractTest {
     }
 
     @Test
-    void tensorsWithoutElementsAndOfOtherDevicesAreTold() throws IOException {
+    void tensorsWithoutBytesAreRefusedAndThoseOfOtherDevicesArePrinted() throws IOException {
         Path file = folder.resolve("a.croft");
         Checkpoint.save(file, Map.of("m", Tensor.meta(DType.FLOAT32, 2)));
         Invocation refused = Invocation.of("extract", file, "m");

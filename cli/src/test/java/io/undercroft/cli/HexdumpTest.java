@@ -94,7 +94,7 @@ class HexdumpTest {
     }
 
     @Test
-    void noDamageIsMoreThanAMessage() throws IOException {
+    void damageCausesNoOtherFailureThanAMessage() throws IOException {
         byte[] bytes = Files.readAllBytes(file);
         Random random = new Random(7);
         for (int i = 0; i < 300; i++) {

@@ -117,7 +117,7 @@ class MachineCommandsTest {
         }
     }
 
-    /// Modules that replace PyTorch and safetensors, as these need a GPU: the script and the exchange with it are real.
+    /// Modules that replace PyTorch and safetensors, which need a GPU. The script and the exchange with it are real.
     @Test
     @EnabledOnOs(OS.LINUX)
     void loadsOfPythonAreMeasuredInTheSameRounds() throws Exception {
@@ -171,7 +171,7 @@ class MachineCommandsTest {
 
     @Test
     @EnabledOnOs(OS.LINUX)
-    void whenTheTimeIsUpARoundIsMeasuredAllTheSame() throws Exception {
+    void oneRoundIsMeasuredEvenIfTheTimeIsUp() throws Exception {
         Ended run = croft(withStandIn(), "cuda-check", "--gib", "0.02", "--dir", folder.toString(), "--python",
                 folder.resolve("no-python").toString(), "--minutes", "0.001", "--sweep");
         assertThat(run.code).isZero();
@@ -183,7 +183,7 @@ class MachineCommandsTest {
 
     @Test
     @EnabledOnOs(OS.LINUX)
-    void whatCannotBeMeasuredDoesNotHideTheChecks() throws Exception {
+    void aFailedMeasurementDoesNotHideTheChecks() throws Exception {
         ProcessBuilder process = withStandIn();
         process.environment().put("UNDERCROFT_STANDIN_PINNED", Long.toString(40 << 20));
         Ended run = croft(process, "cuda-check", "--gib", "0.06", "--dir", folder.toString(), "--python",

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
 import org.junit.jupiter.api.io.TempDir;
 
-/// The page of `inspect --html` in a real Chromium. Screenshots are in `target/pages`, to be looked at.
+/// The page of `inspect --html` in a real Chromium. Screenshots for manual review are in `target/pages`.
 @EnabledIfEnvironmentVariable(named = "UNDERCROFT_CHROMIUM", matches = ".+", disabledReason = "UNDERCROFT_CHROMIUM "
         + "names no browser")
 class PageInBrowserTest {
@@ -238,7 +238,7 @@ class PageInBrowserTest {
     }
 
     @Test
-    void ofTenThousandTensorsTheRowsInViewAreMade() throws IOException, InterruptedException {
+    void onlyTheRowsInViewAreCreatedForTenThousandTensors() throws IOException, InterruptedException {
         Map<String, Object> state = new LinkedHashMap<>();
         for (int i = 0; i < 10_000; i++) {
             state.put("layer." + i, Tensor.zeros(DType.FLOAT32, 1 + i % 50));
@@ -298,7 +298,7 @@ class PageInBrowserTest {
     }
 
     @Test
-    void nothingInNamesRunsOrHidesSomething() throws IOException, InterruptedException {
+    void namesRunNoCodeAndHideNoText() throws IOException, InterruptedException {
         String hostile = "</script><script>window.ran = 1</script><!--<img src=x onerror='window.ran = 1'>"
                 + "\"&amp;\u202eabc\u0007";
         Map<String, Object> state = new LinkedHashMap<>();

@@ -63,7 +63,7 @@ class PageTest {
     @ParameterizedTest
     @ValueSource(strings = {"models/tiny-gpt2-training.pt", "pytorch/views.pt", "pytorch/neg.pt", "numpy/stored.npz",
             "gguf/all.gguf"})
-    void tensorsAndStoragesAreThoseOfTheReportForPrograms(String name) throws IOException {
+    void tensorsAndStoragesAreThoseOfInspectJson(String name) throws IOException {
         Path file = Invocation.FIXTURES.resolve(name);
         JsonNode json = Invocation.of("inspect", "--json", "--hash", file).json();
         JsonNode data = data(page(file, "--hash"));
@@ -131,7 +131,7 @@ class PageTest {
     }
 
     @Test
-    void nothingOfAFileIsMarkup() throws IOException {
+    void noContentOfAFileIsMarkup() throws IOException {
         Path file = folder.resolve("a.croft");
         Map<String, Object> state = new LinkedHashMap<>();
         state.put(HOSTILE, Tensor.of(Storage.allocate(8), DType.opaque(HOSTILE, 8), 0, Shape.of(2), new long[]{1}));
@@ -165,7 +165,7 @@ class PageTest {
     }
 
     @Test
-    void ofVeryManyTensorsThePageHasTheFirstAndSaysSo() throws IOException {
+    void aPageListsTheFirstTensorsAndReportsTheOthers() throws IOException {
         Map<String, Object> state = new LinkedHashMap<>();
         Tensor shared = Tensor.arange(DType.FLOAT32, 100_100);
         for (int i = 0; i < 100_100; i++) {
@@ -275,7 +275,7 @@ class PageTest {
     }
 
     @Test
-    void whatCannotBeCombinedIsRefused() {
+    void optionsThatCannotBeCombinedAreRefused() {
         Path page = folder.resolve("page.html");
         for (Invocation refused : List.of(Invocation.of("inspect", "--json", "--html", page, TRAINING),
                 Invocation.of("inspect", "--html", page, TRAINING, torch("tied.pt")),

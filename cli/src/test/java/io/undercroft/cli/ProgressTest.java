@@ -16,7 +16,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/// What reads or writes all bytes of a file says how far it has come.
+/// Operations that read or write all bytes of a file report their progress.
 class ProgressTest {
     @TempDir
     Path folder;
@@ -37,7 +37,7 @@ class ProgressTest {
     }
 
     @Test
-    void ofVerifyingAndSalvaging() throws IOException {
+    void verifyingAndSalvagingReportProgress() throws IOException {
         Path croft = folder.resolve("a.croft");
         Path thin = folder.resolve("thin.croft");
         Invocation.of("convert", TRAINING, croft);
@@ -58,7 +58,7 @@ class ProgressTest {
     }
 
     @Test
-    void ofCompactingAndCopying() throws IOException {
+    void compactingAndCopyingReportProgress() throws IOException {
         Path croft = folder.resolve("a.croft");
         Invocation.of("convert", TRAINING, croft);
         Invocation.of("append", croft, Invocation.torch("tied.pt"));
@@ -72,7 +72,7 @@ class ProgressTest {
     }
 
     @Test
-    void ofDigests() throws IOException {
+    void computingDigestsReportsProgress() throws IOException {
         try (Checkpoint checkpoint = Checkpoint.open(TRAINING); Sha256 digests = new Sha256()) {
             digests.computeAll(checkpoint.storages(), checkpoint.tensors().values(), this::report);
         }

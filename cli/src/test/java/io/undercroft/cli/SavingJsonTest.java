@@ -17,7 +17,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/// What commands that write files, verify or list say to programs.
+/// The JSON output of commands that write files, verify or list.
 class SavingJsonTest {
     @TempDir
     Path folder;
@@ -27,7 +27,7 @@ class SavingJsonTest {
     }
 
     @Test
-    void savesSayWhatTheyWrote() throws IOException {
+    void savesReportWhatTheyWrote() throws IOException {
         Path out = folder.resolve("a.croft");
         Invocation converted = Invocation.of("convert --json --report", TRAINING, out);
         assertThat(converted.out()).hasLineCount(1);
@@ -55,7 +55,7 @@ class SavingJsonTest {
     }
 
     @Test
-    void setsSayWhichFilesTheyHave() throws IOException {
+    void setsListTheirFiles() throws IOException {
         Path out = folder.resolve("a.croft");
         Invocation.of("convert", torch("tied.pt"), out);
         Path set = folder.resolve("all.croftset");

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class TrainingTest {
-    /// They run for minutes, or start processes.
+    /// Commands that are not trained: they run for minutes, or start processes.
     private static final Set<String> NOT_TRAINED = Set.of("quickstart", "cuda-check");
 
     @TempDir
@@ -35,7 +35,7 @@ class TrainingTest {
         Set<List<String>> failed = new Training(folder).small().stream()
                 .filter(line -> Invocation.of(line.toArray()).code() != CommandRunner.OK).collect(Collectors.toSet());
 
-        // A file that is missing, and a name that the first have removed, on purpose.
+        // A missing file, and a name that the first commands have removed, are used on purpose.
         assertThat(failed).hasSize(2)
                 .allMatch(line -> line.contains("remove") || line.getLast().endsWith("missing.pt"));
         assertThat(Invocation.of("train-short", folder).code()).isZero();

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/// Files that are loaded to CUDA devices and saved from them, over the stand-in for the driver.
+/// Files that are loaded to CUDA devices and saved from them, with the stand-in for the driver.
 @NeedsStandIn
 @Timeout(600)
 class CheckpointTest {
@@ -111,7 +111,7 @@ class CheckpointTest {
         waitFor("pending", 1);
         CompletableFuture<Void> closing = CompletableFuture.runAsync(c::close,
                 work -> Thread.ofPlatform().start(work));
-        // A close that frees what is copied would do so meanwhile.
+        // A close that freed storages during their copy would do so meanwhile.
         Thread.sleep(200);
         assertThat(StandIn.get("allocations")).isEqualTo(before + 1);
         StandIn.gate(false);
@@ -153,7 +153,7 @@ class CheckpointTest {
     }
 
     @Test
-    void afterAFaultOfAKernelOfOthersFilesAreLoadedToTheCpuOnly() throws IOException {
+    void afterAFaultOfAForeignKernelFilesAreLoadedOnlyToTheCpu() throws IOException {
         Path file = save("model.croft", Map.of("w", Tensor.of(1, 2, 3)));
         StandIn.fault(ILLEGAL_ADDRESS);
         try (Checkpoint c = Checkpoint.open(file, THERE)) {
@@ -168,7 +168,7 @@ class CheckpointTest {
     }
 
     @Test
-    void whereNoMoreMemoryCanBePinnedFilesAreLoadedAndSavedAllTheSame() throws IOException {
+    void filesAreLoadedAndSavedIfNoMoreMemoryCanBePinned() throws IOException {
         Path file = saveLarge();
         Rings.free();
         StandIn.limits(8L << 30, StandIn.get("pinned") + 100);
@@ -200,7 +200,7 @@ class CheckpointTest {
                 throw new AssertionError(e);
             }
         });
-        // Every device has work, and nothing has been copied.
+        // Every device has work, and no copy has finished.
         waitFor("busy", 4);
         assertThat(opening).isNotDone();
         StandIn.gate(false);
@@ -216,7 +216,7 @@ class CheckpointTest {
     @ParameterizedTest
     @ValueSource(strings = {"cuMemAllocAsync", "cuMemHostAlloc", "cuStreamCreate", "cuStreamSynchronize",
             "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2"})
-    void whicheverCallFailsWhileFilesAreLoadedAndSavedNothingLeaks(String function) throws IOException {
+    void nothingLeaksIfACallFailsWhileFilesAreLoadedAndSaved(String function) throws IOException {
         Path file = save("model.croft", Map.of("small", Tensor.of(1, 2), "large",
                 Tensor.arange(DType.INT8, 100).expand(100).copy()));
         Path copy = folder.resolve("copy.croft");
@@ -237,7 +237,7 @@ class CheckpointTest {
                 assertThat(copy).doesNotExist();
             }
             failed = StandIn.get("failed") != 0;
-            // A ring does without pinned memory.
+            // A ring can use other memory than pinned memory.
             assertThat(isThrown).isEqualTo(failed && !function.equals("cuMemHostAlloc"));
             StandIn.fail("", 0, 0);
             Rings.free();

@@ -150,7 +150,8 @@ class CudaStorageTest {
         there.release();
     }
 
-    /// Memory of pools is not accessed directly, as jcuda cannot enable that: the driver copies through the host.
+    /// Other devices do not access memory of pools directly, as jcuda cannot enable this: the driver copies through the
+    /// host.
     @Test
     void memoryOfPoolsGoesBetweenDevicesInBothDirectionsAtOnce() {
         List<Device> devices = List.of(FIRST, SECOND);
@@ -172,7 +173,7 @@ class CudaStorageTest {
         there.forEach(Storage::release);
     }
 
-    /// That of shared storages is in no pool.
+    /// The memory of shared storages is in no pool.
     @Test
     void bytesGoDirectlyFromDeviceToDeviceWhereThatIsPossible() {
         Storage host = random(100_000);

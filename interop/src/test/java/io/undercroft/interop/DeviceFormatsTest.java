@@ -157,7 +157,7 @@ class DeviceFormatsTest {
     }
 
     @Test
-    void ofAModelInSeveralFilesOnlyWhatIsChosenIsLoaded() throws IOException {
+    void onlyTheSelectedTensorsOfAModelInSeveralFilesAreLoaded() throws IOException {
         Path index = folder.resolve("model.safetensors.index.json");
         Checkpoint.save(index, state(), SaveOptions.defaults().setting("safetensors.shard", "100000"));
         try (Checkpoint c = Checkpoint.open(index, there().inMemory()); Checkpoint here = Checkpoint.open(index)) {

@@ -39,7 +39,7 @@ class ClassFileUpgradeTest {
     Path folder;
 
     @Test
-    void anOldClassGetsStackMapsAndDoesTheSame() throws Exception {
+    void anOldClassGetsStackMapsAndBehavesTheSame() throws Exception {
         Path jar = jar(Map.of("Old.class", old()));
 
         assertThat(upgrade(jar)).isOne();
@@ -55,7 +55,7 @@ class ClassFileUpgradeTest {
     }
 
     @Test
-    void allElseIsCopiedByteForByteAndInOrder() throws IOException {
+    void allOtherEntriesAreCopiedByteForByteAndInOrder() throws IOException {
         Map<String, byte[]> files = new LinkedHashMap<>();
         files.put("META-INF/MANIFEST.MF", text("Manifest-Version: 1.0\nAutomatic-Module-Name: old\n"));
         files.put("META-INF/LICENSE", text("You may"));

@@ -3,11 +3,11 @@ package io.undercroft.cuda.internal;
 import java.nio.file.Path;
 import java.util.List;
 
-/// For tests: a directory in which the driver's library is searched.
+/// Loads the driver's library from a directory, for tests.
 public final class DriverFolder {
     private DriverFolder() {}
 
-    /// Loads the library from a directory, as from those of [DriverLibrary#FOLDERS].
+    /// Loads the library from a directory in the same way as from [DriverLibrary#FOLDERS].
     ///
     /// @param folder the directory
     public static void load(Path folder) {

@@ -23,7 +23,7 @@ public final class Rings {
     /// @param threads the number of threads
     /// @param buffers the number of buffers
     /// @param bufferBytes the size of a buffer
-    /// @param copies copies
+    /// @param copies the copies to run
     public static void with(int threads, int buffers, int bufferBytes, Runnable copies) {
         CudaMemory memory = CudaMemory.of(0);
         memory.useRing(new RingSize(threads, buffers, bufferBytes));

@@ -73,7 +73,7 @@ class FileDumpTest {
     }
 
     @Test
-    void atMostSoManyRecordsOfASectionAreDescribed() throws IOException {
+    void theNumberOfDescribedRecordsIsLimited() throws IOException {
         byte[] file = Features.everySection().toByteArray();
         List<Part> parts = parts(file, 1);
 
@@ -82,7 +82,7 @@ class FileDumpTest {
     }
 
     @Test
-    void whatDoesNotMatchItsChecksumIsMarked() throws IOException {
+    void partsThatDoNotMatchTheirChecksumAreMarked() throws IOException {
         byte[] file = Golden.resource(Golden.FILE);
         file[20] ^= 1;
         List<Part> parts = new ArrayList<>();

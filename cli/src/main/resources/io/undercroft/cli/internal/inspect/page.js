@@ -701,8 +701,8 @@ function statisticsDetail(found) {
 
 function prepareSource() {
     if (data.file.parts > 0 || !tensors.some(t => !obstacle(t))) {
-        element("source").replaceChildren("No statistics: this file has the bytes of no tensor of this page as they "
-            + "are in memory.");
+        element("source").replaceChildren("No statistics: the file does not store the bytes of any tensor of this "
+            + "page as they are in memory.");
         return;
     }
     element("file").addEventListener("change", event => {
@@ -714,7 +714,7 @@ function prepareSource() {
             ? "This is another file: it has " + number(file.size) + " bytes, not " + number(data.file.nbytes) + "."
             : data.file.modified !== undefined
                 && Math.floor(file.lastModified / 1000) !== Math.floor(data.file.modified / 1000)
-                ? "It was modified at another time than the file of this page: it is a copy, or it was changed."
+                ? "Its modification time differs from that of the file of this page: it is a copy, or it was changed."
                 : "It is read by this page only, and not sent anywhere.";
         detail();
     });
@@ -734,10 +734,10 @@ function notes() {
     const unreadable = tensors.filter(t => t.unreadable).length;
     if (unreadable) all.push(count(unreadable, "tensor") + " cannot be read.");
     if (data.file.parts) all.push("This is an index of " + count(data.file.parts, "file")
-        + ", which have the bytes. A page of one of them has a map.");
+        + ", which contain the bytes. A page about one of them has a map.");
     const unplaced = storages.filter(s => s.device !== "meta" && s.nbytes > 0 && s.extents?.length === 0).length;
     if (unplaced && !data.file.parts) all.push("The map lacks " + count(unplaced, "storage")
-        + ", whose bytes are not in the file as they are in memory.");
+        + ", whose bytes are not stored as they are in memory.");
     if (data.saved_from.length) all.push("Saved from " + data.saved_from.join(", ") + ".");
     for (const base of data.bases) {
         all.push("Bytes are in " + base.path + (base.problem ? ", which was not found: " + base.problem : "."));

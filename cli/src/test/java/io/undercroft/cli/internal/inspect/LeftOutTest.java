@@ -24,7 +24,7 @@ class LeftOutTest {
     }
 
     @Test
-    void ofVeryManyRangesFewAreLeftThatCoverThem() {
+    void manyRangesAreMergedIntoFewThatCoverThem() {
         LeftOut leftOut = new LeftOut();
         for (long i = 0; i < 300_000; i++) {
             leftOut.add(List.of(extent(i * 1_000_000, 8)));
