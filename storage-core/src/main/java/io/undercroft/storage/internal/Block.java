@@ -9,9 +9,9 @@ import org.jspecify.annotations.Nullable;
 /// They are heap arrays on purpose: the JIT vectorises loops over arrays, independent of the kinds of memory segments
 /// that the program uses, and a block fits in the first-level cache. The loops here and in [BlockCodec] have the
 /// simplest forms that JDK 25 vectorises, which is why some convert in two steps: between `int` and the narrower types
-/// only through `float` (exact for values of 24 bits) or `long`. No loop accesses a memory segment: until C2 has compiled
-/// it, which takes up to a second, such a loop takes a thousand times as long. To read the bits of floating-point
-/// numbers, they are copied to an array of integers.
+/// only through `float` (exact for values of 24 bits) or `long`. No loop accesses a memory segment: until C2 has
+/// compiled it, which takes up to a second, such a loop takes a thousand times as long. To read the bits of
+/// floating-point numbers, they are copied to an array of integers.
 final class Block {
     /// The maximum number of values in a block.
     static final int VALUES = 2048;
