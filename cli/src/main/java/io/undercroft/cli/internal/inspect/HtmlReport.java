@@ -177,7 +177,7 @@ public final class HtmlReport {
         json.generator().writeEndArray();
     }
 
-    /// Returns the storages of the tensors, and those without a tensor.
+    /// Writes the storages of the tensors in the page, and those without a tensor.
     private void writeStorages(Json json) throws IOException {
         json.generator().writeArrayFieldStart("storages");
         for (Storage storage : inspection.storages()) {
