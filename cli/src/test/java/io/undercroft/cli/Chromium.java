@@ -173,8 +173,9 @@ final class Chromium implements AutoCloseable {
         int root = call("DOM.getDocument", _ -> {}).at("/root/nodeId").asInt();
         int node = call("DOM.querySelector", with -> with.put("nodeId", root).put("selector", selector)).get("nodeId")
                 .asInt();
-        call("DOM.setFileInputFiles", with -> with.put("nodeId", node).putArray("files")
-                .add(file.toAbsolutePath().toString()));
+        // Chromium reads no file of a path with "..".
+        String path = file.toRealPath().toString();
+        call("DOM.setFileInputFiles", with -> with.put("nodeId", node).putArray("files").add(path));
     }
 
     void size(int width, int height) throws IOException, InterruptedException {

@@ -319,8 +319,8 @@ class PageInBrowserTest {
         assertThat(browser.evaluate("document.scripts.length + ' ' + document.images.length").asText())
                 .isEqualTo("1 0");
         String shown = browser.text("body");
-        assertThat(shown).contains("</script><script>window.ran".replace("/", "~1"), "\\u{202e}abc\\u{7}").doesNotContain("\u202e",
-                "\u0007");
+        assertThat(shown).contains("</script><script>window.ran".replace("/", "~1"), "\\u{202e}abc\\u{7}")
+                .doesNotContain("\u202e", "\u0007");
         screenshot("hostile");
     }
 }
