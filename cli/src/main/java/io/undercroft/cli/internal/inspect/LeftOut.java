@@ -32,20 +32,26 @@ final class LeftOut {
         return ranges;
     }
 
-    /// Only gaps longer than the minimum remain. The minimum is doubled until few gaps remain.
+    /// Only gaps longer than the minimum remain. The minimum is doubled until few gaps remain, and only then: otherwise
+    /// it would close all gaps of a file of very many storages, and overflow.
     private void merge() {
         ranges.sort(Comparator.comparingLong(range -> range[0]));
-        do {
-            List<long[]> merged = new ArrayList<>();
-            for (long[] range : ranges) {
-                if (!merged.isEmpty() && range[0] - merged.getLast()[1] <= shortest) {
-                    merged.getLast()[1] = Math.max(merged.getLast()[1], range[1]);
-                } else {
-                    merged.add(range);
-                }
-            }
-            ranges = merged;
+        closeGaps();
+        while (ranges.size() > MOST) {
             shortest *= 2;
-        } while (ranges.size() > MOST);
+            closeGaps();
+        }
+    }
+
+    private void closeGaps() {
+        List<long[]> merged = new ArrayList<>();
+        for (long[] range : ranges) {
+            if (!merged.isEmpty() && range[0] - merged.getLast()[1] <= shortest) {
+                merged.getLast()[1] = Math.max(merged.getLast()[1], range[1]);
+            } else {
+                merged.add(range);
+            }
+        }
+        ranges = merged;
     }
 }

@@ -36,4 +36,26 @@ class LeftOutTest {
         assertThat(ranges.getFirst()[0]).isZero();
         assertThat(ranges.getLast()[1]).isEqualTo(299_999L * 1_000_000 + 8);
     }
+
+    @Test
+    void aLongGapStaysHoweverManyRangesAreBeforeIt() {
+        LeftOut leftOut = new LeftOut();
+        for (long i = 0; i < 1_000_000; i++) {
+            leftOut.add(List.of(extent(i * 8, 8)));
+        }
+        leftOut.add(List.of(extent(1L << 40, 8)));
+
+        assertThat(leftOut.ranges()).containsExactly(new long[]{0, 8_000_000},
+                new long[]{1L << 40, (1L << 40) + 8});
+    }
+
+    @Test
+    void moreRangesThanAreMergedSixtyTimesEnd() {
+        LeftOut leftOut = new LeftOut();
+        for (long i = 0; i < 1_300_000; i++) {
+            leftOut.add(List.of(extent(i * 4096, 8)));
+        }
+
+        assertThat(leftOut.ranges()).hasSizeLessThanOrEqualTo(10_000);
+    }
 }
