@@ -2,6 +2,7 @@ package io.undercroft.cli;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.undercroft.cli.internal.StandardInput;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.cli.internal.inspect.HtmlReport;
 import io.undercroft.cli.internal.inspect.HtmlReport.Extract;
@@ -87,7 +88,7 @@ final class PageFile {
             try (Writer out = new BufferedWriter(new OutputStreamWriter(
                     Files.newOutputStream(temporary, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
                     UTF_8))) {
-                extract = HtmlReport.write(inspection, String.valueOf(source.getFileName()), modified(source), out);
+                extract = HtmlReport.write(inspection, name(source), modified(source), out);
             }
             if (Files.exists(file) && Files.getFileAttributeView(file, PosixFileAttributeView.class) != null) {
                 Files.setPosixFilePermissions(temporary, Files.getPosixFilePermissions(file));
@@ -149,8 +150,12 @@ final class PageFile {
         }
     }
 
+    private static String name(Path source) {
+        return StandardInput.isMeant(source) ? StandardInput.NAME : String.valueOf(source.getFileName());
+    }
+
     private static OptionalLong modified(Path source) throws IOException {
-        return Inputs.isUri(source)
+        return Inputs.isUri(source) || StandardInput.isMeant(source)
                 ? OptionalLong.empty()
                 : OptionalLong.of(Files.getLastModifiedTime(source).toMillis());
     }

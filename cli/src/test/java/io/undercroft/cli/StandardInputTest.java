@@ -51,6 +51,17 @@ class StandardInputTest {
     }
 
     @Test
+    void aPageIsAboutIt() throws IOException {
+        Path page = folder.resolve("page.html");
+
+        Invocation made = reading(TRAINING, "inspect", "--html", page, "-");
+
+        assertThat(made.err()).isEmpty();
+        assertThat(made.code()).isZero();
+        assertThat(Files.readString(page)).contains("\"standard input\"").doesNotContain("\"modified\"", "croft-st");
+    }
+
+    @Test
     void messagesNameStandardInput() throws IOException {
         Path text = Files.writeString(folder.resolve("notes.txt"), "hello");
         Path empty = Files.createFile(folder.resolve("empty"));
