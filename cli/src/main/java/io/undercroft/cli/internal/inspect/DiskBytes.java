@@ -46,11 +46,14 @@ final class DiskBytes {
         return OptionalLong.of(nbytes);
     }
 
-    private static List<Extent> extents(Checkpoint checkpoint, Storage storage) {
+    /// {@return the extents of a storage; none if they cannot be read, which reading the storage reports}
+    ///
+    /// @param checkpoint the open file
+    /// @param storage a storage of it
+    static List<Extent> extents(Checkpoint checkpoint, Storage storage) {
         try {
             return checkpoint.extents(storage);
         } catch (FormatException _) {
-            // Reading the storage reports the error.
             return List.of();
         }
     }

@@ -185,7 +185,7 @@ public final class HtmlReport {
             boolean isListed = (users == 0 || used.contains(storage)) && storages < MOST_TENSORS
                     && out.written() < 2 * MOST_CHARACTERS;
             if (!isListed) {
-                leftOut.add(inspection.checkpoint().extents(storage));
+                leftOut.add(DiskBytes.extents(inspection.checkpoint(), storage));
                 continue;
             }
             json.generator().writeStartObject();
@@ -200,7 +200,7 @@ public final class HtmlReport {
 
     /// Writes `[start, nbytes, place, offset]` for each run of bytes; chunks that follow one another are one run.
     private void writeExtents(Json json, Storage storage) throws IOException {
-        List<Extent> extents = inspection.checkpoint().extents(storage);
+        List<Extent> extents = DiskBytes.extents(inspection.checkpoint(), storage);
         List<long[]> runs = new ArrayList<>();
         for (Extent extent : extents) {
             if (!runs.isEmpty() && continues(runs.getLast(), extent)) {
