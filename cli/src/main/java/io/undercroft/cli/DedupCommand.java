@@ -56,8 +56,9 @@ final class DedupCommand {
 
     private int dedup(Arguments arguments) {
         List<Path> files = new ArrayList<>();
+        Set<Path> seen = new HashSet<>();
         int found = run.ofEach(arguments.paths(0), directory -> run.of(directory, () -> {
-            files.addAll(filesIn(directory));
+            files.addAll(filesIn(directory, seen));
             return CommandRunner.OK;
         }));
         List<Share> shares = new ArrayList<>();
@@ -87,8 +88,9 @@ final class DedupCommand {
 
     /// Returns the files below a directory, each once, in the order of their names. Links to files are followed, since
     /// caches of model hubs consist of links.
-    private static List<Path> filesIn(Path directory) throws IOException {
-        Set<Path> seen = new HashSet<>();
+    ///
+    /// @param seen the files of the directories before this one, which are left out; the files of this one are added
+    private static List<Path> filesIn(Path directory, Set<Path> seen) throws IOException {
         List<Path> files = new ArrayList<>();
         try (Stream<Path> all = Files.walk(directory)) {
             for (Path file : all.filter(Files::isRegularFile).sorted().toList()) {

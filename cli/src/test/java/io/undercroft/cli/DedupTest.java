@@ -87,6 +87,16 @@ class DedupTest {
     }
 
     @Test
+    void aFileThatIsNamedTwiceCountsOnce() throws IOException {
+        Path file = Files.copy(TRAINING, folder.resolve("a.pt"));
+
+        Invocation twice = Invocation.of("dedup", folder, file, folder);
+
+        assertThat(twice.err()).isEmpty();
+        assertThat(twice.out()).isEqualTo(Invocation.of("dedup", folder).out()).contains("1 file, 1.6 MiB");
+    }
+
+    @Test
     void filesThatCannotBeReadAreNamedAndTheOthersCounted() throws IOException {
         Files.copy(TRAINING, folder.resolve("a.pt"));
         byte[] bytes = Files.readAllBytes(TRAINING);
