@@ -48,6 +48,7 @@ class ProgressTest {
                 assertThat(done).isEmpty();
                 assertThat(checkpoint.verify().damages()).isEmpty();
             }
+            assertThat(done.getFirst()).isZero();
             assertReported(file.toString().endsWith(".npz") ? 1 : 1_600_000);
         }
         try (CheckpointFile file = CheckpointFile.open(croft, SaveOptions.defaults(),

@@ -256,13 +256,16 @@ public final class ZipDirectory {
 
     /// Reads all records, and compares the checksums of those that have one.
     ///
-    /// @param listener called with the number of bytes that were read
+    /// @param listener called with the number of bytes that were read, last with all, damaged or not
     /// @return the damage
     /// @throws IOException if reading fails
     public List<Damage> damages(LoadProgress listener) throws IOException {
         List<Damage> damages = new ArrayList<>();
-        long total = records.values().stream().mapToLong(ZipRecord::size).sum();
+        // Of a damaged archive the sum may be anything.
+        long total = records.values().stream().mapToLong(ZipRecord::size)
+                .reduce(0, (sum, size) -> sum + Math.min(size, Long.MAX_VALUE - sum));
         long[] done = new long[1];
+        listener.loaded(0, total);
         for (ZipRecord record : records()) {
             try {
                 stream(record).check(nbytes -> {
@@ -273,6 +276,7 @@ public final class ZipDirectory {
                 damages.add(Damage.of("record " + record.name(), record.compressedSize(), e));
             }
         }
+        listener.loaded(total, total);
         return damages;
     }
 
