@@ -146,8 +146,8 @@ final class Peer implements AutoCloseable {
         }
         try {
             process.outputWriter(StandardCharsets.UTF_8).close();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
+        } catch (IOException _) {
+            // Python has ended before it read a request, which was reported then.
         } finally {
             process.destroy();
         }
