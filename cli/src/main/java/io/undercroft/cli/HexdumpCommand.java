@@ -8,6 +8,7 @@ import io.undercroft.format.dump.FileDump;
 import io.undercroft.format.dump.FileDump.Line;
 import io.undercroft.format.dump.FileDump.Part;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -112,12 +113,28 @@ final class HexdumpCommand {
         Optional<FormatException> of(Consumer<Part> parts);
     }
 
+    /// Writes each part when it is known, as there may be very many.
     private Optional<FormatException> printJson(Path file, MemorySegment bytes, Dump dump) throws IOException {
-        List<Part> parts = new ArrayList<>();
-        Optional<FormatException> fault = dump.of(parts::add);
-        Json.print(out, json -> json.member("file", file.toString()).member("nbytes", bytes.byteSize()).list("parts",
-                parts, HexdumpCommand::write));
-        return fault;
+        // Before anything is printed.
+        FileDump.requireFormat(bytes);
+        List<FormatException> faults = new ArrayList<>();
+        Json.print(out, json -> {
+            json.member("file", file.toString()).member("nbytes", bytes.byteSize()).generator()
+                    .writeArrayFieldStart("parts");
+            dump.of(part -> writeObject(json, part)).ifPresent(faults::add);
+            json.generator().writeEndArray();
+        });
+        return faults.stream().findFirst();
+    }
+
+    private static void writeObject(Json json, Part part) {
+        try {
+            json.generator().writeStartObject();
+            write(json, part);
+            json.generator().writeEndObject();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     private static void write(Json json, Part part) throws IOException {

@@ -96,18 +96,23 @@ public final class FileDump {
     /// @throws FormatException if the file is not a `.croft` file
     public static Optional<FormatException> of(MemorySegment file, Predicate<String> sections, long limit,
             Consumer<Part> parts) {
-        if (!Header.isSignature(file)) {
-            throw fault(file).orElseThrow();
-        }
+        requireFormat(file);
         return new FileDump(file, sections, limit, parts).describe();
     }
 
-    private static Optional<FormatException> fault(MemorySegment file) {
+    /// Refuses a file of another format.
+    ///
+    /// @param file all of its bytes
+    /// @throws FormatException if it is no `.croft` file
+    public static void requireFormat(MemorySegment file) {
+        if (!Header.isSignature(file)) {
+            Snapshot _ = open(file);
+        }
+    }
+
+    private static Snapshot open(MemorySegment file) {
         try {
-            Snapshot.open(ByteSource.of(file), Limits.DEFAULT);
-            return Optional.empty();
-        } catch (FormatException e) {
-            return Optional.of(e);
+            return Snapshot.open(ByteSource.of(file), Limits.DEFAULT);
         } catch (IOException e) {
             throw new IllegalStateException("bytes in memory are read", e);
         }
@@ -116,17 +121,11 @@ public final class FileDump {
     private Optional<FormatException> describe() {
         add(HEADER, "header", 0, HeaderFields.RECORD, () -> Header.decode(file.asSlice(0, FileLayout.HEADER_BYTES)));
         addCommits();
-        Optional<FormatException> fault = fault(file);
-        if (fault.isPresent()) {
-            return fault;
-        }
         try {
-            addSnapshot(Snapshot.open(ByteSource.of(file), Limits.DEFAULT));
+            addSnapshot(open(file));
             return Optional.empty();
         } catch (FormatException e) {
             return Optional.of(e);
-        } catch (IOException e) {
-            throw new IllegalStateException("bytes in memory are read", e);
         }
     }
 
