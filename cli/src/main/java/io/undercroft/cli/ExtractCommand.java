@@ -69,6 +69,9 @@ final class ExtractCommand {
         return run.of(file, () -> {
             try (Checkpoint checkpoint = Inputs.open(file, arguments.openingOnHost()); LastLoan loan = new LastLoan()) {
                 run.noteSkippedCommit(checkpoint);
+                if (target != null && Targets.isSame(Inputs.path(checkpoint, file), target)) {
+                    return Targets.refuseSame(file, Arguments.OUTPUT, run);
+                }
                 String name = arguments.word(1);
                 Tensor tensor = readable(checkpoint.tensor(name));
                 Optional<String> range = arguments.text(ROWS);

@@ -170,4 +170,17 @@ class ExtractTest {
         assertThat(refused.code()).isEqualTo(2);
         assertThat(refused.err()).contains("did you mean 'model/lm_head.weight'?");
     }
+
+    @Test
+    void theFileThatIsReadIsNotReplacedByAPartOfIt() throws IOException {
+        Path file = folder.resolve("a.npy");
+        Checkpoint.save(file, Tensor.arange(DType.INT32, 10));
+        byte[] before = Files.readAllBytes(file);
+
+        Invocation refused = Invocation.of("extract", file, "", "--rows", "0:1", "-o", file);
+
+        assertThat(refused.code()).isEqualTo(2);
+        assertThat(refused.err()).hasLineCount(1).contains("source and target are the same file");
+        assertThat(file).hasBinaryContent(before);
+    }
 }
