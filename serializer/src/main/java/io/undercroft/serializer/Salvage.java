@@ -136,7 +136,7 @@ public final class Salvage implements AutoCloseable {
     private long nbytes() {
         long nbytes = 0;
         for (int storage = 0; storage < snapshot.storageCount(); storage++) {
-            nbytes += nbytes(storage);
+            nbytes += Math.min(nbytes(storage), Long.MAX_VALUE - nbytes);
         }
         return nbytes;
     }

@@ -22,7 +22,7 @@ public final class Progress {
     ///
     /// @param bytes the number of bytes
     public synchronized void add(long bytes) {
-        done = Math.min(total, done + bytes);
+        done += Math.min(bytes, total - done);
         listener.written(done, total);
     }
 
