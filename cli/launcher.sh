@@ -3,9 +3,14 @@
 # java_home is the JDK or the Java runtime, lib the directory of the jars, caches the directory of the AOT caches.
 
 # The serial collector starts fastest. Tensors are off the heap: the machine limits them, not the size of the heap.
-# Caches are made with compressed references, which Java would not use on a machine with 128 GiB or more.
 flags="--enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow
-    -XX:+UseSerialGC -XX:MaxDirectMemorySize=1024g -XX:+UseCompressedOops"
+    -XX:+UseSerialGC -XX:MaxDirectMemorySize=1024g"
+# Caches are made with compressed references, which Java would not use on a machine with 128 GiB or more. With a heap
+# that is too large for them it would print a warning.
+case ${JAVA_TOOL_OPTIONS:-} in
+    *-Xmx* | *-XX:MaxHeapSize*) ;;
+    *) flags="$flags -XX:+UseCompressedOops" ;;
+esac
 
 # Java encodes file names by the locale; without one it would refuse names that are not ASCII.
 case ${LC_ALL:-${LC_CTYPE:-${LANG:-}}} in
@@ -18,7 +23,7 @@ esac
 # read.
 choose_cache() {
     case "$*" in
-        cuda-check* | inspect*--hash* | extract*-o* | verify* | diff* | dedup* | convert* | append* | compact* | \
+        cuda-check* | inspect*--hash* | extract*" -o "* | verify* | diff* | dedup* | convert* | append* | compact* | \
             salvage* | "shm publish"* | quickstart* | train-bulk*) cache=bulk ;;
         *) cache=short flags="$flags -XX:TieredStopAtLevel=1" ;;
     esac

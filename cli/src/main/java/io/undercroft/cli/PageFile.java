@@ -20,8 +20,6 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFileAttributeView;
 import java.util.List;
-import java.util.Locale;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.UUID;
@@ -32,7 +30,7 @@ import picocli.CommandLine.Model.ArgSpec;
 final class PageFile {
     static final String HTML = "--html";
     /// The first characters of a page. Files that begin otherwise are not replaced.
-    private static final String START = "<!doctype html>";
+    private static final String START = "<!doctype html>\n<!-- croft inspect -->\n";
 
     private final Path target;
     private final CommandRunner run;
@@ -79,9 +77,8 @@ final class PageFile {
         requireReplaceable(inspection.checkpoint(), given);
         // The target of a symbolic link is replaced, and the link stays.
         Path file = Files.exists(target) ? target.toRealPath() : target.toAbsolutePath();
-        Path name = Objects.requireNonNull(file.getFileName());
         Path source = Inputs.path(inspection.checkpoint(), given);
-        Path temporary = file.resolveSibling("." + name + "." + UUID.randomUUID() + ".tmp");
+        Path temporary = file.resolveSibling(".croft-" + UUID.randomUUID() + ".tmp");
         try {
             Extract extract;
             // The channel is interruptible.
@@ -124,6 +121,10 @@ final class PageFile {
                     + " does not exist; create it");
         }
         if (!Files.exists(target)) {
+            if (Files.isSymbolicLink(target)) {
+                throw new FileSystemException(target.toString(), null,
+                        "it is a symbolic link to a file that does not exist; name that file");
+            }
             return;
         }
         if (!Files.isRegularFile(target)) {
@@ -146,7 +147,7 @@ final class PageFile {
 
     private boolean isPage() throws IOException {
         try (var in = Files.newInputStream(target)) {
-            return new String(in.readNBytes(START.length()), UTF_8).toLowerCase(Locale.ROOT).equals(START);
+            return new String(in.readNBytes(START.length()), UTF_8).equals(START);
         }
     }
 

@@ -55,6 +55,7 @@ public final class HtmlReport {
     private final LeftOut leftOut = new LeftOut();
     private int tensors;
     private int storages;
+    private int leftOutRegions;
 
     private HtmlReport(Inspection inspection, Writer out) {
         this.inspection = inspection;
@@ -132,7 +133,7 @@ public final class HtmlReport {
         });
         writeNotes(json, checkpoint);
         json.object("left_out", each -> each.member("tensors", inspection.tensors().size() - tensors)
-                .member("storages", inspection.storages().size() - storages)
+                .member("storages", inspection.storages().size() - storages).member("regions", leftOutRegions)
                 .member("metadata", Math.max(0, checkpoint.metadata().size() - MOST_NOTES))
                 .member("foreign_classes", Math.max(0, checkpoint.foreignClasses().size() - MOST_NOTES))
                 .member("unread", Math.max(0, checkpoint.unread().size() - MOST_NOTES))
@@ -148,13 +149,14 @@ public final class HtmlReport {
     }
 
     /// Writes no regions if an earlier commit is damaged, so that the open one can be inspected.
-    private static void writeRegions(Json json, Checkpoint checkpoint) throws IOException {
+    private void writeRegions(Json json, Checkpoint checkpoint) throws IOException {
         List<FileRegion> regions = List.of();
         try {
             regions = checkpoint.regions();
         } catch (FormatException e) {
             json.member("regions_problem", shortened(e.what()));
         }
+        leftOutRegions = Math.max(0, regions.size() - MOST_TENSORS);
         json.list("regions", regions.stream().limit(MOST_TENSORS).toList(),
                 (each, region) -> each.member("kind", region.kind().name().toLowerCase(Locale.ROOT))
                         .member("offset", region.offset()).member("nbytes", region.nbytes()));

@@ -730,6 +730,10 @@ function notes() {
             + count(leftOut.tensors, "tensor") + " and " + count(leftOut.storages, "storage")
             + ", so that a browser can open it. croft inspect --json prints all.");
     }
+    for (const [kind, what] of Object.entries({ regions: "part of the map", metadata: "line of metadata",
+        foreign_classes: "class or function", unread: "part that is not in the state", bases: "base" })) {
+        if (leftOut[kind]) all.push("Left out, " + what + ": " + number(leftOut[kind]));
+    }
     if (data.regions_problem) all.push("The map lacks parts: " + data.regions_problem);
     const unreadable = tensors.filter(t => t.unreadable).length;
     if (unreadable) all.push(count(unreadable, "tensor") + " cannot be read.");
