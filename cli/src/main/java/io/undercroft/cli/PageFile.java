@@ -133,8 +133,8 @@ final class PageFile {
                     : "it is no regular file, but a pipe or a device, and is not replaced by one; take another name");
         }
         if (Files.size(target) > 0 && !isPage()) {
-            throw new IllegalArgumentException(target + ": it exists and is no page, and is not replaced. Delete it, "
-                    + "or give " + HTML + " another name");
+            throw new IllegalArgumentException(target + ": it exists and is no page of croft inspect, and is not "
+                    + "replaced. Delete it, or give " + HTML + " another name");
         }
     }
 

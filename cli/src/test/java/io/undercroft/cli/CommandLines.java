@@ -12,8 +12,6 @@ import java.util.stream.Stream;
 /// The process of [CommandsOfThePagesTest].
 final class CommandLines {
     static final String FAILED = "FAILED ";
-    /// `diff` found a difference.
-    private static final int DIFFERENT = 5;
     private static final Pattern WORD = Pattern.compile("'([^']*)'|\\S+");
     private static final Pattern SHARED_NAME = Pattern
             .compile("(?<=shm publish model\\.pt |shm remove |/dev/shm/)weights");
@@ -39,7 +37,7 @@ final class CommandLines {
                 run("shm", "remove", NAME);
             }
             boolean isExpected = ended.code() == CommandRunner.OK
-                    || (ended.code() == DIFFERENT && line.startsWith("diff "));
+                    || (ended.code() == CommandRunner.DIFFERENT && line.startsWith("diff "));
             System.out.println((isExpected ? "ran " : FAILED) + line + " -> " + ended.code());
             System.out.println(ended.err() + ended.out());
         }

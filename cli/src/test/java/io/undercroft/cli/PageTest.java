@@ -224,7 +224,6 @@ class PageTest {
     @Test
     void aPageReplacesAPageAndLeavesNoOtherFile() throws IOException {
         Path page = folder.resolve("page.html");
-        Files.writeString(page, "<!DOCTYPE HTML>old");
         assertThat(Invocation.of("inspect", "--html", page, TRAINING).code()).isZero();
         Path link = Files.createSymbolicLink(folder.resolve("link.html"), page);
         assertThat(Invocation.of("inspect", "--html", link, torch("tied.pt")).code()).isZero();
@@ -234,6 +233,26 @@ class PageTest {
         try (Stream<Path> files = Files.list(folder)) {
             assertThat(files).containsExactlyInAnyOrder(page, link);
         }
+    }
+
+    @Test
+    void aPageOfSomethingElseIsNotReplaced() throws IOException {
+        Path page = Files.writeString(folder.resolve("index.html"), "<!doctype html>\n<p>mine");
+
+        assertThat(Invocation.of("inspect", "--html", page, TRAINING).code()).isEqualTo(CommandRunner.USAGE);
+
+        assertThat(page).hasContent("<!doctype html>\n<p>mine");
+    }
+
+    @Test
+    void aLinkToNoFileIsNotReplaced() throws IOException {
+        Path link = Files.createSymbolicLink(folder.resolve("link.html"), folder.resolve("missing.html"));
+
+        Invocation made = Invocation.of("inspect", "--html", link, TRAINING);
+
+        assertThat(made.code()).isNotZero();
+        assertThat(made.err()).contains("it is a symbolic link to a file that does not exist; name that file");
+        assertThat(link).isSymbolicLink();
     }
 
     @Test
