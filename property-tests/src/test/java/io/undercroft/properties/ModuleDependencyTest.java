@@ -15,6 +15,8 @@ import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.ArchCondition;
 import com.tngtech.archunit.lang.ConditionEvents;
 import com.tngtech.archunit.lang.SimpleConditionEvent;
+import io.undercroft.cuda.internal.CudaMemory;
+import io.undercroft.cuda.internal.RingSize;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -103,7 +105,16 @@ class ModuleDependencyTest {
     @Test
     void internalPackagesAreUsedByTheirOwnModuleOnly() {
         classes().that().resideInAPackage("io.undercroft..internal..").and()
-                .resideOutsideOfPackage(ROOT + "format.internal").should(beUsedBy(Set.of())).check(CLASSES);
+                .resideOutsideOfPackage(ROOT + "format.internal").and()
+                .doNotBelongToAnyOf(CudaMemory.class, RingSize.class)
+                .should(beUsedBy(Set.of())).check(CLASSES);
+    }
+
+    /// `croft cuda-check --sweep` loads with rings of other sizes.
+    @Test
+    void theRingsOfDevicesAreUsedByTheCommandOnly() {
+        classes().that().belongToAnyOf(CudaMemory.class, RingSize.class).should(beUsedBy(Set.of("cli")))
+                .check(CLASSES);
     }
 
     @Test

@@ -30,7 +30,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /// Files that are loaded to CUDA devices and saved from them, with the stand-in for the driver.
 @NeedsStandIn
 @Timeout(600)
-class CheckpointTest {
+class CudaCheckpointTest {
     private static final int ILLEGAL_ADDRESS = 700;
     private static final int UNKNOWN = 999;
     private static final Device DEVICE = Device.cuda(0);
