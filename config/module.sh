@@ -16,7 +16,9 @@ build_module() {
     mkdir -p "$target"
     # Sources that change while it builds are newer than this.
     touch "$target/started"
-    if ! (cd "$repo" && JAVA_HOME=$java_home mvn -B -q "$@" -pl "$module" -am package) >"$target/build.log" 2>&1; then
+    # The standard input is that of the program that is started.
+    if ! (cd "$repo" && JAVA_HOME=$java_home mvn -B -q "$@" -pl "$module" -am package) \
+        </dev/null >"$target/build.log" 2>&1; then
         cat "$target/build.log" >&2
         exit 1
     fi
