@@ -115,7 +115,11 @@ final class EagerBenchmark {
         }
     }
 
-    private static Contender refreshed(Contender contender, long nbytes) {
+    /// {@return a contender before whose runs as much memory is touched and freed, so that all find it in one state}
+    ///
+    /// @param contender needs fresh memory
+    /// @param nbytes how much
+    static Contender refreshed(Contender contender, long nbytes) {
         return new Contender(contender.name(), () -> {
             AnonymousMemory.populatedAllocator().allocate(nbytes).free();
             return contender.task().run();

@@ -84,8 +84,8 @@ final class PeersBenchmark {
 
         String tensor = workload.someName();
         readingJob(workload, chart, "open, one element", opens(tensor));
-        readingJob(workload, chart, "open, one tensor", oneTensor(tensor));
-        readingJob(workload, chart, "load all into memory", loads());
+        readingJob(workload, chart, "open, one tensor", refreshed(oneTensor(tensor), workload));
+        readingJob(workload, chart, "load all into memory", refreshed(loads(), workload));
         readingJob(workload, chart, "map all, read from each page", touches());
         tables.append('\n');
         charts.add(chart);
@@ -99,6 +99,10 @@ final class PeersBenchmark {
         job(workload, chart, what, WARM_UP, contenders);
         job(workload, chart, what + ", from the disk", Duration.ZERO,
                 contenders.stream().map(this::evicted).toList());
+    }
+
+    private static List<Contender> refreshed(List<Contender> contenders, Workload workload) {
+        return contenders.stream().map(contender -> EagerBenchmark.refreshed(contender, workload.nbytes())).toList();
     }
 
     /// Measures the same after removing the files of all contenders from the page cache.
