@@ -11,7 +11,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -210,12 +209,7 @@ final class ScaleBenchmark {
         }
 
         private static String shown(@Nullable Double seconds) {
-            if (seconds == null) {
-                return "";
-            }
-            return seconds < 1
-                    ? String.format(Locale.ROOT, "%.3g ms", seconds * 1e3)
-                    : String.format(Locale.ROOT, "%.3g s", seconds);
+            return seconds == null ? "" : Timings.shown(seconds);
         }
 
         LogChart chart(String title, String xAxis, List<Case> cases) {

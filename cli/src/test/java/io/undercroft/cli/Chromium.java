@@ -170,7 +170,7 @@ final class Chromium implements AutoCloseable {
 
     /// Chooses a file in an input element.
     void choose(String selector, Path file) throws IOException, InterruptedException {
-        int root = call("DOM.getDocument", _ -> {}).at("/root/nodeId").asInt();
+        int root = call("DOM.getDocument", _ -> {}).path("root").path("nodeId").asInt();
         int node = call("DOM.querySelector", with -> with.put("nodeId", root).put("selector", selector)).get("nodeId")
                 .asInt();
         // Chromium reads no file of a path with "..".
