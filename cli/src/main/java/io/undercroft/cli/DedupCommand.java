@@ -6,6 +6,7 @@ import static io.undercroft.cli.internal.Table.right;
 import io.undercroft.cli.internal.Json;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.ProgressBar;
+import io.undercroft.cli.internal.Sizes;
 import io.undercroft.cli.internal.Table;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.cli.internal.dedup.UniqueBytes;
@@ -15,14 +16,18 @@ import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
-import java.io.UncheckedIOException;
+import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.stream.Stream;
+import java.util.function.ToLongFunction;
+import org.jspecify.annotations.Nullable;
 
 /// The command that computes the space that one `.croft` file for the storages of many files would save.
 final class DedupCommand {
@@ -57,14 +62,11 @@ final class DedupCommand {
     private int dedup(Arguments arguments) {
         List<Path> files = new ArrayList<>();
         Set<Path> seen = new HashSet<>();
-        int found = run.ofEach(arguments.paths(0), directory -> run.of(directory, () -> {
-            files.addAll(filesIn(directory, seen));
-            return CommandRunner.OK;
-        }));
+        int found = run.ofEach(arguments.paths(0), named -> run.of(named, () -> find(named, seen, files)));
         List<Share> shares = new ArrayList<>();
         int code = found;
         try (ProgressBar bar = ProgressBar.onTerminal()) {
-            long total = files.stream().mapToLong(DedupCommand::size).sum();
+            long total = Sizes.sum(files.stream().mapToLong(DedupCommand::size));
             UniqueBytes unique = new UniqueBytes(done -> bar.written(Math.min(done, total), total));
             code = run.worse(found, run.ofEach(files, file -> run.of(file,
                     () -> add(file, arguments.openingOnHost(), unique, shares))));
@@ -86,22 +88,48 @@ final class DedupCommand {
         return run.worse(code, printed);
     }
 
-    /// Returns the files below a directory, each once, in the order of their names. Links to files are followed, since
-    /// caches of model hubs consist of links.
+    /// Adds the files below a directory in the order of their names, or one file. Links to files are followed, since
+    /// caches of model hubs consist of links; links to directories are not, except the one that the user named. What
+    /// cannot be read is named.
     ///
-    /// @param seen the files of the directories before this one, which are left out; the files of this one are added
-    private static List<Path> filesIn(Path directory, Set<Path> seen) throws IOException {
-        List<Path> files = new ArrayList<>();
-        try (Stream<Path> all = Files.walk(directory)) {
-            for (Path file : all.filter(Files::isRegularFile).sorted().toList()) {
-                if (seen.add(file.toRealPath())) {
-                    files.add(file);
+    /// @param seen the files found so far, each once however many links lead to it
+    /// @param files receives the files that were not found before
+    private int find(Path named, Set<Path> seen, List<Path> files) throws IOException {
+        List<Path> found = new ArrayList<>();
+        List<IOException> unreadable = new ArrayList<>();
+        Path start = Files.isDirectory(named) && Files.isSymbolicLink(named) ? named.toRealPath() : named;
+        Files.walkFileTree(start, new SimpleFileVisitor<>() {
+            @Override
+            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
+                if (Files.isRegularFile(file)) {
+                    found.add(file);
                 }
+                return FileVisitResult.CONTINUE;
             }
-        } catch (UncheckedIOException e) {
-            throw e.getCause();
+
+            @Override
+            public FileVisitResult visitFileFailed(Path file, IOException why) {
+                unreadable.add(why);
+                return FileVisitResult.CONTINUE;
+            }
+
+            @Override
+            public FileVisitResult postVisitDirectory(Path directory, @Nullable IOException why) {
+                if (why != null) {
+                    unreadable.add(why);
+                }
+                return FileVisitResult.CONTINUE;
+            }
+        });
+        Collections.sort(found);
+        for (Path file : found) {
+            if (seen.add(file.toRealPath())) {
+                files.add(file);
+            }
         }
-        return files;
+        return run.ofEach(unreadable, why -> run.of(() -> {
+            throw why;
+        }));
     }
 
     private static long size(Path file) {
@@ -119,8 +147,8 @@ final class DedupCommand {
                     .anyMatch(format -> format.name().equals(checkpoint.format())
                             && format.capabilities().contains(Capability.SEVERAL_FILES));
             if (!isIndex) {
-                long storages = checkpoint.storages().stream().filter(storage -> !storage.isMeta())
-                        .mapToLong(Storage::nbytes).sum();
+                long storages = Sizes.sum(checkpoint.storages().stream().filter(storage -> !storage.isMeta())
+                        .mapToLong(Storage::nbytes));
                 shares.add(new Share(file, checkpoint.format(), Files.size(file), storages, unique.add(checkpoint)));
             }
         } catch (FormatException e) {
@@ -131,16 +159,20 @@ final class DedupCommand {
         return CommandRunner.OK;
     }
 
+    private static long sum(List<Share> shares, ToLongFunction<Share> size) {
+        return Sizes.sum(shares.stream().mapToLong(size));
+    }
+
     private void print(List<Share> shares) {
         Table table = new Table(left("file"), left("format"), right("size"), right("storages"), right("new"));
         shares.forEach(share -> table.row(share.file().toString(), share.format(), Text.bytes(share.nbytes()),
                 Text.bytes(share.storages()), Text.bytes(share.added())));
         table.print(out);
-        long nbytes = shares.stream().mapToLong(Share::nbytes).sum();
-        long unique = shares.stream().mapToLong(Share::added).sum();
+        long nbytes = sum(shares, Share::nbytes);
+        long unique = sum(shares, Share::added);
         out.line("");
         out.line("%s, %s; their storages have %s, %s of them different".formatted(Text.count(shares.size(), "file"),
-                Text.bytes(nbytes), Text.bytes(shares.stream().mapToLong(Share::storages).sum()), Text.bytes(unique)));
+                Text.bytes(nbytes), Text.bytes(sum(shares, Share::storages)), Text.bytes(unique)));
         out.line(unique < nbytes
                 ? "one .croft file with all of them would save %s (%s), less the size of its indexes".formatted(
                         Text.bytes(nbytes - unique), Text.percent(nbytes - unique, nbytes))
@@ -148,14 +180,14 @@ final class DedupCommand {
     }
 
     private void printJson(List<Share> shares) throws IOException {
-        long nbytes = shares.stream().mapToLong(Share::nbytes).sum();
-        long unique = shares.stream().mapToLong(Share::added).sum();
+        long nbytes = sum(shares, Share::nbytes);
+        long unique = sum(shares, Share::added);
         Json.print(out, json -> json
                 .list("files", shares, (each, share) -> each.member("file", share.file().toString())
                         .member("format", share.format()).member("nbytes", share.nbytes())
                         .member("storage_nbytes", share.storages()).member("new_nbytes", share.added()))
                 .member("nbytes", nbytes)
-                .member("storage_nbytes", shares.stream().mapToLong(Share::storages).sum())
+                .member("storage_nbytes", sum(shares, Share::storages))
                 .member("unique_nbytes", unique).member("saved_nbytes", nbytes - unique));
     }
 }

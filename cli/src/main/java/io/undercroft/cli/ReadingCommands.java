@@ -204,8 +204,8 @@ final class ReadingCommands {
                 run.noteUnusedRoot(checkpoint, arguments);
                 run.noteUnread(checkpoint);
                 IntegrityChecks.noteDangerous(checkpoint, run);
-                long unknown = checkpoint.unread().stream().filter(part -> part.kind() == Kind.BYTES)
-                        .mapToLong(UnreadPart::nbytes).sum();
+                long unknown = Sizes.sum(checkpoint.unread().stream().filter(part -> part.kind() == Kind.BYTES)
+                        .mapToLong(UnreadPart::nbytes));
                 if (unknown > 0) {
                     return run.fail(CommandRunner.DAMAGED,
                             "%s: %s belong to nothing that the format has, and were not checked. "

@@ -142,4 +142,41 @@ class DedupTest {
         json.get("files").forEach(file -> assertThat(file.get("format").asText()).isEqualTo("safetensors"));
         assertThat(json.get("files").size()).isGreaterThan(1);
     }
+
+    @Test
+    void aDirectoryThatCannotBeReadIsNamedAndTheOthersCounted() throws IOException {
+        Path files = Files.createDirectory(folder.resolve("files"));
+        Files.copy(TRAINING, files.resolve("a.pt"));
+        Files.copy(TRAINING, files.resolve("z.pt"));
+        // A path that is longer than the system's limit cannot be read by any user.
+        Path deep = Files.createDirectory(folder.resolve("deep"));
+        Path inner = Files.createDirectories(files.resolve("m/" + "n".repeat(200)));
+        for (int i = 0; i < 16; i++) {
+            deep = Files.createDirectory(deep.resolve("d".repeat(200)));
+            if (i < 4) {
+                inner = Files.createDirectory(inner.resolve("n".repeat(200)));
+            }
+        }
+        Path moved = inner.resolve("deep");
+        Files.move(folder.resolve("deep"), moved);
+        try {
+            Invocation shown = Invocation.of("dedup", files);
+
+            assertThat(shown.code()).isEqualTo(CommandRunner.MISSING);
+            assertThat(shown.err()).hasLineCount(1).contains(moved.toString());
+            assertThat(shown.out()).contains("a.pt", "z.pt", "2 files, 3.2 MiB");
+        } finally {
+            // Otherwise the directory of the test cannot be deleted.
+            Files.move(moved, folder.resolve("deep"));
+        }
+    }
+
+    @Test
+    void aLinkToADirectoryIsFollowedIfItIsNamed() throws IOException {
+        Path files = Files.createDirectory(folder.resolve("files"));
+        Files.copy(TRAINING, files.resolve("a.pt"));
+        Path link = Files.createSymbolicLink(folder.resolve("link"), files);
+
+        assertThat(Invocation.of("dedup", link).out()).contains("a.pt", "1 file, 1.6 MiB");
+    }
 }

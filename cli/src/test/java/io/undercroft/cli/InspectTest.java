@@ -312,4 +312,18 @@ class InspectTest {
         assertThat(json.at("/state/records/x/$tensor").asText()).isEqualTo("records/x");
         assertThat(json.get("tensors")).hasSize(2);
     }
+
+    @Test
+    void theSumOfHugeSizesIsNotNegative() throws IOException {
+        Map<String, Object> state = new LinkedHashMap<>();
+        for (int i = 0; i < 20; i++) {
+            state.put("t" + i, Tensor.meta(DType.UINT8, 1L << 59));
+        }
+        Path file = folder.resolve("huge.pt");
+        Checkpoint.save(file, state);
+
+        assertThat(Invocation.of("inspect --json", file).json().at("/nbytes/storages").asLong())
+                .isEqualTo(Long.MAX_VALUE);
+        assertThat(Invocation.of("inspect", file).out()).contains("storages  20, 8.0 EiB");
+    }
 }

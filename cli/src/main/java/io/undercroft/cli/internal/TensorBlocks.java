@@ -73,10 +73,6 @@ public final class TensorBlocks {
     ///
     /// @param tensors the tensors
     public static long nbytes(Collection<Tensor> tensors) {
-        long sum = 0;
-        for (Tensor tensor : tensors) {
-            sum += Math.min(nbytes(tensor), Long.MAX_VALUE - sum);
-        }
-        return sum;
+        return Sizes.sum(tensors.stream().mapToLong(TensorBlocks::nbytes));
     }
 }

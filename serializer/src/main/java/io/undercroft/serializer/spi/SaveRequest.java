@@ -1,5 +1,6 @@
 package io.undercroft.serializer.spi;
 
+import io.undercroft.format.internal.FileLayout;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveOptions.Sharing;
@@ -49,6 +50,13 @@ public record SaveRequest(Optional<String> format, Map<String, String> settings,
             Objects.requireNonNull(file, "file");
             Objects.requireNonNull(opening, "opening");
         }
+    }
+
+    /// {@return whether a chunk of zeros of a storage is not written, only its size}
+    ///
+    /// @param nbytes the size of the storage in bytes
+    public boolean omitsZeros(long nbytes) {
+        return !savesZeros && nbytes >= FileLayout.SPARSE_BYTES;
     }
 
     /// {@return the value of a setting, if it was given}

@@ -1,33 +1,30 @@
 package io.undercroft.cli.internal.dedup;
 
 import io.undercroft.cli.internal.LastLoan;
+import io.undercroft.cli.internal.Sizes;
 import io.undercroft.format.Digest128;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.Extent;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.spi.SaveRequest;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.spi.Backing;
 import java.lang.foreign.MemorySegment;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.LongConsumer;
 
 /// The distinct bytes of the storages of several files, as one `.croft` file would store them: in chunks, equal chunks
 /// once, and no chunks of zeros. Chunks with equal digests count as equal. The storages of a `.croft` file with the
 /// digests of such chunks are not read. For use by one thread.
 public final class UniqueBytes {
-    private static final long CHUNK = SaveOptions.defaults().request().chunkSize();
-    /// Chunks of zeros of smaller storages are stored.
-    private static final long SPARSE = 1 << 16;
+    private static final SaveRequest SAVING = SaveOptions.defaults().request();
+    private static final long CHUNK = SAVING.chunkSize();
     private static final MemorySegment ZEROS = MemorySegment.ofArray(new byte[(int) CHUNK]);
 
-    private final Set<Chunk> chunks = new HashSet<>();
+    private final DigestSet chunks = new DigestSet();
     private final LongConsumer progress;
     private long done;
-
-    private record Chunk(Digest128 digest, long length) {}
 
     /// Starts with no files.
     ///
@@ -39,13 +36,13 @@ public final class UniqueBytes {
     /// Adds a file.
     ///
     /// @param checkpoint the open file
-    /// @return the number of bytes of its storages that no file added before has
+    /// @return the number of bytes of its storages that no file added before has; at most 2^63-1
     /// @throws io.undercroft.format.FormatException if it is damaged
     public long add(Checkpoint checkpoint) {
         long unique = 0;
         try (LastLoan loan = new LastLoan()) {
             for (Storage storage : checkpoint.storages()) {
-                unique += storage.isMeta() ? 0 : add(storage, checkpoint.extents(storage), loan);
+                unique = Sizes.sum(unique, storage.isMeta() ? 0 : add(storage, checkpoint.extents(storage), loan));
             }
         }
         return unique;
@@ -69,7 +66,7 @@ public final class UniqueBytes {
         long unique = 0;
         for (Extent extent : extents) {
             Optional<Digest128> digest = extent.digest();
-            unique += digest.isPresent() ? add(new Chunk(digest.get(), extent.length())) : 0;
+            unique += digest.isPresent() ? add(digest.get(), extent.length()) : 0;
             advance(extent.length());
         }
         return unique;
@@ -82,9 +79,9 @@ public final class UniqueBytes {
             MemorySegment bytes = there.segment();
             for (long at = 0; at < bytes.byteSize(); at += CHUNK) {
                 MemorySegment chunk = bytes.asSlice(at, Math.min(CHUNK, bytes.byteSize() - at));
-                boolean isNowhere = bytes.byteSize() >= SPARSE
+                boolean isNowhere = SAVING.omitsZeros(bytes.byteSize())
                         && chunk.mismatch(ZEROS.asSlice(0, chunk.byteSize())) < 0;
-                unique += isNowhere ? 0 : add(new Chunk(Digest128.of(chunk), chunk.byteSize()));
+                unique += isNowhere ? 0 : add(Digest128.of(chunk), chunk.byteSize());
                 advance(chunk.byteSize());
             }
             there.backing().ifPresent(Backing::checkNotCut);
@@ -92,12 +89,12 @@ public final class UniqueBytes {
         return unique;
     }
 
-    private long add(Chunk chunk) {
-        return chunks.add(chunk) ? chunk.length() : 0;
+    private long add(Digest128 digest, long length) {
+        return chunks.add(digest) ? length : 0;
     }
 
     private void advance(long nbytes) {
-        done += nbytes;
+        done = Sizes.sum(done, nbytes);
         progress.accept(done);
     }
 }

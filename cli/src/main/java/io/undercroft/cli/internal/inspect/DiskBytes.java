@@ -1,5 +1,6 @@
 package io.undercroft.cli.internal.inspect;
 
+import io.undercroft.cli.internal.Sizes;
 import io.undercroft.format.Digest128;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
@@ -40,7 +41,7 @@ final class DiskBytes {
                     case BASE -> ofBases.add(new OfBase(extent.offset(), extent.digest()));
                     case NOWHERE -> false;
                 };
-                nbytes += isNew ? extent.length() : 0;
+                nbytes = Sizes.sum(nbytes, isNew ? extent.length() : 0);
             }
         }
         return OptionalLong.of(nbytes);

@@ -1,6 +1,7 @@
 package io.undercroft.cli.internal.inspect;
 
 import io.undercroft.cli.internal.Sha256;
+import io.undercroft.cli.internal.Sizes;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.spi.Unreadable;
@@ -168,9 +169,9 @@ public final class Inspection {
         return DiskBytes.of(checkpoint, storages());
     }
 
-    /// Returns the sizes of all storages in bytes.
+    /// Returns the size of all storages in bytes; at most 2^63-1.
     long nbytes() {
-        return storages().stream().mapToLong(Storage::nbytes).sum();
+        return Sizes.sum(storages().stream().mapToLong(Storage::nbytes));
     }
 
     /// Returns the names of the tensors on a storage.

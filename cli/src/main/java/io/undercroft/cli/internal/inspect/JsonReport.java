@@ -3,6 +3,7 @@ package io.undercroft.cli.internal.inspect;
 import io.undercroft.cli.internal.Json;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Sha256;
+import io.undercroft.cli.internal.Sizes;
 import io.undercroft.cli.internal.TensorBlocks;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.format.FormatException;
@@ -83,7 +84,8 @@ public final class JsonReport {
     ///
     /// @param sizes the size of the file, or of all files of the set, in bytes
     static long longest(Collection<Long> sizes) {
-        return LEAST_LONG + LONG_FACTOR * sizes.stream().mapToLong(Long::longValue).sum();
+        long sum = Sizes.sum(sizes.stream().mapToLong(Long::longValue));
+        return LEAST_LONG + LONG_FACTOR * Math.min(sum, (Long.MAX_VALUE - LEAST_LONG) / LONG_FACTOR);
     }
 
     private void write(Json json) throws IOException {

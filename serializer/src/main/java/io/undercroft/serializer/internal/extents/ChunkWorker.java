@@ -2,7 +2,6 @@ package io.undercroft.serializer.internal.extents;
 
 import io.undercroft.format.internal.ExtentDigester;
 import io.undercroft.format.internal.ExtentSums;
-import io.undercroft.format.internal.FileLayout;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.loading.RunChecksum.Kind;
 import io.undercroft.storage.spi.Faults;
@@ -87,7 +86,7 @@ final class ChunkWorker {
     }
 
     private boolean leavesZerosOut(Chunk chunk) {
-        return !options.request().savesZeros() && chunk.storage().nbytes() >= FileLayout.SPARSE_BYTES;
+        return options.request().omitsZeros(chunk.storage().nbytes());
     }
 
     /// {@return whether an extent may be all zero, as far as its checksum says} The snapshot may have been saved with
