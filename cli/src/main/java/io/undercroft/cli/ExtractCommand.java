@@ -7,6 +7,8 @@ import io.undercroft.cli.internal.Json;
 import io.undercroft.cli.internal.LastLoan;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.ProgressBar;
+import io.undercroft.cli.internal.StandardInput;
+import io.undercroft.cli.internal.TensorBlocks;
 import io.undercroft.cli.internal.TensorJson;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.format.FormatException;
@@ -39,6 +41,19 @@ final class ExtractCommand {
         this.run = run;
     }
 
+    /// What the user selected.
+    ///
+    /// @param name the name of the tensor
+    /// @param rows the selected elements as they are stored
+    /// @param firstRow the index of the first row, if some were selected
+    /// @param dtype the type that the elements are converted to
+    private record Extract(String name, Tensor rows, @Nullable Long firstRow, DType dtype) {
+        /// {@return all elements, converted}
+        Tensor converted(LastLoan loan) {
+            return loan.checked(rows).to(dtype);
+        }
+    }
+
     Subcommand command() {
         return new Subcommand(
                 "Prints a tensor of a file, or writes it as a .npy file. If it has more than 1000 elements, the first "
@@ -50,7 +65,8 @@ final class ExtractCommand {
                         Arguments.output("The .npy file to write, instead of printing."),
                         Arguments.text(DTYPE, "DTYPE", "Convert the elements, to float32 for instance. NumPy has no "
                                 + "bfloat16 and no type of 8-bit floats."),
-                        flag(Arguments.JSON, "Print one JSON object with all elements (docs/inspect-json.md)."),
+                        flag(Arguments.JSON, "Print one JSON object (docs/inspect-json.md): with all elements, or with "
+                                + "-o about the file that was written."),
                         Arguments.at(),
                         Arguments.root(), Arguments.otherFile(), Arguments.format(), Arguments.setting()),
                 this::extract);
@@ -59,9 +75,6 @@ final class ExtractCommand {
     private int extract(Arguments arguments) {
         Path file = arguments.path(0);
         Path target = arguments.output().orElse(null);
-        if (target != null && arguments.has(Arguments.JSON)) {
-            return run.complain("--json prints the elements, and -o writes them. Leave out one of them");
-        }
         if (target != null && !target.toString().toLowerCase(Locale.ROOT).endsWith(SUFFIX)) {
             return run.complain("%s: only .npy files can be written. Give OUT a name that ends in %s, or use croft "
                     .formatted(target, SUFFIX) + "convert --part for files of other formats");
@@ -75,18 +88,16 @@ final class ExtractCommand {
                 String name = arguments.word(1);
                 Tensor tensor = readable(checkpoint.tensor(name));
                 Optional<String> range = arguments.text(ROWS);
-                Tensor rows = range.isPresent() ? rows(tensor, range.get()) : tensor;
-                Tensor converted = arguments.text(DTYPE).isPresent()
-                        ? converted(loan.checked(rows), arguments.text(DTYPE).get())
-                        : rows;
+                Extract extract = new Extract(name, range.isPresent() ? rows(tensor, range.get()) : tensor,
+                        range.isPresent() ? firstRow(tensor, range.get()) : null, dtype(arguments, tensor));
                 if (target != null) {
-                    return run.writing(target, () -> write(converted, name, checkpoint, target));
+                    return run.writing(target, () -> write(extract, loan, checkpoint, target, arguments));
                 }
-                Tensor shown = loan.checked(converted);
                 if (arguments.has(Arguments.JSON)) {
-                    printJson(name, shown, range.isPresent() ? firstRow(tensor, range.get()) : null);
+                    printJson(extract, loan);
                 } else {
-                    shown.toString().lines().forEach(out::line);
+                    // Only the elements that are printed are converted.
+                    loan.checked(extract.rows).toString(extract.dtype).lines().forEach(out::line);
                 }
                 return CommandRunner.OK;
             }
@@ -136,33 +147,50 @@ final class ExtractCommand {
         return place < 0 ? place + rows : place;
     }
 
-    private static Tensor converted(Tensor tensor, String name) {
-        DType dtype = DType.find(name).orElseThrow(() -> new IllegalArgumentException(
-                "%s: there is no type %s; one is float32".formatted(DTYPE, FormatException.quote(name))));
+    /// Returns the type that was requested, or that of the tensor.
+    private static DType dtype(Arguments arguments, Tensor tensor) {
+        Optional<String> name = arguments.text(DTYPE);
+        if (name.isEmpty()) {
+            return tensor.dtype();
+        }
+        DType dtype = DType.find(name.get()).orElseThrow(() -> new IllegalArgumentException(
+                "%s: there is no type %s; one is float32".formatted(DTYPE, FormatException.quote(name.get()))));
         try {
-            return tensor.to(dtype);
+            Tensor _ = Tensor.zeros(tensor.dtype(), 1).to(dtype);
         } catch (UnsupportedOperationException e) {
             throw new IllegalArgumentException("%s: %s cannot be converted to %s".formatted(DTYPE, tensor.dtype(),
                     dtype), e);
         }
+        return dtype;
     }
 
-    private int write(Tensor tensor, String name, Checkpoint checkpoint, Path target) throws IOException {
-        try (ProgressBar bar = ProgressBar.onTerminal()) {
-            Checkpoint.save(target, tensor, SaveOptions.defaults().format("npy").progress(bar));
+    private int write(Extract extract, LastLoan loan, Checkpoint checkpoint, Path target, Arguments arguments)
+            throws IOException {
+        if (TensorBlocks.isEndless(extract.rows)) {
+            throw new IllegalArgumentException("the tensor repeats what is stored to %s; select some of it with %s"
+                    .formatted(Text.bytes(TensorBlocks.nbytes(extract.rows)), ROWS));
         }
-        run.say("%s: %s, %s %s -> %s (%s)".formatted(checkpoint.location(), name, tensor.dtype(), tensor.shape(),
-                target,
-                Text.bytes(Files.size(target))));
+        try (ProgressBar bar = ProgressBar.onTerminal()) {
+            Checkpoint.save(target, extract.converted(loan), SaveOptions.defaults().format("npy").progress(bar));
+        }
+        long nbytes = Files.size(target);
+        run.say(arguments, "%s: %s, %s %s -> %s (%s)".formatted(checkpoint.location(), extract.name, extract.dtype,
+                extract.rows.shape(), target, Text.bytes(nbytes)), json -> {
+                    json.member("source", StandardInput.shown(checkpoint.location()))
+                            .member("format", checkpoint.format());
+                    describe(json, extract).member("target", target.toString()).member("nbytes", nbytes);
+                });
         return CommandRunner.OK;
     }
 
-    private void printJson(String name, Tensor tensor, @Nullable Long firstRow) throws IOException {
-        TensorJson.requireNumbers(tensor);
-        Json.printLine(out, json -> {
-            json.member("name", name).member("dtype", tensor.dtype().name())
-                    .numbers("shape", tensor.shape().toArray()).member("first_row", firstRow);
-            TensorJson.write(json, "values", tensor);
-        });
+    private void printJson(Extract extract, LastLoan loan) throws IOException {
+        TensorJson.requireNumbers(extract.rows.numel(), extract.dtype);
+        Tensor converted = extract.converted(loan);
+        Json.printLine(out, json -> TensorJson.write(describe(json, extract), "values", converted));
+    }
+
+    private static Json describe(Json json, Extract extract) throws IOException {
+        return json.member("name", extract.name).member("dtype", extract.dtype.name())
+                .numbers("shape", extract.rows.shape().toArray()).member("first_row", extract.firstRow);
     }
 }

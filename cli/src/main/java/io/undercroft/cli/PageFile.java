@@ -2,6 +2,7 @@ package io.undercroft.cli;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.undercroft.cli.internal.ProgressBar;
 import io.undercroft.cli.internal.StandardInput;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.cli.internal.inspect.HtmlReport;
@@ -13,6 +14,7 @@ import java.io.BufferedWriter;
 import java.io.IOException;
 import java.io.OutputStreamWriter;
 import java.io.Writer;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -23,6 +25,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.UUID;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import picocli.CommandLine.Model.ArgSpec;
 
@@ -82,10 +85,13 @@ final class PageFile {
         try {
             Extract extract;
             // The channel is interruptible.
-            try (Writer out = new BufferedWriter(new OutputStreamWriter(
-                    Files.newOutputStream(temporary, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
-                    UTF_8))) {
-                extract = HtmlReport.write(inspection, name(source), modified(source), out);
+            try (ProgressBar bar = ProgressBar.counting("entry", "entries");
+                    Writer out = new BufferedWriter(new OutputStreamWriter(
+                            Files.newOutputStream(temporary, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
+                            UTF_8))) {
+                extract = HtmlReport.write(inspection, name(source), modified(source), out, bar);
+            } catch (ClosedByInterruptException e) {
+                throw new IOException("interrupted; no file was made or changed", e);
             }
             if (Files.exists(file) && Files.getFileAttributeView(file, PosixFileAttributeView.class) != null) {
                 Files.setPosixFilePermissions(temporary, Files.getPosixFilePermissions(file));
@@ -98,13 +104,18 @@ final class PageFile {
     }
 
     private void say(Inspection inspection, Extract extract) throws IOException {
-        int all = inspection.tensors().size();
         run.say("%s: a page of %s about %s; open it in a browser".formatted(target, Text.bytes(Files.size(target)),
                 Text.count(extract.tensors(), "tensor")));
-        if (extract.tensors() < all) {
-            run.note("%s: the page has the first %s of %s, so that browsers can open it".formatted(target,
-                    Text.count(extract.tensors(), "tensor"), Text.count(all, "tensor")));
+        String leftOut = Stream.of(leftOut(inspection.tensors().size() - extract.tensors(), "tensor"),
+                leftOut(inspection.storages().size() - extract.storages(), "storage"))
+                .filter(part -> !part.isEmpty()).collect(Collectors.joining(" and "));
+        if (!leftOut.isEmpty()) {
+            run.note("%s: the page leaves out %s, so that browsers can open it".formatted(target, leftOut));
         }
+    }
+
+    private static String leftOut(int count, String noun) {
+        return count == 0 ? "" : Text.count(count, noun);
     }
 
     /// Refuses to replace a file that is not a page, so that a mistyped name destroys no file.

@@ -93,10 +93,11 @@ final class ReadingCommands {
                 Inspection all = new Inspection(checkpoint, digests, arguments.absentDevices());
                 Inspection inspection = arguments.order().map(all::sorted).orElse(all);
                 if (digests != null) {
-                    hash(inspection, arguments.has(JSON), digests);
+                    hash(inspection, arguments.has(JSON) || arguments.path(PageFile.HTML).isPresent(), digests);
                 }
                 Optional<Path> page = arguments.path(PageFile.HTML);
                 if (page.isPresent()) {
+                    bar.erase();
                     int code = PageFile.write(inspection, file, page.get(), run);
                     if (code != CommandRunner.OK) {
                         return code;

@@ -17,6 +17,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -182,5 +183,62 @@ class ExtractTest {
         assertThat(refused.code()).isEqualTo(2);
         assertThat(refused.err()).hasLineCount(1).contains("source and target are the same file");
         assertThat(file).hasBinaryContent(before);
+    }
+
+    @Test
+    void theWrittenFileIsReportedAsJson() throws IOException {
+        Path target = folder.resolve("w.npy");
+
+        JsonNode json = Invocation.of("extract --json", TRAINING, HEAD, "--rows", "3:5", "--dtype", "float64", "-o",
+                target).json();
+
+        assertThat(json.fieldNames()).toIterable().containsExactly("source", "format", "name", "dtype", "shape",
+                "first_row", "target", "nbytes");
+        assertThat(json.get("dtype").asText()).isEqualTo("float64");
+        assertThat(json.get("shape")).hasToString("[2,64]");
+        assertThat(json.get("first_row").asInt()).isEqualTo(3);
+        assertThat(json.get("target").asText()).isEqualTo(target.toString());
+        assertThat(json.get("nbytes").asLong()).isEqualTo(Files.size(target));
+    }
+
+    @Test
+    void onlyTheElementsThatArePrintedAreConverted() throws IOException {
+        Path file = folder.resolve("a.croft");
+        Checkpoint.save(file, Map.of("endless", Tensor.of(1.5f, 2.5f, 3.5f).expand(1L << 50, 3)));
+
+        Invocation printed = Invocation.of("extract", file, "endless", "--dtype", "float64");
+        Invocation json = Invocation.of("extract --json", file, "endless", "--dtype", "float64");
+
+        assertThat(printed.err()).isEmpty();
+        assertThat(printed.out()).contains("[1.5000, 2.5000, 3.5000],\n        ...,", "dtype=torch.float64");
+        assertThat(json.code()).isEqualTo(2);
+        assertThat(json.err()).hasLineCount(1).contains("at most 1,048,576 elements");
+    }
+
+    @Test
+    void aTensorThatRepeatsElementsWithoutEndIsNotWritten() throws IOException {
+        Path file = folder.resolve("a.croft");
+        Checkpoint.save(file, Map.of("endless", Tensor.of(1.5f).expand(1L << 50)));
+        Path target = folder.resolve("w.npy");
+
+        for (Invocation refused : new Invocation[]{Invocation.of("extract", file, "endless", "-o", target),
+                Invocation.of("extract", file, "endless", "--dtype", "float64", "-o", target)}) {
+            assertThat(refused.code()).isEqualTo(2);
+            assertThat(refused.err()).hasLineCount(1).contains("repeats what is stored to 4.0 PiB", "--rows");
+        }
+        assertThat(Invocation.of("extract", file, "endless", "--rows", ":5", "-o", target).code()).isZero();
+    }
+
+    @Test
+    void aConversionThatIsNotPossibleIsRefused() throws IOException {
+        Path file = folder.resolve("a.croft");
+        Checkpoint.save(file, Map.of("bits", Tensor.zeros(DType.BITS8, 3)));
+
+        for (Object[] how : new Object[][]{{}, {"--json"}, {"-o", folder.resolve("w.npy")}}) {
+            Invocation refused = Invocation.of(Stream.concat(Stream.of("extract", file, "bits", "--dtype", "int8"),
+                    Stream.of(how)).toArray());
+            assertThat(refused.code()).isEqualTo(2);
+            assertThat(refused.err()).hasLineCount(1).contains("--dtype: bits8 cannot be converted to int8");
+        }
     }
 }

@@ -2,6 +2,9 @@ package io.undercroft.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.RandomAccessFile;
@@ -9,7 +12,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -43,7 +48,7 @@ class InterruptionTest {
         Process croft = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(said.toFile()).start();
         try {
             waitForTemporary(croft);
-            new ProcessBuilder("kill", "-" + signal, Long.toString(croft.pid())).start().waitFor();
+            kill(croft, signal);
 
             assertThat(croft.waitFor(5, TimeUnit.MINUTES)).isTrue();
         } finally {
@@ -54,6 +59,42 @@ class InterruptionTest {
         assertThat(target).hasSize("kept".length()).hasContent("kept");
         assertThat(croft.exitValue()).isEqualTo(code);
         assertThat(said).content().contains("croft: " + target + ": ", "interrupted; no file was made or changed");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"INT, 130", "TERM, 143"})
+    void nothingIsLeftOfAPage(String signal, int code) throws Exception {
+        Path source = folder.resolve("many.safetensors");
+        Map<String, Tensor> state = new LinkedHashMap<>();
+        for (int i = 0; i < 100_000; i++) {
+            state.put("tensor" + i, Tensor.zeros(DType.UINT8, 1));
+        }
+        Checkpoint.save(source, state);
+        Path page = folder.resolve("page.html");
+        List<String> command = new ArrayList<>(receiving(signal));
+        command.addAll(List.of(ProcessHandle.current().info().command().orElseThrow(),
+                "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow",
+                "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"), Croft.class.getName(),
+                "inspect", "--html", page.toString(), source.toString()));
+        Path said = elsewhere.resolve("said");
+        Process croft = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(said.toFile()).start();
+        try {
+            waitForTemporary(croft);
+            kill(croft, signal);
+
+            assertThat(croft.waitFor(5, TimeUnit.MINUTES)).isTrue();
+        } finally {
+            croft.destroyForcibly();
+        }
+
+        // On a slow machine the page may be there before the signal is.
+        assertThat(files()).isSubsetOf(source, page).contains(source);
+        if (Files.exists(page)) {
+            assertThat(page).content().endsWith("</html>\n");
+        } else {
+            assertThat(said).content().contains("croft: " + page + ": interrupted; no file was made or changed");
+            assertThat(croft.exitValue()).isEqualTo(code);
+        }
     }
 
     @ParameterizedTest
@@ -73,7 +114,7 @@ class InterruptionTest {
                 assertThat(croft.isAlive()).as("it has ended before").isTrue();
                 Thread.sleep(5);
             }
-            new ProcessBuilder("kill", "-" + signal, Long.toString(croft.pid())).start().waitFor();
+            kill(croft, signal);
 
             assertThat(croft.waitFor(5, TimeUnit.MINUTES)).isTrue();
         } finally {
@@ -117,10 +158,14 @@ class InterruptionTest {
     }
 
     private void waitForTemporary(Process croft) throws Exception {
-        while (files().stream().noneMatch(file -> file.toString().endsWith(".croft-tmp"))) {
+        while (files().stream().noneMatch(file -> file.toString().matches(".*(\\.croft-tmp|\\.tmp)"))) {
             assertThat(croft.isAlive()).as("it has ended before").isTrue();
             Thread.sleep(5);
         }
+    }
+
+    private static void kill(Process process, String signal) throws Exception {
+        new ProcessBuilder("kill", "-" + signal, Long.toString(process.pid())).start().waitFor();
     }
 
     private List<Path> files() throws IOException {

@@ -179,7 +179,7 @@ class PageTest {
         Invocation made = Invocation.of("inspect", "--html", page, file);
 
         assertThat(made.code()).isZero();
-        assertThat(made.err()).hasLineCount(1).contains("has the first 100,000 tensors of 100,101 tensors");
+        assertThat(made.err()).hasLineCount(1).contains("the page leaves out 101 tensors and 1 storage, so");
         JsonNode data = data(Files.readString(page));
         assertThat(data.get("tensors")).hasSize(100_000);
         assertThat(data.get("storages")).hasSize(1);
@@ -207,6 +207,19 @@ class PageTest {
         assertThat(data.at("/tensors/0/name").asText()).hasSize(500).endsWith("…");
         assertThat(data.get("tensors").size() + data.at("/left_out/tensors").asInt()).isEqualTo(10_000);
         assertThat(data.at("/left_out/tensors").asInt()).isPositive();
+    }
+
+    @Test
+    void thePathsOfBasesAreShortened() throws IOException {
+        Path base = Files.createDirectories(folder.resolve(("d".repeat(200) + "/").repeat(4))).resolve("base.croft");
+        Path thin = folder.resolve("thin.croft");
+        assertThat(Invocation.of("convert", TRAINING, base).code()).isZero();
+        assertThat(Invocation.of("convert", base, thin, "--base", base).code()).isZero();
+
+        JsonNode data = data(page(thin, "--root", folder));
+
+        assertThat(data.at("/bases/0/path").asText()).hasSize(500).endsWith("…");
+        assertThat(data.at("/bases/0/file").asText()).hasSize(500).endsWith("…");
     }
 
     @Test

@@ -1442,7 +1442,17 @@ public abstract sealed class Tensor {
     /// fetched; without any (meta, freed, or a storage that has become too small) the size is printed instead.
     @Override
     public String toString() {
-        return Bulk.ask(storage, () -> TensorPrinter.print(this));
+        return toString(dtype());
+    }
+
+    /// Returns the elements converted to another dtype, printed as [#toString()] prints them. Only elements that are
+    /// printed are converted.
+    ///
+    /// @param dtype the type that they are converted to
+    /// @return the same as `to(dtype).toString()`
+    /// @throws UnsupportedOperationException if one of the dtypes has no numbers
+    public String toString(DType dtype) {
+        return Bulk.ask(storage, () -> TensorPrinter.print(this, dtype));
     }
 
     // ---- for this package ----

@@ -1,9 +1,11 @@
 package io.undercroft.storage;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -46,5 +48,19 @@ class TensorPrintingTest {
     void aTensorOnADeviceOfItsOwnNamesIt() {
         assertThat(Tensor.of(Storage.meta(24), DType.FLOAT32, 0, Shape.of(2, 3), 3, 1))
                 .hasToString("tensor(..., device='meta', size=(2, 3))");
+    }
+
+    @Test
+    void elementsArePrintedAsAnotherDtype() {
+        Tensor tensor = Tensor.arange(DType.INT32, 3000).view(2, 1500);
+        for (DType dtype : List.of(DType.INT32, DType.FLOAT32, DType.BFLOAT16, DType.COMPLEX64, DType.BOOL)) {
+            assertThat(tensor.toString(dtype)).isEqualTo(tensor.to(dtype).toString());
+            assertThat(tensor.narrow(0, 0, 0).toString(dtype)).isEqualTo(tensor.narrow(0, 0, 0).to(dtype).toString());
+        }
+        Tensor weight = Tensor.of(1.5f, 2f).withFlags(Set.of(Tensor.Flag.REQUIRES_GRAD));
+        assertThat(weight.toString(DType.FLOAT64)).isEqualTo(weight.to(DType.FLOAT64).toString());
+        assertThat(weight.toString(DType.INT8)).isEqualTo(weight.to(DType.INT8).toString());
+        assertThat(Tensor.of(1).expand(1L << 50).toString(DType.FLOAT32)).contains("[1., 1., 1.,  ..., 1., 1., 1.]");
+        assertThatThrownBy(() -> tensor.toString(DType.BITS8)).isInstanceOf(UnsupportedOperationException.class);
     }
 }

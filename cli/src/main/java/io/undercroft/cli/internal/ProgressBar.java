@@ -8,9 +8,10 @@ import java.io.Writer;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
 
-/// A progress line on a terminal for work on bytes that takes long, such as a save; it is erased at the end.
+/// A progress line on a terminal for work that takes long, such as a save; it is erased at the end.
 public final class ProgressBar implements SaveProgress, LoadProgress, AutoCloseable {
     /// Shorter work prints results only.
     private static final long PATIENCE = Duration.ofSeconds(1).toNanos();
@@ -20,6 +21,7 @@ public final class ProgressBar implements SaveProgress, LoadProgress, AutoClosea
 
     private final PrintWriter out;
     private final LongSupplier clock;
+    private final LongFunction<String> amount;
     private final long start;
     private long next;
     private int shown;
@@ -28,17 +30,31 @@ public final class ProgressBar implements SaveProgress, LoadProgress, AutoClosea
     ///
     /// @param out the stream to show it on
     /// @param clock nanoseconds from some moment on
-    ProgressBar(Writer out, LongSupplier clock) {
+    /// @param amount puts an amount of work into words
+    ProgressBar(Writer out, LongSupplier clock, LongFunction<String> amount) {
         this.out = new PrintWriter(out);
         this.clock = clock;
+        this.amount = amount;
         this.start = clock.getAsLong();
         this.next = start + PATIENCE;
     }
 
-    /// {@return a bar on the terminal; one that shows nothing where there is none}
+    /// {@return a bar on the terminal for work on bytes; one that shows nothing where there is no terminal}
     public static ProgressBar onTerminal() {
+        return onTerminal(Text::bytes);
+    }
+
+    /// {@return a bar on the terminal for work on things that are counted}
+    ///
+    /// @param one the noun for one of them
+    /// @param several the noun for several of them
+    public static ProgressBar counting(String one, String several) {
+        return onTerminal(count -> Text.number(count) + " " + (count == 1 ? one : several));
+    }
+
+    private static ProgressBar onTerminal(LongFunction<String> amount) {
         return new ProgressBar(terminal().map(Console::writer).orElseGet(() -> new PrintWriter(Writer.nullWriter())),
-                System::nanoTime);
+                System::nanoTime, amount);
     }
 
     /// {@return the terminal, if standard output is one} JDK 22 always gave a console; 25 gives none again where there
@@ -50,11 +66,28 @@ public final class ProgressBar implements SaveProgress, LoadProgress, AutoClosea
 
     @Override
     public void written(long done, long total) {
-        long now = clock.getAsLong();
-        if (now - next >= 0 && total > 0) {
-            next = now + BETWEEN;
-            show(line(done, total, now - start));
+        if (total > 0) {
+            show(nanos -> line(done, total, nanos));
         }
+    }
+
+    /// Reports work whose end is not known.
+    ///
+    /// @param done the amount that is done
+    public void advanced(long done) {
+        show(nanos -> "%s, %s/s".formatted(amount.apply(done), amount.apply(rate(done, nanos))));
+    }
+
+    private void show(LongFunction<String> line) {
+        long now = clock.getAsLong();
+        if (now - next >= 0) {
+            next = now + BETWEEN;
+            show(line.apply(now - start));
+        }
+    }
+
+    private static long rate(long done, long nanos) {
+        return (long) (done / (nanos / 1e9));
     }
 
     @Override
@@ -62,12 +95,12 @@ public final class ProgressBar implements SaveProgress, LoadProgress, AutoClosea
         written(done, total);
     }
 
-    private static String line(long done, long total, long nanos) {
+    private String line(long done, long total, long nanos) {
         int filled = (int) ((double) done / total * WIDTH);
-        double rate = done / (nanos / 1e9);
+        long rate = rate(done, nanos);
         return String.format(Locale.ROOT, "[%s%s] %d %% of %s, %s/s%s", "#".repeat(filled),
-                ".".repeat(WIDTH - filled), (int) ((double) done / total * PERCENT), Text.bytes(total),
-                Text.bytes((long) rate), rate > 0 ? ", " + duration((long) ((total - done) / rate)) + " left" : "");
+                ".".repeat(WIDTH - filled), (int) ((double) done / total * PERCENT), amount.apply(total),
+                amount.apply(rate), rate > 0 ? ", " + duration((total - done) / rate) + " left" : "");
     }
 
     private static String duration(long seconds) {

@@ -15,6 +15,7 @@ public final class StandardInput {
     /// The name of standard input in messages.
     public static final String NAME = "standard input";
     private static final String ON_COMMAND_LINE = "-";
+    private static final int BUFFER = 1 << 17;
     private static final String PREFIX = "croft-standard-input-";
     private static final Path DIRECTORY = Path.of(System.getProperty("java.io.tmpdir"));
     private static final Pattern COPY = Pattern.compile(Pattern.quote(DIRECTORY.resolve(PREFIX).toString()) + "[0-9]+");
@@ -46,7 +47,7 @@ public final class StandardInput {
         copy.toFile().deleteOnExit();
         try {
             try (OutputStream out = Files.newOutputStream(copy)) {
-                System.in.transferTo(out);
+                copyTo(out);
             } catch (IOException e) {
                 throw new FileSystemException(NAME, null, "it could not be copied to " + DIRECTORY + ": "
                         + e.getMessage() + ". JAVA_TOOL_OPTIONS=-Djava.io.tmpdir=DIR names another directory");
@@ -55,6 +56,18 @@ public final class StandardInput {
         } finally {
             // The open file stays readable without its name.
             Files.deleteIfExists(copy);
+        }
+    }
+
+    private static void copyTo(OutputStream out) throws IOException {
+        try (ProgressBar bar = ProgressBar.onTerminal()) {
+            byte[] buffer = new byte[BUFFER];
+            long copied = 0;
+            for (int n = System.in.read(buffer); n >= 0; n = System.in.read(buffer)) {
+                out.write(buffer, 0, n);
+                copied += n;
+                bar.advanced(copied);
+            }
         }
     }
 }

@@ -14,20 +14,21 @@ public final class TensorJson {
 
     private TensorJson() {}
 
-    /// Checks that a tensor has numbers, and not too many.
+    /// Checks that elements have numbers, and are not too many.
     ///
-    /// @param tensor the tensor
-    /// @throws IllegalArgumentException if it is refused
-    public static void requireNumbers(Tensor tensor) {
-        Kind kind = tensor.dtype().kind();
+    /// @param numel the number of elements
+    /// @param dtype their type
+    /// @throws IllegalArgumentException if they are refused
+    public static void requireNumbers(long numel, DType dtype) {
+        Kind kind = dtype.kind();
         if (kind == Kind.QUANTIZED || kind == Kind.BITS) {
-            throw new IllegalArgumentException("elements of type " + tensor.dtype() + " have no numbers; leave out "
+            throw new IllegalArgumentException("elements of type " + dtype + " have no numbers; leave out "
                     + "--json to see them");
         }
-        if (tensor.numel() > MOST) {
+        if (numel > MOST) {
             throw new IllegalArgumentException(
                     "--json prints at most %,d elements, and these are %,d; select some with "
-                            .formatted(MOST, tensor.numel()) + "--rows, or write them with -o");
+                            .formatted(MOST, numel) + "--rows, or write them with -o");
         }
     }
 
@@ -35,7 +36,7 @@ public final class TensorJson {
     ///
     /// @param json the object
     /// @param name the name of the member
-    /// @param tensor a tensor that [#requireNumbers] accepts
+    /// @param tensor a tensor whose elements [#requireNumbers] accepts
     /// @throws IOException if writing fails
     public static void write(Json json, String name, Tensor tensor) throws IOException {
         JsonGenerator generator = json.generator();

@@ -11,7 +11,7 @@ class ProgressBarTest {
 
     private final StringWriter screen = new StringWriter();
     private long now;
-    private final ProgressBar bar = new ProgressBar(screen, () -> now);
+    private final ProgressBar bar = new ProgressBar(screen, () -> now, Text::bytes);
 
     private void after(Duration time, long done) {
         now += time.toNanos();
@@ -55,4 +55,21 @@ class ProgressBarTest {
         assertThat(screen.toString()).endsWith("\r" + " ".repeat(width) + "\r");
     }
 
+    @Test
+    void workWithoutAKnownEndShowsHowMuchIsDone() {
+        now += Duration.ofMillis(900).toNanos();
+        bar.advanced(1 << 20);
+        assertThat(screen.toString()).isEmpty();
+        now += Duration.ofMillis(1100).toNanos();
+        bar.advanced(3 << 20);
+        assertThat(lastLine()).isEqualTo("3.0 MiB, 1.5 MiB/s");
+    }
+
+    @Test
+    void thingsAreCounted() {
+        ProgressBar entries = new ProgressBar(screen, () -> now, count -> count + " entries");
+        now += Duration.ofSeconds(2).toNanos();
+        entries.written(10, 40);
+        assertThat(lastLine()).isEqualTo("[#######.......................] 25 % of 40 entries, 5 entries/s, 0:06 left");
+    }
 }

@@ -26,11 +26,13 @@ public final class TensorPrinter {
     private static final long MAX_SHOWN = 100_000;
 
     private final Tensor tensor;
+    private final DType dtype;
     private final boolean summarized;
     private final @Nullable String missing;
 
-    private TensorPrinter(Tensor tensor) {
+    private TensorPrinter(Tensor tensor, DType dtype) {
         this.tensor = tensor;
+        this.dtype = dtype;
         this.summarized = tensor.numel() > SUMMARY_THRESHOLD;
         this.missing = missing(tensor);
     }
@@ -38,8 +40,14 @@ public final class TensorPrinter {
     /// {@return the tensor as PyTorch prints it}
     ///
     /// @param tensor the tensor to print
-    public static String print(Tensor tensor) {
-        return new TensorPrinter(tensor).print();
+    /// @param dtype the dtype that the printed elements are converted to
+    /// @throws UnsupportedOperationException if this is another one, and one of the two has no numbers
+    public static String print(Tensor tensor, DType dtype) {
+        if (!dtype.equals(tensor.dtype())) {
+            // The exception does not depend on the elements, of which there may be none.
+            Tensor _ = Tensor.zeros(tensor.dtype(), 1).to(dtype);
+        }
+        return new TensorPrinter(tensor, dtype).print();
     }
 
     private String print() {
@@ -69,11 +77,12 @@ public final class TensorPrinter {
         if (unread || (empty && tensor.dim() != 1)) {
             suffixes.add("size=" + tuple(tensor.shape()));
         }
-        boolean clear = (unread || empty) ? tensor.dtype().equals(DType.FLOAT32) : speaksForItself(tensor.dtype());
+        boolean clear = (unread || empty) ? dtype.equals(DType.FLOAT32) : speaksForItself(dtype);
         if (!clear) {
-            suffixes.add("dtype=torch." + tensor.dtype());
+            suffixes.add("dtype=torch." + dtype);
         }
-        if (tensor.is(Flag.REQUIRES_GRAD)) {
+        boolean isDifferentiable = dtype.kind() == DType.Kind.FLOATING || dtype.kind() == DType.Kind.COMPLEX;
+        if (tensor.is(Flag.REQUIRES_GRAD) && isDifferentiable) {
             suffixes.add("requires_grad=True");
         }
         if (missing != null) {
@@ -134,7 +143,7 @@ public final class TensorPrinter {
         }
         Tensor readable = tensor.cpu();
         List<Tensor> shown = new ArrayList<>();
-        forEachShown(readable, shown::add);
+        forEachShown(readable, element -> shown.add(element.to(dtype)));
         return new Lines(Cells.of(shown)).lay(readable, indent);
     }
 

@@ -6,6 +6,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.Extent;
 import io.undercroft.serializer.FileRegion;
+import io.undercroft.serializer.SaveProgress;
 import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
@@ -45,6 +46,7 @@ public final class HtmlReport {
     private static final int MOST_NOTES = 1000;
     private static final int MOST_RUNS = 10_000;
     private static final int LONGEST_TEXT = 500;
+    private static final int MOST_ALIASES = 20;
     private static final String DATA = "{{data}}";
 
     private final Inspection inspection;
@@ -53,13 +55,18 @@ public final class HtmlReport {
     private final Set<Storage> used = Collections.newSetFromMap(new IdentityHashMap<>());
     private final Map<String, Integer> bits = new TreeMap<>();
     private final LeftOut leftOut = new LeftOut();
+    private final SaveProgress progress;
+    private final long total;
+    private long done;
     private int tensors;
     private int storages;
     private int leftOutRegions;
 
-    private HtmlReport(Inspection inspection, Writer out) {
+    private HtmlReport(Inspection inspection, Writer out, SaveProgress progress) {
         this.inspection = inspection;
-        this.entries = JsonReport.shortened(inspection, LONGEST_TEXT);
+        this.progress = progress;
+        this.total = Math.min(inspection.tensors().size(), MOST_TENSORS) + (long) inspection.storages().size();
+        this.entries = JsonReport.shortened(inspection, LONGEST_TEXT, MOST_ALIASES);
         this.out = new ScriptWriter(out);
     }
 
@@ -75,14 +82,15 @@ public final class HtmlReport {
     /// @param file the name of the file, as the page shows it
     /// @param modified when the file was modified, in milliseconds since 1970; empty if that is unknown
     /// @param out the destination; stays open
+    /// @param progress called with the numbers of tensors and storages that were processed, and of all
     /// @return the numbers of tensors and storages in it
     /// @throws IOException if the file cannot be read, or writing fails
-    public static Extract write(Inspection inspection, String file, OptionalLong modified, Writer out)
-            throws IOException {
+    public static Extract write(Inspection inspection, String file, OptionalLong modified, Writer out,
+            SaveProgress progress) throws IOException {
         String page = page();
         int data = page.indexOf(DATA);
         out.write(page, 0, data);
-        HtmlReport report = new HtmlReport(inspection, out);
+        HtmlReport report = new HtmlReport(inspection, out, progress);
         Json.write(report.out, json -> report.write(json, file, modified));
         out.write(page, data + DATA.length(), page.length() - data - DATA.length());
         return new Extract(report.tensors, report.storages);
@@ -175,7 +183,9 @@ public final class HtmlReport {
             bits.put(shortened(dtype.name()), dtype.bits());
             used.add(named.getValue().storage());
             tensors++;
+            progress.written(++done, total);
         }
+        done = total - inspection.storages().size();
         json.generator().writeEndArray();
     }
 
@@ -183,6 +193,7 @@ public final class HtmlReport {
     private void writeStorages(Json json) throws IOException {
         json.generator().writeArrayFieldStart("storages");
         for (Storage storage : inspection.storages()) {
+            progress.written(++done, total);
             int users = inspection.users(storage).size();
             boolean isListed = (users == 0 || used.contains(storage)) && storages < MOST_TENSORS
                     && out.written() < 2 * MOST_CHARACTERS;
@@ -242,10 +253,11 @@ public final class HtmlReport {
     }
 
     private void writeNotes(Json json, Checkpoint checkpoint) throws IOException {
-        json.values("saved_from", inspection.absentDevices());
-        json.list("bases", few(checkpoint.bases()), JsonReport::write);
+        json.values("saved_from", inspection.absentDevices().stream().limit(MOST_NOTES).map(HtmlReport::shortened)
+                .toList());
+        json.list("bases", few(checkpoint.bases()), entries::writeBase);
         json.list("foreign_classes", few(checkpoint.foreignClasses()), entries::write);
-        json.list("unread", few(checkpoint.unread()), JsonReport::write);
+        json.list("unread", few(checkpoint.unread()), entries::writeUnread);
         json.list("metadata", few(checkpoint.metadata().entrySet()), (each, entry) -> each
                 .member("key", shortened(entry.getKey())).member("value", shortened(entry.getValue())));
     }

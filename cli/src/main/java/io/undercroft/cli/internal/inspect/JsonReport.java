@@ -25,6 +25,8 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.UUID;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// A file's contents as one JSON object, as `docs/inspect-json.md` describes it. Written while it is read, so that
@@ -37,23 +39,26 @@ public final class JsonReport {
     private final Inspection inspection;
     private final Set<Object> written;
     private final int longestText;
+    private final int mostAliases;
 
     private JsonReport(Inspection inspection, Set<Object> written) {
-        this(inspection, written, Integer.MAX_VALUE);
+        this(inspection, written, Integer.MAX_VALUE, Integer.MAX_VALUE);
     }
 
-    private JsonReport(Inspection inspection, Set<Object> written, int longestText) {
+    private JsonReport(Inspection inspection, Set<Object> written, int longestText, int mostAliases) {
         this.inspection = inspection;
         this.written = written;
         this.longestText = longestText;
+        this.mostAliases = mostAliases;
     }
 
     /// {@return the writer of single entries, with shortened texts}
     ///
     /// @param inspection the open file
     /// @param longestText the maximum number of characters of a text
-    static JsonReport shortened(Inspection inspection, int longestText) {
-        return new JsonReport(inspection, Set.of(), longestText);
+    /// @param mostAliases the maximum number of aliases of a tensor; one more text says how many are left out
+    static JsonReport shortened(Inspection inspection, int longestText, int mostAliases) {
+        return new JsonReport(inspection, Set.of(), longestText, mostAliases);
     }
 
     /// Writes the report.
@@ -98,7 +103,7 @@ public final class JsonReport {
             json.values("saved_from", inspection.absentDevices());
         }
         if (!checkpoint.bases().isEmpty()) {
-            json.list("bases", checkpoint.bases(), JsonReport::write);
+            json.list("bases", checkpoint.bases(), this::writeBase);
         }
         json.list("tensors", inspection.tensors().entrySet(), this::write);
         json.generator().writeFieldName("state");
@@ -108,7 +113,7 @@ public final class JsonReport {
             json.list("foreign_classes", checkpoint.foreignClasses(), this::write);
         }
         if (!checkpoint.unread().isEmpty()) {
-            json.list("unread", checkpoint.unread(), JsonReport::write);
+            json.list("unread", checkpoint.unread(), this::writeUnread);
         }
     }
 
@@ -126,11 +131,19 @@ public final class JsonReport {
         return number.isEmpty() ? null : number.getAsLong();
     }
 
+    void writeBase(Json json, BaseFile base) throws IOException {
+        write(json, base, this::text);
+    }
+
     static void write(Json json, BaseFile base) throws IOException {
-        json.member("kind", base.kind().name().toLowerCase(Locale.ROOT)).member("path", base.path())
+        write(json, base, text -> text);
+    }
+
+    private static void write(Json json, BaseFile base, UnaryOperator<String> shown) throws IOException {
+        json.member("kind", base.kind().name().toLowerCase(Locale.ROOT)).member("path", shown.apply(base.path()))
                 .member("uuid", base.uuid().map(UUID::toString).orElse(null))
-                .member("file", base.file().map(Path::toString).orElse(null))
-                .member("problem", base.problem().orElse(null));
+                .member("file", base.file().map(Path::toString).map(shown).orElse(null))
+                .member("problem", base.problem().map(shown).orElse(null));
     }
 
     void write(Json json, ForeignClass foreign) throws IOException {
@@ -138,8 +151,16 @@ public final class JsonReport {
                 foreign.isDangerous());
     }
 
+    void writeUnread(Json json, UnreadPart part) throws IOException {
+        write(json, part, this::text);
+    }
+
     static void write(Json json, UnreadPart part) throws IOException {
-        json.member("kind", part.kind().name().toLowerCase(Locale.ROOT)).member("what", part.what())
+        write(json, part, text -> text);
+    }
+
+    private static void write(Json json, UnreadPart part, UnaryOperator<String> shown) throws IOException {
+        json.member("kind", part.kind().name().toLowerCase(Locale.ROOT)).member("what", shown.apply(part.what()))
                 .member("offset", part.offset()).member("nbytes", part.nbytes());
         if (part.setting() != null) {
             json.member("setting", part.setting());
@@ -158,8 +179,12 @@ public final class JsonReport {
         if (tensor.is(Tensor.Flag.NEG)) {
             json.member("neg", true);
         }
-        if (!inspection.aliases(named.getKey()).isEmpty()) {
-            json.values("aliases", inspection.aliases(named.getKey()).stream().map(this::text).toList());
+        List<String> aliases = inspection.aliases(named.getKey());
+        if (!aliases.isEmpty()) {
+            Stream<String> shown = aliases.stream().limit(mostAliases).map(this::text);
+            json.values("aliases", aliases.size() > mostAliases
+                    ? Stream.concat(shown, Stream.of("and " + (aliases.size() - mostAliases) + " more")).toList()
+                    : shown.toList());
         }
         FormatException unreadable = Unreadable.why(tensor).orElse(null);
         if (unreadable != null) {
