@@ -6,6 +6,6 @@ module io.undercroft.format {
     requires com.dynatrace.hash4j;
 
     exports io.undercroft.format;
-    exports io.undercroft.format.dump to io.undercroft.cli;
+    exports io.undercroft.format.dump to io.undercroft.cli, io.undercroft.interop;
     exports io.undercroft.format.internal to io.undercroft.serializer;
 }

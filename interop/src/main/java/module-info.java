@@ -9,6 +9,7 @@ module io.undercroft.interop {
     exports io.undercroft.interop.torch;
     exports io.undercroft.interop.torch7;
 
+    provides io.undercroft.format.dump.FormatDump with io.undercroft.interop.safetensors.SafetensorsDump;
     provides io.undercroft.serializer.spi.CheckpointFormat with
             io.undercroft.interop.safetensors.SafetensorsFormat,
             io.undercroft.interop.torch.TorchZipFormat,

@@ -2,11 +2,14 @@ package io.undercroft.cli;
 
 import io.undercroft.cli.internal.Json;
 import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.StandardInput;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.dump.FileDump;
-import io.undercroft.format.dump.FileDump.Line;
-import io.undercroft.format.dump.FileDump.Part;
+import io.undercroft.format.dump.FormatDump;
+import io.undercroft.format.dump.FormatDump.Line;
+import io.undercroft.format.dump.FormatDump.Part;
+import io.undercroft.serializer.Checkpoint;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
@@ -19,10 +22,12 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.ServiceLoader;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 
-/// The command that shows the bytes of a `.croft` file and what they mean.
+/// The command that shows the bytes of a file and what they mean.
 final class HexdumpCommand {
     private static final String SECTION = "--section";
     private static final String LIMIT = "--limit";
@@ -42,40 +47,39 @@ final class HexdumpCommand {
 
     Subcommand command() {
         return new Subcommand(
-                "Shows the bytes of a .croft file with their meaning. They are the header, the commit records, the "
-                        + "index of the newest snapshot, and the first bytes of each extent; format-spec/SPEC.md "
-                        + "explains the fields. A damaged file is shown as far as its parts can be found; then the "
-                        + "command exits with 4.",
-                () -> List.of(Arguments.file("FILE", "A .croft file."),
+                "Shows the bytes of a .croft or safetensors file with their meaning. Of a .croft file they are the "
+                        + "header, the commit records, the index of a snapshot, and the first bytes of each extent; "
+                        + "format-spec/SPEC.md explains the fields. Of a safetensors file they are the length of the "
+                        + "header, its JSON, the first bytes of each tensor, and bytes that no tensor has. A damaged "
+                        + "file is shown as far as its parts can be found; then the command exits with 4. For files "
+                        + "of other formats, croft inspect --html makes a map of the file.",
+                () -> List.of(Arguments.file("FILE", "A .croft or safetensors file."),
                         Arguments.texts(SECTION, "NAME", "Only this section. May be repeated. One of "
-                                + String.join(", ", FileDump.sections()) + "."),
+                                + String.join(", ", FileDump.sections()) + "; of a safetensors file one of length, "
+                                + "header, tensors, gaps."),
                         Arguments.number(LIMIT, "Show at most N records of each section; 8 by default."),
+                        Arguments.at(),
                         Arguments.json()),
                 this::hexdump);
     }
 
     private int hexdump(Arguments arguments) {
         Path file = arguments.path(0);
-        List<String> sections = arguments.texts(SECTION).stream().map(name -> name.toLowerCase(Locale.ROOT)).toList();
         long limit = arguments.number(LIMIT, BY_DEFAULT);
-        Optional<String> unknown = sections.stream().filter(name -> !FileDump.sections().contains(name)).findFirst();
-        if (unknown.isPresent()) {
-            return run.complain("%s: there is no section '%s', only %s".formatted(SECTION, unknown.get(),
-                    String.join(", ", FileDump.sections())));
-        }
         if (limit < 1 || limit > MOST) {
             return run.complain("%s: at least 1 and at most %,d records can be shown".formatted(LIMIT, MOST));
         }
-        if (Inputs.isUri(file)) {
-            return run.complain(Inputs.shown(file) + ": only a file of this machine can be shown. Download it first");
+        if (Inputs.isUri(file) || StandardInput.isMeant(file)) {
+            return run
+                    .complain(Inputs.shown(file) + ": only a file of this machine can be shown. Save it as one first");
         }
-        Predicate<String> isShown = name -> sections.isEmpty() || sections.contains(name);
         return run.of(file, () -> {
             try (FileChannel channel = FileChannel.open(file); Arena arena = Arena.ofConfined()) {
                 MemorySegment bytes = channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena);
+                Dump dump = dump(file, bytes, limit, arguments);
                 Optional<FormatException> fault = arguments.has(Arguments.JSON)
-                        ? printJson(file, bytes, parts -> FileDump.of(bytes, isShown, limit, parts))
-                        : FileDump.of(bytes, isShown, limit, this::print);
+                        ? printJson(file, bytes, dump)
+                        : dump.to(this::print);
                 if (fault.isPresent()) {
                     out.flush();
                     throw fault.get();
@@ -83,6 +87,55 @@ final class HexdumpCommand {
                 return CommandRunner.OK;
             }
         });
+    }
+
+    /// Passes the parts of a file on, and returns what is wrong with it.
+    private interface Dump {
+        Optional<FormatException> to(Consumer<Part> parts);
+    }
+
+    private static Dump dump(Path file, MemorySegment bytes, long limit, Arguments arguments) throws IOException {
+        if (FileDump.matches(bytes)) {
+            Predicate<String> isShown = sections(arguments, FileDump.sections());
+            OptionalLong at = arguments.has(Arguments.AT)
+                    ? OptionalLong.of(arguments.number(Arguments.AT, 0))
+                    : OptionalLong.empty();
+            if (at.isPresent()) {
+                // Before anything is printed.
+                FileDump.requireSnapshot(bytes, at.getAsLong());
+            }
+            return parts -> FileDump.of(bytes, isShown, limit, at, parts);
+        }
+        FormatDump other = ServiceLoader.load(FormatDump.class).stream().map(ServiceLoader.Provider::get)
+                .filter(each -> each.matches(bytes)).findFirst().orElseThrow(() -> refusal(file, arguments));
+        if (arguments.has(Arguments.AT)) {
+            throw new IllegalArgumentException("%s: files of the format %s have no snapshots".formatted(Arguments.AT,
+                    other.format()));
+        }
+        Predicate<String> isShown = sections(arguments, other.sections());
+        return parts -> other.describe(bytes, isShown, limit, parts);
+    }
+
+    private static Predicate<String> sections(Arguments arguments, List<String> known) {
+        List<String> sections = arguments.texts(SECTION).stream().map(name -> name.toLowerCase(Locale.ROOT)).toList();
+        sections.stream().filter(name -> !known.contains(name)).findFirst().ifPresent(name -> {
+            throw new IllegalArgumentException("%s: there is no section '%s', only %s".formatted(SECTION, name,
+                    String.join(", ", known)));
+        });
+        return name -> sections.isEmpty() || sections.contains(name);
+    }
+
+    /// Returns the exception for a file of another format.
+    ///
+    /// @throws FormatException if it is of no known format, or damaged
+    private static RuntimeException refusal(Path file, Arguments arguments) {
+        try (Checkpoint checkpoint = Checkpoint.open(file, arguments.openingOnMeta())) {
+            return new IllegalArgumentException("hexdump shows .croft and safetensors files, and the format of this "
+                    + "file is %s. croft inspect --html OUT shows where its storages are".formatted(
+                            checkpoint.format()));
+        } catch (IOException e) {
+            return new UncheckedIOException(e);
+        }
     }
 
     // ---- text
@@ -109,19 +162,13 @@ final class HexdumpCommand {
 
     // ---- JSON
 
-    private interface Dump {
-        Optional<FormatException> of(Consumer<Part> parts);
-    }
-
     /// Writes each part when it is known, as there may be very many.
     private Optional<FormatException> printJson(Path file, MemorySegment bytes, Dump dump) throws IOException {
-        // Before anything is printed.
-        FileDump.requireFormat(bytes);
         List<FormatException> faults = new ArrayList<>();
         Json.print(out, json -> {
             json.member("file", file.toString()).member("nbytes", bytes.byteSize()).generator()
                     .writeArrayFieldStart("parts");
-            dump.of(part -> writeObject(json, part)).ifPresent(faults::add);
+            dump.to(part -> writeObject(json, part)).ifPresent(faults::add);
             json.generator().writeEndArray();
         });
         return faults.stream().findFirst();

@@ -1,6 +1,8 @@
 package io.undercroft.format.dump;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.format.dump.FormatDump.Line;
+import io.undercroft.format.dump.FormatDump.Part;
 import io.undercroft.format.internal.ByteSource;
 import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.ExtentKind;
@@ -29,16 +31,20 @@ import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
+import java.util.NoSuchElementException;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// The bytes of a `.croft` file and what they mean: the header, the commit records, the index of the newest snapshot,
-/// and the starts of its extents. A damaged file is described as far as its parts can be found. For use by one thread.
+/// The bytes of a `.croft` file and what they mean: the header, the commit records, the index of a snapshot, and the
+/// starts of its extents. A damaged file is described as far as its parts can be found. For use by one thread.
 public final class FileDump {
     /// The header, the commit records, the directory of the index, and the bytes of storages. The sections of the index
     /// come between the last two, by their codes in lower case.
@@ -52,26 +58,6 @@ public final class FileDump {
     private final Predicate<String> sections;
     private final long limit;
     private final Consumer<Part> parts;
-
-    /// A run of bytes with one meaning.
-    ///
-    /// @param offset the first byte in the file
-    /// @param bytes the bytes
-    /// @param name their name in `SPEC.md`
-    /// @param meaning the value in words; may contain text from the file
-    public record Line(long offset, MemorySegment bytes, String name, String meaning) {}
-
-    /// A part of the file, such as a record.
-    ///
-    /// @param section the section that it belongs to, one of [#sections]
-    /// @param title a description; may contain text from the file
-    /// @param offset the first byte in the file
-    /// @param nbytes its size in bytes
-    /// @param lines its bytes in their order
-    /// @param omitted the number of further records of the section, which are left out
-    /// @param fault what is wrong with it, or null
-    public record Part(String section, String title, long offset, long nbytes, List<Line> lines, long omitted,
-            @Nullable FormatException fault) {}
 
     private FileDump(MemorySegment file, Predicate<String> sections, long limit, Consumer<Part> parts) {
         this.file = file;
@@ -91,42 +77,67 @@ public final class FileDump {
     /// @param file all of its bytes
     /// @param sections the [sections][#sections] to describe
     /// @param limit the maximum number of records of each section
+    /// @param at the number of the snapshot whose index is described; empty for the newest
     /// @param parts receives the parts
     /// @return what is wrong with the file, if parts could not be found because of damage
     /// @throws FormatException if the file is not a `.croft` file
+    /// @throws NoSuchElementException if there is no snapshot with this number; then there are no parts
     public static Optional<FormatException> of(MemorySegment file, Predicate<String> sections, long limit,
-            Consumer<Part> parts) {
-        requireFormat(file);
-        return new FileDump(file, sections, limit, parts).describe();
+            OptionalLong at, Consumer<Part> parts) {
+        if (!matches(file)) {
+            // This says what is there instead of the signature.
+            Snapshot _ = open(file, at);
+        }
+        return new FileDump(file, sections, limit, parts).describe(at);
     }
 
-    /// Refuses a file of another format.
+    /// {@return whether a file starts as `.croft` files do}
     ///
     /// @param file all of its bytes
-    /// @throws FormatException if it is no `.croft` file
-    public static void requireFormat(MemorySegment file) {
-        if (!Header.isSignature(file)) {
-            Snapshot _ = open(file);
+    public static boolean matches(MemorySegment file) {
+        return Header.isSignature(file);
+    }
+
+    /// Refuses a number of a snapshot that an intact file does not have. Of a damaged file, [#of] says what is wrong.
+    ///
+    /// @param file all of its bytes
+    /// @param at the number
+    /// @throws NoSuchElementException if there is no snapshot with this number
+    public static void requireSnapshot(MemorySegment file, long at) {
+        try {
+            Snapshot _ = open(file, OptionalLong.of(at));
+        } catch (FormatException _) {
+            // Parts of the file can be described.
         }
     }
 
-    private static Snapshot open(MemorySegment file) {
+    private static Snapshot open(MemorySegment file, OptionalLong at) {
         try {
-            return Snapshot.open(ByteSource.of(file), Limits.DEFAULT);
+            Snapshot newest = Snapshot.open(ByteSource.of(file), Limits.DEFAULT);
+            return at.isPresent() ? newest.openAt(at.getAsLong()) : newest;
         } catch (IOException e) {
             throw new IllegalStateException("bytes in memory are read", e);
         }
     }
 
-    private Optional<FormatException> describe() {
+    private Optional<FormatException> describe(OptionalLong at) {
+        Snapshot snapshot = null;
+        FormatException fault = null;
+        try {
+            snapshot = open(file, at);
+        } catch (FormatException e) {
+            fault = e;
+        }
         add(HEADER, "header", 0, HeaderFields.RECORD, () -> Header.decode(file.asSlice(0, FileLayout.HEADER_BYTES)));
         addCommits();
         try {
-            addSnapshot(open(file));
-            return Optional.empty();
+            if (snapshot != null) {
+                addSnapshot(snapshot, at.isPresent());
+            }
         } catch (FormatException e) {
-            return Optional.of(e);
+            fault = e;
         }
+        return Optional.ofNullable(fault);
     }
 
     // ---- commit records
@@ -160,8 +171,11 @@ public final class FileDump {
 
     // ---- the index
 
-    private void addSnapshot(Snapshot snapshot) {
+    private void addSnapshot(Snapshot snapshot, boolean isChosen) {
         CommitRecord commit = snapshot.commit();
+        if (isChosen) {
+            addCommit(snapshot.place(), "chosen record");
+        }
         if (commit.sequence() > 1) {
             addCommit(commit.previousRecord(), "parent record");
         }
@@ -239,25 +253,72 @@ public final class FileDump {
 
     private void addTree(SectionType type, long start, Index index) {
         long length = index.count(type);
-        List<Line> lines = new ArrayList<>();
-        FormatException fault = null;
-        long end = 0;
+        MemorySegment section;
         try {
-            StateTreeReader reader = new StateTreeReader(index.section(type), Limits.DEFAULT, 0);
-            StateToken token = reader.next();
-            while (token != StateToken.DONE && lines.size() < limit) {
-                end = reader.end();
-                MemorySegment bytes = file.asSlice(start + reader.offset(), end - reader.offset());
-                if (bytes.byteSize() > 0) {
-                    lines.add(new Line(start + reader.offset(), bytes, token.name(), meaning(token, reader)));
+            section = index.section(type);
+        } catch (FormatException e) {
+            put(name(type), type.toString(), start, length, List.of(), e);
+            return;
+        }
+        TreeLines lines = new TreeLines(section, start);
+        put(name(type), type + (lines.end < length
+                ? ", the first %d of its %d bytes".formatted(lines.end, length)
+                : ""), start, length, lines, lines.fault);
+    }
+
+    /// The tokens of a tree, which are read again for each iteration: there may be a million.
+    private final class TreeLines implements Iterable<Line> {
+        private final MemorySegment section;
+        private final long start;
+        private final long count;
+        private final long end;
+        private final @Nullable FormatException fault;
+
+        /// Counts the tokens up to the limit, or up to the first that is damaged.
+        TreeLines(MemorySegment section, long start) {
+            this.section = section;
+            this.start = start;
+            StateTreeReader reader = reader();
+            FormatException damage = null;
+            long found = 0;
+            long last = 0;
+            try {
+                while (found < limit && next(reader) != StateToken.DONE) {
+                    last = reader.end();
+                    found++;
                 }
+            } catch (FormatException e) {
+                damage = e;
+            }
+            this.count = found;
+            this.end = last;
+            this.fault = damage;
+        }
+
+        private StateTreeReader reader() {
+            return new StateTreeReader(section, Limits.DEFAULT, 0);
+        }
+
+        /// Returns the next token that has bytes, or the end of the tree.
+        private static StateToken next(StateTreeReader reader) {
+            StateToken token = reader.next();
+            while (token != StateToken.DONE && reader.end() == reader.offset()) {
                 token = reader.next();
             }
-        } catch (FormatException e) {
-            fault = e;
+            return token;
         }
-        put(name(type), type + (end < length ? ", the first %d of its %d bytes".formatted(end, length) : ""), start,
-                length, lines, fault);
+
+        @Override
+        public Iterator<Line> iterator() {
+            StateTreeReader reader = reader();
+            return Stream.generate(() -> line(next(reader), reader)).limit(count).iterator();
+        }
+
+        private Line line(StateToken token, StateTreeReader reader) {
+            long from = start + reader.offset();
+            return new Line(from, file.asSlice(from, reader.end() - reader.offset()), token.name(),
+                    meaning(token, reader));
+        }
     }
 
     private static String meaning(StateToken token, StateTreeReader reader) {
@@ -272,14 +333,16 @@ public final class FileDump {
     }
 
     private void addRows(SectionType type, long start, long length) {
-        List<Line> lines = new ArrayList<>();
         long shown = Math.min(length, limit * ROW);
-        for (long at = start; at < start + shown; at += ROW) {
-            MemorySegment row = file.asSlice(at, Math.min(ROW, start + shown - at));
-            lines.add(new Line(at, row, "text", ascii(row)));
-        }
+        Iterable<Line> rows = () -> LongStream.iterate(start, at -> at < start + shown, at -> at + ROW)
+                .mapToObj(at -> row(at, start + shown)).iterator();
         put(name(type), type + (shown < length ? ", the first %d of its %d bytes".formatted(shown, length) : ""), start,
-                length, lines, null);
+                length, rows, null);
+    }
+
+    private Line row(long at, long end) {
+        MemorySegment row = file.asSlice(at, Math.min(ROW, end - at));
+        return new Line(at, row, "text", ascii(row));
     }
 
     private void addExtents(Snapshot snapshot) {
@@ -373,12 +436,12 @@ public final class FileDump {
         return offset >= 0 && length <= file.byteSize() && offset <= file.byteSize() - length;
     }
 
-    private void put(String section, String title, long offset, long nbytes, List<Line> lines,
+    private void put(String section, String title, long offset, long nbytes, Iterable<Line> lines,
             @Nullable FormatException fault) {
         put(section, title, offset, nbytes, lines, fault, 0);
     }
 
-    private void put(String section, String title, long offset, long nbytes, List<Line> lines,
+    private void put(String section, String title, long offset, long nbytes, Iterable<Line> lines,
             @Nullable FormatException fault, long omitted) {
         if (sections.test(section)) {
             parts.accept(new Part(section, title, offset, nbytes, lines, omitted, fault));

@@ -1,4 +1,4 @@
-/// A description of the bytes of a `.croft` file, for the `croft` command.
+/// Descriptions of the bytes of files, for the `croft` command.
 @NullMarked
 package io.undercroft.format.dump;
 

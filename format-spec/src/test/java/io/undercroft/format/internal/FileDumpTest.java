@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.dump.FileDump;
-import io.undercroft.format.dump.FileDump.Line;
-import io.undercroft.format.dump.FileDump.Part;
+import io.undercroft.format.dump.FormatDump.Line;
+import io.undercroft.format.dump.FormatDump.Part;
 import io.undercroft.format.internal.index.SectionType;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -16,6 +16,8 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.Test;
 
 class FileDumpTest {
@@ -23,7 +25,8 @@ class FileDumpTest {
 
     private static List<Part> parts(byte[] file, long limit) {
         List<Part> parts = new ArrayList<>();
-        Optional<FormatException> fault = FileDump.of(MemorySegment.ofArray(file), _ -> true, limit, parts::add);
+        Optional<FormatException> fault = FileDump.of(MemorySegment.ofArray(file), _ -> true, limit,
+                OptionalLong.empty(), parts::add);
         assertThat(fault).isEmpty();
         return parts;
     }
@@ -35,7 +38,8 @@ class FileDumpTest {
 
         assertThat(parts).extracting(Part::section).containsSubsequence(FileDump.sections());
         BitSet shown = new BitSet();
-        parts.stream().filter(part -> !part.section().equals("extents")).flatMap(part -> part.lines().stream())
+        parts.stream().filter(part -> !part.section().equals("extents"))
+                .flatMap(part -> StreamSupport.stream(part.lines().spliterator(), false))
                 .forEach(line -> shown.set((int) line.offset(), (int) (line.offset() + line.bytes().byteSize())));
         CommitRecord commit = Refusals.open(file).commit();
         for (int at = (int) commit.indexOffset(); at < commit.indexOffset() + commit.indexLength(); at++) {
@@ -51,7 +55,7 @@ class FileDumpTest {
             MemorySegment file = MemorySegment.ofArray(golden.getValue());
             if (Header.isSignature(file)) {
                 List<Part> parts = new ArrayList<>();
-                FileDump.of(file, _ -> true, 3, parts::add);
+                FileDump.of(file, _ -> true, 3, OptionalLong.empty(), parts::add);
                 assertThat(parts).as(golden.getKey()).extracting(Part::section).contains("header", "commits",
                         "directory");
             }
@@ -87,12 +91,28 @@ class FileDumpTest {
         file[20] ^= 1;
         List<Part> parts = new ArrayList<>();
 
-        Optional<FormatException> fault = FileDump.of(MemorySegment.ofArray(file), _ -> true, 1, parts::add);
+        Optional<FormatException> fault = FileDump.of(MemorySegment.ofArray(file), _ -> true, 1, OptionalLong.empty(),
+                parts::add);
 
         assertThat(fault).map(FormatException::code).contains(Rule.V14_CHECKSUM.code());
         assertThat(parts.getFirst().fault()).isNotNull();
         assertThat(parts.getFirst().lines()).extracting(Line::name).contains("signature", "file uuid");
         assertThatExceptionOfType(FormatException.class)
-                .isThrownBy(() -> FileDump.of(MemorySegment.ofArray(new byte[2000]), _ -> true, 1, parts::add));
+                .isThrownBy(() -> FileDump.of(MemorySegment.ofArray(new byte[2000]), _ -> true, 1, OptionalLong.empty(),
+                        parts::add));
+    }
+
+    @Test
+    void linesAreMadeWhileTheyAreReadAndTheSameEachTime() throws IOException {
+        List<Part> parts = parts(Features.everySection().toByteArray(), ALL);
+
+        for (Part part : parts.stream().filter(part -> part.section().matches("tree|meta|strb")).toList()) {
+            assertThat(part.lines()).as(part.section()).isNotInstanceOf(List.class).isNotEmpty();
+            assertThat(offsets(part)).isEqualTo(offsets(part)).isSorted();
+        }
+    }
+
+    private static List<Long> offsets(Part part) {
+        return StreamSupport.stream(part.lines().spliterator(), false).map(Line::offset).toList();
     }
 }

@@ -49,8 +49,14 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
         if (file.size() < PREFIX + 2) {
             return false;
         }
-        MemorySegment start = MemorySegment.ofArray(ByteReader.bytes(file, 0, PREFIX + 1));
-        long length = start.get(LENGTH, 0);
+        return startsIn(MemorySegment.ofArray(ByteReader.bytes(file, 0, PREFIX + 1)));
+    }
+
+    /// {@return whether bytes are those that files of this format start with}
+    ///
+    /// @param start at least the first 9 bytes of a file
+    static boolean startsIn(MemorySegment start) {
+        long length = lengthIn(start);
         return length >= 2 && length <= LONGEST && start.get(ValueLayout.JAVA_BYTE, PREFIX) == '{';
     }
 
@@ -62,16 +68,85 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
         if (file.size() < PREFIX) {
             throw damaged("SAFETENSORS-HEADER", "the file ends before its header", 0);
         }
-        long length = MemorySegment.ofArray(ByteReader.bytes(file, 0, PREFIX)).get(LENGTH, 0);
+        int length = length(MemorySegment.ofArray(ByteReader.bytes(file, 0, PREFIX)), file.size());
+        SafetensorsHeader header = parse(ByteReader.bytes(file, PREFIX, length));
+        header.checkLayout(PREFIX + (long) length, file.size());
+        return header;
+    }
+
+    /// {@return the length that a file has for its header, not checked}
+    ///
+    /// @param prefix at least the bytes before the header
+    static long lengthIn(MemorySegment prefix) {
+        return prefix.get(LENGTH, 0);
+    }
+
+    /// {@return the length of a header}
+    ///
+    /// @param prefix at least the bytes before the header
+    /// @param fileSize the size of the file
+    static int length(MemorySegment prefix, long fileSize) {
+        long length = lengthIn(prefix);
         if (length < 0 || length > LONGEST) {
             throw damaged("SAFETENSORS-HEADER", "the header takes " + Long.toUnsignedString(length)
                     + " bytes, and not up to " + LONGEST, 0);
         }
-        if (length > file.size() - PREFIX) {
+        if (length > fileSize - PREFIX) {
             throw damaged("SAFETENSORS-HEADER",
-                    "of a header of " + length + " bytes the file has " + (file.size() - PREFIX), PREFIX);
+                    "of a header of " + length + " bytes the file has " + (fileSize - PREFIX), PREFIX);
         }
-        return new Reader(ByteReader.bytes(file, PREFIX, (int) length)).header(file.size());
+        return (int) length;
+    }
+
+    /// {@return a header that is not compared with the file yet}
+    ///
+    /// @param text its bytes
+    static SafetensorsHeader parse(byte[] text) {
+        return new Reader(text).header();
+    }
+
+    /// {@return the tensors in the order of their bytes}
+    List<Entry> sorted() {
+        List<Entry> sorted = new ArrayList<>(entries.values());
+        sorted.sort(SafetensorsHeader::compareByPlace);
+        return sorted;
+    }
+
+    /// Checks that the tensors fill the file behind the header.
+    ///
+    /// @param data the end of the header
+    /// @param fileSize the size of the file
+    void checkLayout(long data, long fileSize) {
+        if (endOfRun(data) == fileSize) {
+            return;
+        }
+        long end = data;
+        for (Entry entry : sorted()) {
+            if (entry.start() != end) {
+                throw damaged("SAFETENSORS-LAYOUT", "tensor " + FormatException.quote(entry.name()) + " starts "
+                        + Math.abs(entry.start() - end) + " bytes " + (entry.start() < end ? "before" : "behind")
+                        + " the end of the one before it", entry.start());
+            }
+            end = entry.end();
+        }
+        if (end != fileSize) {
+            throw damaged("SAFETENSORS-LAYOUT",
+                    "the tensors end at byte " + end + " and the file at byte " + fileSize,
+                    Math.min(end, fileSize));
+        }
+    }
+
+    /// {@return the end of the last tensor, or -1 if a tensor does not start at the end of the previous one in the
+    /// header}
+    private long endOfRun(long data) {
+        long end = data;
+        for (Entry entry : entries.values()) {
+            if (entry.start() != end) {
+                return -1;
+            }
+            end = entry.end();
+        }
+        return end;
     }
 
     /// {@return the size of a tensor in bits} As with the reference implementation a size of 0 does not undo what came
@@ -110,13 +185,12 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
             this.entries = LinkedHashMap.newLinkedHashMap(text.length / USUAL_LENGTH);
         }
 
-        SafetensorsHeader header(long fileSize) {
+        SafetensorsHeader header() {
             if (text.length == 0 || text[0] != '{') {
                 throw damaged("SAFETENSORS-HEADER", "the header does not begin with '{'", PREFIX);
             }
             json.object(this::member);
             json.end();
-            checkLayout(fileSize);
             return new SafetensorsHeader(entries, metadata);
         }
 
@@ -206,44 +280,6 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
             } catch (ArithmeticException _) {
                 throw damaged("SAFETENSORS-TENSOR",
                         "tensor " + FormatException.quote(name) + " has more than 2^63-1 bits", position);
-            }
-        }
-
-        private void checkLayout(long fileSize) {
-            if (endOfRun() != fileSize) {
-                List<Entry> sorted = new ArrayList<>(entries.values());
-                sorted.sort(SafetensorsHeader::compareByPlace);
-                checkLayout(sorted, fileSize);
-            }
-        }
-
-        /// {@return the end of the last tensor, or -1 if a tensor does not start at the end of the previous one in the
-        /// header}
-        private long endOfRun() {
-            long end = data;
-            for (Entry entry : entries.values()) {
-                if (entry.start() != end) {
-                    return -1;
-                }
-                end = entry.end();
-            }
-            return end;
-        }
-
-        private void checkLayout(List<Entry> sorted, long fileSize) {
-            long end = data;
-            for (Entry entry : sorted) {
-                if (entry.start() != end) {
-                    throw damaged("SAFETENSORS-LAYOUT", "tensor " + FormatException.quote(entry.name()) + " starts "
-                            + Math.abs(entry.start() - end) + " bytes " + (entry.start() < end ? "before" : "behind")
-                            + " the end of the one before it", entry.start());
-                }
-                end = entry.end();
-            }
-            if (end != fileSize) {
-                throw damaged("SAFETENSORS-LAYOUT",
-                        "the tensors end at byte " + end + " and the file at byte " + fileSize,
-                        Math.min(end, fileSize));
             }
         }
 
