@@ -16,6 +16,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HexFormat;
@@ -74,6 +75,9 @@ final class HexdumpCommand {
                     .complain(Inputs.shown(file) + ": only a file of this machine can be shown. Save it as one first");
         }
         return run.of(file, () -> {
+            if (!Files.isRegularFile(file)) {
+                throw refusal(file, arguments);
+            }
             try (FileChannel channel = FileChannel.open(file); Arena arena = Arena.ofConfined()) {
                 MemorySegment bytes = channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena);
                 Dump dump = dump(file, bytes, limit, arguments);
@@ -106,8 +110,7 @@ final class HexdumpCommand {
             }
             return parts -> FileDump.of(bytes, isShown, limit, at, parts);
         }
-        FormatDump other = ServiceLoader.load(FormatDump.class).stream().map(ServiceLoader.Provider::get)
-                .filter(each -> each.matches(bytes)).findFirst().orElseThrow(() -> refusal(file, arguments));
+        FormatDump other = other(file, bytes, arguments);
         if (arguments.has(Arguments.AT)) {
             throw new IllegalArgumentException("%s: files of the format %s have no snapshots".formatted(Arguments.AT,
                     other.format()));
@@ -125,16 +128,24 @@ final class HexdumpCommand {
         return name -> sections.isEmpty() || sections.contains(name);
     }
 
+    private static FormatDump other(Path file, MemorySegment bytes, Arguments arguments) throws IOException {
+        for (FormatDump each : ServiceLoader.load(FormatDump.class)) {
+            if (each.matches(bytes)) {
+                return each;
+            }
+        }
+        throw refusal(file, arguments);
+    }
+
     /// Returns the exception for a file of another format.
     ///
     /// @throws FormatException if it is of no known format, or damaged
-    private static RuntimeException refusal(Path file, Arguments arguments) {
+    /// @throws IOException if it is no file
+    private static IllegalArgumentException refusal(Path file, Arguments arguments) throws IOException {
         try (Checkpoint checkpoint = Checkpoint.open(file, arguments.openingOnMeta())) {
             return new IllegalArgumentException("hexdump shows .croft and safetensors files, and the format of this "
                     + "file is %s. croft inspect --html OUT shows where its storages are".formatted(
                             checkpoint.format()));
-        } catch (IOException e) {
-            return new UncheckedIOException(e);
         }
     }
 

@@ -49,7 +49,7 @@ final class SharingCommands {
                 () -> List.of(flag(JSON, "Print one JSON object (docs/inspect-json.md).")), this::list));
         commands.put("remove", new Subcommand(
                 "Removes a name of shared memory. Processes that have it open keep their mapping.",
-                () -> List.of(Arguments.sharedName()),
+                () -> List.of(Arguments.sharedName(), Arguments.json()),
                 this::remove));
         commands.put("gc", new Subcommand(
                 "Removes shared memory that killed processes left, and lists it. A published name lasts until it is "
@@ -100,8 +100,8 @@ final class SharingCommands {
                 return run.fail(CommandRunner.MISSING,
                         "there is no shared memory %s; croft shm list shows all names".formatted(name));
             }
-            out.line("removed the name %s of shared memory; processes that have it open keep their mapping"
-                    .formatted(name));
+            run.say(arguments, "removed the name %s of shared memory; processes that have it open keep their mapping"
+                    .formatted(name), json -> json.member("name", name));
             return CommandRunner.OK;
         });
     }

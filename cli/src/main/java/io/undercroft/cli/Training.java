@@ -2,6 +2,7 @@ package io.undercroft.cli;
 
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.quickstart.Quickstart;
+import io.undercroft.mmap.SharedMemory;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -23,6 +24,7 @@ final class Training {
 
     private final List<List<String>> bulk = new ArrayList<>();
     private final List<List<String>> small = new ArrayList<>();
+    private final String shared = "croft-training-" + ProcessHandle.current().pid();
 
     /// @param folder where the files are
     Training(Path folder) {
@@ -30,7 +32,6 @@ final class Training {
         String croft = folder.resolve("out.croft").toString();
         String safetensors = folder.resolve("out.safetensors").toString();
         String set = folder.resolve("all.croftset").toString();
-        String shared = "croft-training-" + ProcessHandle.current().pid();
         bulk.add(List.of("convert", torch, croft));
         bulk.add(List.of("convert", torch, safetensors, "--part", "model"));
         bulk.add(List.of("convert", safetensors, folder.resolve("again.pt").toString()));
@@ -89,22 +90,37 @@ final class Training {
         try (InputStream bundled = Quickstart.class.getResourceAsStream(CHECKPOINT)) {
             Files.copy(Objects.requireNonNull(bundled, CHECKPOINT), folder.resolve("in.pt"));
         }
-        return run(new Training(folder).bulk());
+        Training training = new Training(folder);
+        return training.run(training.bulk());
     }
 
     /// Runs the other command lines, on files that [#runBulk] left.
     ///
     /// @param folder the directory
     /// @return the exit code
-    static int runSmall(Path folder) {
-        return run(new Training(folder).small());
+    /// @throws IOException never
+    static int runSmall(Path folder) throws IOException {
+        Training training = new Training(folder);
+        return training.run(training.small());
     }
 
-    /// Some commands may fail, for instance on a machine without shared memory.
-    private static int run(List<List<String>> lines) {
-        for (List<String> line : lines) {
-            int _ = Croft.execute(new Output(OutputStream.nullOutputStream()),
-                    new PrintWriter(Writer.nullWriter()), line.toArray(String[]::new));
+    /// Some commands may fail, for instance on a machine without shared memory. If the process receives a signal to
+    /// end, the shared memory is removed before it does.
+    private int run(List<List<String>> lines) throws IOException {
+        try (Interruptible _ = Interruptible.begin()) {
+            try {
+                for (List<String> line : lines) {
+                    if (Thread.currentThread().isInterrupted()) {
+                        break;
+                    }
+                    int _ = Croft.execute(new Output(OutputStream.nullOutputStream()),
+                            new PrintWriter(Writer.nullWriter()), line.toArray(String[]::new));
+                }
+            } finally {
+                // Removing uses channels, which are interruptible.
+                boolean _ = Thread.interrupted();
+                SharedMemory.unlink(shared);
+            }
         }
         return CommandRunner.OK;
     }

@@ -110,6 +110,9 @@ class HexdumpTest {
         Invocation unknown = Invocation.of("hexdump", Files.writeString(folder.resolve("a.txt"), "some text"));
         assertThat(unknown.code()).isEqualTo(CommandRunner.MISSING);
         assertThat(unknown.err()).hasLineCount(1).contains("FORMAT-UNKNOWN");
+        Invocation directory = Invocation.of("hexdump", Files.createDirectory(folder.resolve("directory")));
+        assertThat(directory.code()).isEqualTo(CommandRunner.MISSING);
+        assertThat(directory.err()).hasLineCount(1).contains("it is a directory");
     }
 
     private Path safetensors() throws IOException {

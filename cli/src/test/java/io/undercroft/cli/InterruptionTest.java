@@ -18,6 +18,8 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -123,6 +125,32 @@ class InterruptionTest {
 
         assertThat(files()).isEmpty();
         assertThat(croft.exitValue()).isEqualTo(code);
+    }
+
+    /// A build runs these commands. If they are fast, the signal comes when they have ended.
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void nothingIsLeftOfATrainingRunInSharedMemory() throws Exception {
+        List<String> command = new ArrayList<>(receiving("INT"));
+        command.addAll(List.of(ProcessHandle.current().info().command().orElseThrow(),
+                "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow",
+                "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"), Croft.class.getName(),
+                "train-bulk", folder.toString()));
+        Process croft = new ProcessBuilder(command).redirectErrorStream(true)
+                .redirectOutput(elsewhere.resolve("said").toFile()).start();
+        Path shared = Path.of("/dev/shm/croft-training-" + croft.pid());
+        try {
+            while (croft.isAlive() && Files.notExists(shared)) {
+                Thread.sleep(1);
+            }
+            kill(croft, "INT");
+
+            assertThat(croft.waitFor(5, TimeUnit.MINUTES)).isTrue();
+        } finally {
+            croft.destroyForcibly();
+        }
+
+        assertThat(shared).doesNotExist();
     }
 
     @Test

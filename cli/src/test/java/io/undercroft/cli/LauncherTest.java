@@ -225,6 +225,56 @@ class LauncherTest {
         assertThat(croft().code).isEqualTo(7);
     }
 
+    @Test
+    void twoThatFindTheLockOfADeadProcessBuildOnce() throws Exception {
+        jdk("a", "25.0.3");
+        maven("echo once >>" + folder.resolve("builds") + "; sleep 3");
+        Files.delete(repo.resolve("cli/target/croft/built"));
+        Process dead = new ProcessBuilder("true").start();
+        dead.waitFor();
+        Files.createSymbolicLink(repo.resolve("cli/target/croft/lock"), Path.of(Long.toString(dead.pid())));
+        // Both read the lock before one removes it, and the second removes it later than the first.
+        Path slow = Files.createDirectory(folder.resolve("slow"));
+        Path seen = Files.createDirectory(folder.resolve("seen"));
+        executable(slow.resolve("readlink"), """
+                link=$(/bin/readlink "$@") || exit 1
+                case $1 in */lock)
+                    /bin/touch %1$s/$$
+                    until [ "$(/bin/ls %1$s | /usr/bin/wc -l)" -ge 2 ]; do /bin/sleep 0.05; done
+                    ;;
+                esac
+                echo "$link\"""".formatted(seen));
+        executable(slow.resolve("rm"), """
+                case $2 in */lock) /bin/mkdir %s 2>/dev/null || /bin/sleep 1 ;; esac
+                exec /bin/rm "$@\"""".formatted(folder.resolve("removed")));
+
+        Process first = start(Map.of("PATH", slow + ":" + bin), script());
+        Process second = start(Map.of("PATH", slow + ":" + bin), script());
+        first.getInputStream().readAllBytes();
+        second.getInputStream().readAllBytes();
+
+        assertThat(first.waitFor()).isEqualTo(7);
+        assertThat(second.waitFor()).isEqualTo(7);
+        assertThat(folder.resolve("builds")).content().isEqualTo("once\n");
+        try (Stream<Path> left = Files.list(repo.resolve("cli/target/croft"))) {
+            assertThat(left).noneMatch(file -> file.getFileName().toString().startsWith("lock"));
+        }
+    }
+
+    @Test
+    void theBuildIsToldToUseANewerJdkIfThereIsNo25() throws Exception {
+        jdk("a", "26.0.1");
+        maven("exit 0");
+        Files.delete(repo.resolve("cli/target/croft/built"));
+        assertThat(croft().code).isEqualTo(7);
+        assertThat(repo.resolve("cli/target/croft/build.log")).content().contains("-Djdk.range=[25.0.3,)");
+
+        jdk("b", "25.0.4");
+        Files.delete(repo.resolve("cli/target/croft/built"));
+        assertThat(croft().code).isEqualTo(7);
+        assertThat(repo.resolve("cli/target/croft/build.log")).content().doesNotContain("jdk.range");
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"--version", "inspect a.pt", "inspect --json a.pt", "snapshots a", "shm list", "doctor",
             ""})

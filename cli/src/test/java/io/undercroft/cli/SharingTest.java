@@ -144,6 +144,20 @@ class SharingTest {
         assertThat(Invocation.of("shm", "list").out()).doesNotContain(name);
     }
 
+    @Test
+    void theRemovedNameIsReportedAsJson() throws IOException {
+        Invocation.of("shm", "publish", torch("tied.pt"), name);
+
+        Invocation removed = Invocation.of("shm remove --json", name);
+
+        assertThat(removed.code()).isZero();
+        assertThat(removed.out()).isEqualTo("{\"name\":\"" + name + "\"}\n");
+        assertThat(image).doesNotExist();
+        Invocation again = Invocation.of("shm remove --json", name);
+        assertThat(again.code()).isEqualTo(CommandRunner.MISSING);
+        assertThat(again.out()).isEmpty();
+    }
+
     /// In a `/dev/shm` of its own, as names of other programs would be removed too.
     @Test
     void whatNobodyHoldsIsToldByGcAndRemovedIfThatIsAskedFor() throws Exception {

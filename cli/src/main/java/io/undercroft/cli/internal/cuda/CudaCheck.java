@@ -19,6 +19,8 @@ public final class CudaCheck {
     private static final int FILES = 6;
     private static final long SMALL_FILES = 256 << 20;
     private static final long USUAL_SIZE = 4L << 30;
+    /// Rates of smaller files say little. Smaller ones are measured on request only.
+    private static final long LEAST_SIZE = 64 << 20;
 
     private final Output out;
     private final Settings settings;
@@ -36,10 +38,27 @@ public final class CudaCheck {
     /// {@return the size of the files unless the user chooses one, in bytes: 4 GiB, or less if there is less space}
     ///
     /// @param directory the directory for files
-    /// @throws IOException if the directory does not exist
+    /// @throws IOException if the directory does not exist, or has no space for files of 64 MiB
     public static long usualSize(Path directory) throws IOException {
-        long free = Files.getFileStore(directory).getUsableSpace();
-        return Math.clamp((free - SMALL_FILES) / FILES, 0, USUAL_SIZE);
+        return usualSize(directory, Files.getFileStore(directory).getUsableSpace());
+    }
+
+    static long usualSize(Path directory, long free) throws IOException {
+        long size = Math.min((free - SMALL_FILES) / FILES, USUAL_SIZE);
+        if (size < LEAST_SIZE) {
+            throw noSpace(directory, free, neededFor(LEAST_SIZE));
+        }
+        return size;
+    }
+
+    private static long neededFor(long size) {
+        return FILES * size + SMALL_FILES;
+    }
+
+    private static IOException noSpace(Path directory, long free, long needed) {
+        return new IOException(
+                "%s has %s free, and %s are needed; choose another directory with --dir, or less with --gib"
+                        .formatted(directory, Text.bytes(free), Text.bytes(needed)));
     }
 
     /// Prepares a run.
@@ -64,12 +83,10 @@ public final class CudaCheck {
             out.line("NO GPU: " + device.name()
                     + " replaces NVIDIA's driver in tests. Nothing below is a result of a GPU.");
         }
-        long needed = FILES * settings.size + SMALL_FILES;
+        long needed = neededFor(settings.size);
         long free = Files.getFileStore(directory).getUsableSpace();
         if (free < needed) {
-            throw new IOException(
-                    "%s has %s free, and %s are needed; choose another directory with --dir, or less with --gib"
-                            .formatted(directory, Text.bytes(free), Text.bytes(needed)));
+            throw noSpace(directory, free, needed);
         }
         Path work = Files.createTempDirectory(directory, "croft-cuda-check-");
         try {

@@ -12,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.TimeUnit;
 
 /// Checks that another process opens a storage of a device, reads it and writes to it.
@@ -32,9 +33,20 @@ final class SharingCheck {
     /// @param directory the directory for a temporary file
     static void run(CheckList checks, Device device, Path directory) {
         Storage host = new RandomBytes().storage(BYTES);
-        Storage there;
         try {
-            there = host.to(device).shareMemory();
+            Storage there = host.to(device);
+            try {
+                there.shareMemory();
+                checks.run(WHAT, () -> {
+                    invertElsewhere(SharedStorageHandle.of(there).toString(), directory.resolve("process.txt"));
+                    require(there.cpu().contentEquals(inverted(host)),
+                            "the bytes are not what the other process wrote");
+                });
+            } finally {
+                there.release();
+            }
+        } catch (CancellationException e) {
+            throw e;
         } catch (RuntimeException e) {
             if (e instanceof CudaException failure && NOT_SUPPORTED.contains(failure.name())) {
                 checks.omit(WHAT, CheckList.problem(e));
@@ -43,13 +55,7 @@ final class SharingCheck {
                     throw e;
                 });
             }
-            return;
         }
-        checks.run(WHAT, () -> {
-            invertElsewhere(SharedStorageHandle.of(there).toString(), directory.resolve("process.txt"));
-            require(there.cpu().contentEquals(inverted(host)), "the bytes are not what the other process wrote");
-        });
-        there.release();
     }
 
     private static void invertElsewhere(String handle, Path output) throws IOException {
@@ -84,7 +90,10 @@ final class SharingCheck {
     /// @throws IOException if the storage cannot be opened
     public static void main(String[] args) throws IOException {
         Storage opened = SharedStorageHandle.parse(args[0]).open();
-        opened.copyFrom(inverted(opened.cpu()));
-        opened.release();
+        try {
+            opened.copyFrom(inverted(opened.cpu()));
+        } finally {
+            opened.release();
+        }
     }
 }
