@@ -143,6 +143,25 @@ class DiffTest {
     }
 
     @Test
+    void quantizedElementsAreComparedByTheirStoredIntegers() throws IOException {
+        Map<String, Object> first = new LinkedHashMap<>();
+        Map<String, Object> second = new LinkedHashMap<>();
+        for (DType dtype : List.of(DType.QINT8, DType.QUINT8)) {
+            first.put(dtype.name(), Tensor.of(Storage.copyOf((byte) 1, (byte) -6), dtype, 0, Shape.of(2), 1));
+            second.put(dtype.name(), Tensor.of(Storage.copyOf((byte) 1, (byte) 4), dtype, 0, Shape.of(2), 1));
+        }
+        first.put("qint32", Tensor.of(Tensor.of(1, 70_000).storage(), DType.QINT32, 0, Shape.of(2), 1));
+        second.put("qint32", Tensor.of(Tensor.of(1, 70_003).storage(), DType.QINT32, 0, Shape.of(2), 1));
+        save(first, second);
+
+        JsonNode changed = json(a, b).get("changed");
+
+        assertThat(changed).hasSize(3);
+        assertThat(changed.findValues("max_abs")).extracting(JsonNode::asDouble).containsExactly(10.0, 246.0, 3.0);
+        assertThat(changed.findValues("differing")).allMatch(each -> each.asInt() == 1);
+    }
+
+    @Test
     void opaqueTypesAreComparedByTheirBitsAndHaveNoStatistics() throws IOException {
         DType opaque = DType.opaque("mystery", 24);
         save(Map.of("w", Tensor.of(Storage.allocate(6), opaque, 0, Shape.of(2))),

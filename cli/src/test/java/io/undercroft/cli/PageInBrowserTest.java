@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.storage.Complex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
@@ -172,7 +173,7 @@ class PageInBrowserTest {
                 (async () => {
                     const all = {};
                     for (const t of tensors) {
-                        all[t.name] = obstacle(t) ?? await statistics(t, { cancelled: false }, () => {});
+                        all[t.name] = obstacle(t) ?? await statistics(t, REAL, { cancelled: false }, () => {});
                     }
                     return JSON.parse(JSON.stringify(all, (_, v) => Object.is(v, Infinity) ? "Infinity"
                         : Object.is(v, -Infinity) ? "-Infinity" : v));
@@ -202,6 +203,57 @@ class PageInBrowserTest {
                 assertThat(sum).as(name).isEqualTo(finite.length);
             }
         }
+    }
+
+    @Test
+    void statisticsOfComplexTensorsAreThoseOfBothParts() throws IOException, InterruptedException {
+        Map<String, Object> state = new LinkedHashMap<>();
+        Tensor stored = Tensor.of(new Complex(1, -2), new Complex(3, 5), new Complex(Double.NaN, 0),
+                new Complex(-4, Double.POSITIVE_INFINITY));
+        for (DType dtype : new DType[]{DType.COMPLEX128, DType.COMPLEX64, DType.COMPLEX32}) {
+            state.put(dtype.name(), stored.to(dtype));
+        }
+        state.put("conj", stored.conj());
+        Path file = folder.resolve("a.croft");
+        Checkpoint.save(file, state);
+        open(file);
+        browser.choose("#file", file);
+        browser.until("source !== null");
+
+        for (int i = 0; i < state.size(); i++) {
+            String name = state.keySet().stream().toList().get(i);
+            browser.evaluate("activate(" + i + ")");
+            browser.until("document.querySelectorAll('#statistics svg').length === 2");
+            String shown = browser.text("#statistics");
+            String imaginary = shown.substring(shown.indexOf("Imaginary part"));
+
+            assertThat(shown).as(name).containsPattern("Real part\\s+Minimum\\s+-4\\s+Maximum\\s+3\\s+Mean\\s+0")
+                    .containsPattern("NaN\\s+1\\s");
+            assertThat(imaginary).as(name).containsPattern(name.equals("conj")
+                    ? "Minimum\\s+-Infinity\\s+Maximum\\s+2\\s"
+                    : "Minimum\\s+-2\\s+Maximum\\s+Infinity\\s").containsPattern("Infinite\\s+1\\s");
+        }
+        screenshot("complex");
+    }
+
+    @Test
+    void statisticsOfQuantizedTensorsAreThoseOfTheStoredIntegers() throws IOException, InterruptedException {
+        Map<String, Object> state = new LinkedHashMap<>();
+        state.put("qint8", Tensor.of(Storage.copyOf((byte) -5, (byte) 3), DType.QINT8, 0, Shape.of(2), 1));
+        state.put("quint8", Tensor.of(Storage.copyOf((byte) -5, (byte) 3), DType.QUINT8, 0, Shape.of(2), 1));
+        Path file = folder.resolve("a.croft");
+        Checkpoint.save(file, state);
+        open(file);
+        browser.choose("#file", file);
+        browser.until("source !== null");
+
+        browser.evaluate("activate(0)");
+        browser.until("document.querySelector('#statistics svg')");
+        assertThat(browser.text("#statistics")).contains("Of the integers that are stored.")
+                .containsPattern("Minimum\\s+-5\\s+Maximum\\s+3\\s+Mean\\s+-1\\s");
+        browser.evaluate("activate(1)");
+        browser.until("document.querySelector('#statistics svg')");
+        assertThat(browser.text("#statistics")).containsPattern("Minimum\\s+3\\s+Maximum\\s+251\\s");
     }
 
     @Test

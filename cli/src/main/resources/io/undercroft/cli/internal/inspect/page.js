@@ -652,13 +652,20 @@ async function compute(tensor, box) {
     box.replaceChildren(make("h3", {}, "Statistics"), note);
     let shown = performance.now();
     try {
-        const found = await statistics(tensor, job, part => {
-            if (performance.now() - shown > 250) {
-                shown = performance.now();
-                note.textContent = "Reading … " + Math.floor(100 * part) + " %";
-            }
-        });
-        if (!job.cancelled) box.replaceChildren(make("h3", {}, "Statistics"), ...statisticsDetail(found));
+        const parts = isComplex(tensor.dtype) ? ["Real part", "Imaginary part"] : [""];
+        const all = [make("h3", {}, "Statistics")];
+        if (tensor.dtype.startsWith("q")) all.push(make("p", { class: "quiet" }, "Of the integers that are stored."));
+        for (const [part, title] of parts.entries()) {
+            const found = await statistics(tensor, part, job, done => {
+                if (performance.now() - shown > 250) {
+                    shown = performance.now();
+                    note.textContent = "Reading … " + Math.floor(100 * (part + done) / parts.length) + " %";
+                }
+            });
+            if (title) all.push(make("h4", {}, title));
+            all.push(...statisticsDetail(found));
+        }
+        if (!job.cancelled) box.replaceChildren(...all);
     } catch (problem) {
         if (problem !== job) note.textContent = "The file cannot be read: " + problem.message;
     }

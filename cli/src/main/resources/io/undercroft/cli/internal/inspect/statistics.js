@@ -32,12 +32,23 @@ const DTYPES = {
     float8_e5m2fnuz: [Uint8Array, () => floats(5, 2, 16, "fnuz")], float8_e8m0fnu: [Uint8Array, scales],
     int64: [BigInt64Array], int32: [Int32Array], int16: [Int16Array], int8: [Int8Array], uint64: [BigUint64Array],
     uint32: [Uint32Array], uint16: [Uint16Array], uint8: [Uint8Array],
+    // The integers that are stored; scale and zero point are no part of the elements.
+    qint32: [Int32Array], qint8: [Int8Array], quint8: [Uint8Array],
+    // Two numbers for each element.
+    complex128: [Float64Array], complex64: [Float32Array], complex32: [Uint16Array, () => floats(5, 10, 15, "ieee")],
     bool: [Uint8Array, () => Float64Array.from({ length: 256 }, (_, code) => code ? 1 : 0)],
 };
 const tables = new Map();
+const isComplex = dtype => dtype.startsWith("complex");
+const REAL = 0, IMAGINARY = 1;
 
-// Returns bytes of a file as numbers, one for each element.
-function decode(dtype, buffer) {
+// Returns bytes of a file as numbers, one for each element; of complex elements this part.
+function decode(dtype, buffer, part) {
+    const numbers = decodeNumbers(dtype, buffer);
+    return isComplex(dtype) ? numbers.filter((_, i) => i % 2 === part) : numbers;
+}
+
+function decodeNumbers(dtype, buffer) {
     const [view, table] = DTYPES[dtype];
     const codes = new view(buffer);
     if (!table) return codes instanceof BigInt64Array || codes instanceof BigUint64Array
@@ -97,7 +108,7 @@ function obstacle(tensor) {
 }
 
 // Calls `use(values, start, step, n)` for all elements, in the order of their places.
-async function forEach(tensor, job, use) {
+async function forEach(tensor, part, job, use) {
     const itemsize = tensor.bits / 8;
     const { dims } = simplified(tensor);
     const inner = dims.at(-1), outer = dims.slice(0, -1), index = outer.map(() => 0);
@@ -110,7 +121,7 @@ async function forEach(tensor, job, use) {
             if (place < from || place >= to) {
                 from = place;
                 to = Math.min(end, place + WINDOW / itemsize);
-                values = decode(tensor.dtype, await read(tensor.on, from * itemsize, to * itemsize));
+                values = decode(tensor.dtype, await read(tensor.on, from * itemsize, to * itemsize), part);
                 if (job.cancelled) throw job;
             }
             const n = Math.min(inner.size - i, Math.floor((to - 1 - place) / inner.stride) + 1);
@@ -123,33 +134,35 @@ async function forEach(tensor, job, use) {
     }
 }
 
-async function statistics(tensor, job, progress) {
+// Computes statistics of all elements; of complex elements those of this part.
+async function statistics(tensor, part, job, progress) {
     const { repeats } = simplified(tensor);
-    const sign = tensor.neg ? -1 : 1;
+    const isNegated = Boolean(tensor.neg) !== (part === IMAGINARY && Boolean(tensor.conj));
+    const sign = isNegated ? -1 : 1;
     const all = tensor.numel / repeats;
     let min = Infinity, max = -Infinity, low = Infinity, high = -Infinity, sum = 0, nan = 0, infinite = 0, done = 0;
-    await forEach(tensor, job, (values, start, step, n) => {
-        let part = 0;
+    await forEach(tensor, part, job, (values, start, step, n) => {
+        let total = 0;
         for (let i = 0, at = start; i < n; i++, at += step) {
             const x = values[at];
             if (x !== x) { nan++; continue; }
-            part += x;
+            total += x;
             if (x < min) min = x;
             if (x > max) max = x;
             if (x === Infinity || x === -Infinity) { infinite++; continue; }
             if (x < low) low = x;
             if (x > high) high = x;
         }
-        sum += part;
+        sum += total;
         done += n;
         progress(done / all / 2);
     });
-    const isWhole = /^(u?int|bool)/.test(tensor.dtype);
+    const isWhole = /^(q?u?int|bool)/.test(tensor.dtype);
     const wanted = isWhole && high - low < BINS ? high - low + 1 : high > low ? BINS : 1;
     const bins = new Array(low <= high ? wanted : 0).fill(0);
     const scale = isWhole && bins.length === high - low + 1 ? 1 : bins.length / (high - low);
     if (bins.length > 0) {
-        await forEach(tensor, job, (values, start, step, n) => {
+        await forEach(tensor, part, job, (values, start, step, n) => {
             for (let i = 0, at = start; i < n; i++, at += step) {
                 const x = values[at];
                 if (x >= low && x <= high) bins[Math.min(bins.length - 1, Math.floor((x - low) * scale) || 0)]++;
