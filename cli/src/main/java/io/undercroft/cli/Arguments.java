@@ -467,7 +467,9 @@ final class Arguments {
         try {
             return Long.parseLong(text);
         } catch (NumberFormatException _) {
-            throw new TypeConversionException("'" + text + "' is no whole number");
+            throw new TypeConversionException("'" + text + (text.matches("[+-]?[0-9]+")
+                    ? "' has more digits than any number that is possible here"
+                    : "' is no whole number"));
         }
     }
 

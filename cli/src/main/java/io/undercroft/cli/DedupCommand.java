@@ -31,7 +31,8 @@ import org.jspecify.annotations.Nullable;
 
 /// The command that computes the space that one `.croft` file for the storages of many files would save.
 final class DedupCommand {
-    private static final String NO_FORMAT = "FORMAT-UNKNOWN";
+    /// The codes of files that are no files of tensors, such as the empty ones in caches of model hubs.
+    private static final Set<String> NO_FORMAT = Set.of("FORMAT-UNKNOWN", "FORMAT-EMPTY");
 
     private final Output out;
     private final CommandRunner run;
@@ -52,8 +53,8 @@ final class DedupCommand {
         return new Subcommand(
                 "Computes how much space one .croft file for all files of some directories would save. Their storages "
                         + "are compared in chunks of 1 MiB, those of .croft files by their digests. Nothing is "
-                        + "written, and checksums are not compared. Files of unknown formats, and indexes of several "
-                        + "files, are skipped.",
+                        + "written, and checksums are not compared. Empty files, files of unknown formats, and "
+                        + "indexes of several files, are skipped.",
                 () -> List.of(Arguments.files(0, "DIR", "One or more directories, or files."),
                         Arguments.json()),
                 this::dedup);
@@ -152,7 +153,7 @@ final class DedupCommand {
                 shares.add(new Share(file, checkpoint.format(), Files.size(file), storages, unique.add(checkpoint)));
             }
         } catch (FormatException e) {
-            if (!e.code().equals(NO_FORMAT)) {
+            if (!NO_FORMAT.contains(e.code())) {
                 throw e;
             }
         }

@@ -12,6 +12,7 @@ import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Checkpoint;
 import java.io.BufferedWriter;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.OutputStreamWriter;
 import java.io.Writer;
 import java.nio.channels.ClosedByInterruptException;
@@ -86,9 +87,7 @@ final class PageFile {
             Extract extract;
             // The channel is interruptible.
             try (ProgressBar bar = ProgressBar.counting("entry", "entries");
-                    Writer out = new BufferedWriter(new OutputStreamWriter(
-                            Files.newOutputStream(temporary, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
-                            UTF_8))) {
+                    Writer out = new BufferedWriter(new OutputStreamWriter(create(temporary), UTF_8))) {
                 extract = HtmlReport.write(inspection, name(source), modified(source), out, bar);
             } catch (ClosedByInterruptException e) {
                 throw new IOException("interrupted; no file was made or changed", e);
@@ -100,6 +99,15 @@ final class PageFile {
             say(inspection, extract);
         } finally {
             Files.deleteIfExists(temporary);
+        }
+    }
+
+    private OutputStream create(Path temporary) throws IOException {
+        try {
+            return Files.newOutputStream(temporary, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+        } catch (IOException e) {
+            throw new IOException("%s: no file can be created in the directory %s (%s); take a name in another one"
+                    .formatted(target, temporary.getParent(), e.getClass().getSimpleName()), e);
         }
     }
 
@@ -126,11 +134,7 @@ final class PageFile {
                         + HTML + " another name");
             }
         }
-        Path directory = target.toAbsolutePath().getParent();
-        if (directory != null && !Files.isDirectory(directory)) {
-            throw new FileSystemException(target.toString(), null, "the directory " + directory
-                    + " does not exist; create it");
-        }
+        Targets.requireDirectory(target);
         if (!Files.exists(target)) {
             if (Files.isSymbolicLink(target)) {
                 throw new FileSystemException(target.toString(), null,

@@ -54,7 +54,9 @@ final class SetCommands {
         List<Path> files = arguments.paths(1);
         for (Path file : files) {
             int code = run.of(file, () -> {
-                Checkpoint.open(file, arguments.openingOnMeta()).close();
+                try (Checkpoint checkpoint = Checkpoint.open(file, arguments.openingOnMeta())) {
+                    IntegrityChecks.requireSnapshot(checkpoint);
+                }
                 return CommandRunner.OK;
             });
             if (code != CommandRunner.OK) {
@@ -62,6 +64,7 @@ final class SetCommands {
             }
         }
         return run.writing(set, () -> {
+            Targets.requireDirectory(set);
             ShardSet.save(set, files);
             return print(set, arguments);
         });

@@ -3,6 +3,7 @@ package io.undercroft.cli;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
@@ -49,6 +50,15 @@ final class Targets {
 
     static int refuseSame(Path source, String label, CommandRunner run) {
         return run.complain("%s: source and target are the same file. Give %s another name".formatted(source, label));
+    }
+
+    /// Refuses a name of a file in a directory that does not exist.
+    static void requireDirectory(Path target) throws IOException {
+        Path directory = target.toAbsolutePath().getParent();
+        if (directory != null && !Files.isDirectory(directory)) {
+            throw new FileSystemException(target.toString(), null, "the directory " + directory
+                    + " does not exist; create it");
+        }
     }
 
     static boolean isSame(Path source, Path target) throws IOException {

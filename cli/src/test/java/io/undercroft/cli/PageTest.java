@@ -3,6 +3,7 @@ package io.undercroft.cli;
 import static io.undercroft.cli.Invocation.TRAINING;
 import static io.undercroft.cli.Invocation.torch;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -304,6 +305,14 @@ class PageTest {
         Invocation missing = Invocation.of("inspect", "--html", nowhere, TRAINING);
         assertThat(missing.code()).isEqualTo(1);
         assertThat(missing.err()).hasLineCount(1).contains(nowhere + ": the directory ", " does not exist; create it");
+
+        Path refused = Path.of("/proc/page.html");
+        assumeTrue(Files.isDirectory(refused.getParent()), "there is no directory in which nobody can create files");
+        Invocation notCreated = Invocation.of("inspect", "--html", refused, TRAINING);
+        assertThat(notCreated.code()).isEqualTo(1);
+        assertThat(notCreated.err()).hasLineCount(1)
+                .startsWith("croft: " + refused + ": no file can be created in the directory /proc")
+                .doesNotContain(".tmp");
     }
 
     @Test

@@ -133,7 +133,7 @@ class WritersTest {
     @ParameterizedTest
     @CsvSource({"--chunk,5,power of two", "--chunk,5X,is no size", "--chunk,2G,power of two",
             "--sharing,most,by content",
-            "--at,x,is no whole number"})
+            "--at,x,is no whole number", "--at,99999999999999999999,has more digits than any number"})
     void aBadOption(String option, String value, String words) throws IOException {
         assertRefused(Invocation.of("convert", TIED, folder.resolve("out.croft"), option, value), words);
     }

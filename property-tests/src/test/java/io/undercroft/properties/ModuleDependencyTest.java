@@ -17,6 +17,8 @@ import com.tngtech.archunit.lang.ConditionEvents;
 import com.tngtech.archunit.lang.SimpleConditionEvent;
 import io.undercroft.cuda.internal.CudaMemory;
 import io.undercroft.cuda.internal.RingSize;
+import io.undercroft.format.dump.FileDump;
+import io.undercroft.format.dump.FormatDump;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -124,8 +126,9 @@ class ModuleDependencyTest {
     }
 
     @Test
-    void theDumpOfCroftFilesIsUsedByTheCommandOnly() {
-        classes().that().resideInAPackage(ROOT + "format.dump").should(beUsedBy(Set.of("cli"))).check(CLASSES);
+    void descriptionsOfBytesAreUsedByTheCommandAndMadeByFormats() {
+        classes().that().belongToAnyOf(FileDump.class).should(beUsedBy(Set.of("cli"))).check(CLASSES);
+        classes().that().belongToAnyOf(FormatDump.class).should(beUsedBy(Set.of("cli", "interop"))).check(CLASSES);
     }
 
     @Test
