@@ -173,7 +173,9 @@ public final class IndexBuilder {
     /// @return its number
     /// @throws IllegalArgumentException if its extents are not aligned as its size requires
     public int addStorage(String device) {
-        utf8(device);
+        if (!strings.containsKey(device)) {
+            utf8(device);
+        }
         long nbytes = 0;
         for (long extent = ownedExtents; extent < extents.count(); extent++) {
             nbytes = Math.addExact(nbytes, extents.get(extent, Extn.LENGTH));

@@ -502,7 +502,21 @@ public final class Snapshot {
     ///
     /// @param name the whole name
     public int findTensor(String name) {
+        int place = findName(name, -1);
+        return place < 0 ? -1 : index.tensorOfName(place);
+    }
+
+    /// Finds a name, like [#findTensor].
+    ///
+    /// @param name the whole name
+    /// @param guess a number that it may have; any number. Names are often looked up in their order, and the number
+    ///     after that of the name before is then found without a search
+    /// @return the number of the name in the order of the names, or -1
+    public int findName(String name, int guess) {
         MemorySegment wanted = MemorySegment.ofArray(StrictUtf8.encode(name));
+        if (guess >= 0 && guess < nameCount() && isName(guess, wanted)) {
+            return guess;
+        }
         int low = 0;
         int high = nameCount() - 1;
         while (low <= high) {
@@ -510,12 +524,22 @@ public final class Snapshot {
             rules.checkName(middle);
             int order = index.compareName(middle, wanted);
             if (order == 0) {
-                return index.tensorOfName(middle);
+                return middle;
             }
             low = order < 0 ? middle + 1 : low;
             high = order < 0 ? high : middle - 1;
         }
         return -1;
+    }
+
+    /// A damaged name matches nothing here: a search for another name may not come across it.
+    private boolean isName(int place, MemorySegment wanted) {
+        try {
+            rules.checkName(place);
+            return index.compareName(place, wanted) == 0;
+        } catch (FormatException _) {
+            return false;
+        }
     }
 
     /// {@return the sections of the index unknown to this version, in their order}

@@ -68,6 +68,9 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     private final Map<Integer, Tensor> unreadable = new ConcurrentHashMap<>();
     private final Lazy<Tree> tree = new Lazy<>(() -> reading(this::readTree));
     private @Nullable Map<String, String> aliases;
+    /// The number of the name after the one that was found last, which is often the next one. Any thread sets it, and
+    /// any value is correct.
+    private int nextPlace;
 
     /// The decoded state with its names. (A record, since the state itself may be null.)
     private record Tree(@Nullable Object state, StateIndex names) {}
@@ -194,7 +197,15 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
 
     /// {@return the number of a tensor that was chosen, or -1}
     private int find(String name) {
-        return options.request().isChosen(name) ? snapshot.findTensor(name) : -1;
+        if (!options.request().isChosen(name)) {
+            return -1;
+        }
+        int place = snapshot.findName(name, nextPlace);
+        if (place < 0) {
+            return -1;
+        }
+        nextPlace = place + 1;
+        return snapshot.tensorOfName(place);
     }
 
     /// {@return the committed states of the file, the newest first}
@@ -488,9 +499,11 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
                     "the state tree names " + names.tensors().size() + " tensors, the index " + snapshot.nameCount(),
                     FormatException.NO_OFFSET);
         }
-        for (String name : names.tensors().keySet()) {
-            int number = snapshot.findTensor(name);
-            if (number < 0 || tables.tensor(number) != names.tensors().get(name)) {
+        int place = -1;
+        for (Map.Entry<String, Tensor> entry : names.tensors().entrySet()) {
+            String name = entry.getKey();
+            place = snapshot.findName(name, place + 1);
+            if (place < 0 || tables.tensor(snapshot.tensorOfName(place)) != entry.getValue()) {
                 throw Rule.V6_NAME.broken(
                         "the name '" + FormatException.quote(name)
                                 + "' means another tensor in the index than in the state tree",

@@ -16,6 +16,9 @@ public final class TensorFlags {
     ///
     /// @param flags those of a tensor in memory
     public static Set<TensorFlag> toFile(Set<Tensor.Flag> flags) {
+        if (flags.isEmpty()) {
+            return Set.of();
+        }
         Set<TensorFlag> result = EnumSet.noneOf(TensorFlag.class);
         for (Tensor.Flag flag : flags) {
             result.add(switch (flag) {
@@ -28,6 +31,9 @@ public final class TensorFlags {
     }
 
     static Set<Tensor.Flag> fromFile(Set<TensorFlag> flags) {
+        if (flags.isEmpty()) {
+            return Set.of();
+        }
         Set<Tensor.Flag> result = EnumSet.noneOf(Tensor.Flag.class);
         for (TensorFlag flag : flags) {
             result.add(switch (flag) {

@@ -59,7 +59,8 @@ public final class StateIndex {
 
     private final @Nullable Object root;
     private final SequencedMap<String, Tensor> tensors = new LinkedHashMap<>();
-    private final Map<Tensor, String> firstNames = new HashMap<>();
+    /// The first name of each tensor, once one was queried.
+    private volatile @Nullable Map<Tensor, String> firstNames;
     /// The containers that were walked: all, or all that are not plain and small.
     private final IdentityHashMap<Object, Place> containers = new IdentityHashMap<>();
     /// The places of all containers, once one was queried that is not in the map above.
@@ -178,7 +179,14 @@ public final class StateIndex {
     ///
     /// @param tensor the tensor, by identity
     public @Nullable String nameOf(Tensor tensor) {
-        return firstNames.get(tensor);
+        Map<Tensor, String> there = firstNames;
+        if (there == null) {
+            Map<Tensor, String> first = HashMap.newHashMap(tensors.size());
+            tensors.forEach((name, named) -> first.putIfAbsent(named, name));
+            there = first;
+            firstNames = there;
+        }
+        return there.get(tensor);
     }
 
     /// {@return the path of the first place of a container, or null if the state does not hold it}
@@ -424,7 +432,6 @@ public final class StateIndex {
             name = appended(path, "#" + suffixes.merge(path, 2, (last, _) -> last + 1));
         }
         tensors.put(name, tensor);
-        firstNames.putIfAbsent(tensor, name);
     }
 
     /// Names are part of the file format, so they must not depend on how Java prints a float or a tuple.

@@ -79,8 +79,23 @@ public final class BlockSums {
     /// @param end the offset of ISUM in the index
     /// @param block the number of the block
     public static int of(MemorySegment index, long directory, long end, long block) {
-        long from = Math.max(block * FileLayout.PAGE, directory);
+        return Digests.crc32c(bytes(index, directory, end, block));
+    }
+
+    /// {@return the checksum of a block of an index in memory that no file is mapped to, like [#of]; nothing is copied}
+    ///
+    /// @param index the bytes of the index, at least up to `end`
+    /// @param directory the length of the directory
+    /// @param end the offset of ISUM in the index
+    /// @param block the number of the block
+    static int ofMemory(MemorySegment index, long directory, long end, long block) {
+        return Digests.crc32cOfMemory(bytes(index, directory, end, block));
+    }
+
+    /// Returns the bytes of a block that are summed up: none of one that is in the directory.
+    private static MemorySegment bytes(MemorySegment index, long directory, long end, long block) {
+        long from = Math.min(Math.max(block * FileLayout.PAGE, directory), end);
         long to = Math.min((block + 1) * FileLayout.PAGE, end);
-        return from < to ? Digests.crc32c(index.asSlice(from, to - from)) : 0;
+        return index.asSlice(from, Math.max(0, to - from));
     }
 }

@@ -94,7 +94,7 @@ public final class IndexAssembler {
 
     private void writeBlockSums(MemorySegment sums) {
         for (long block = 0; block < BlockSums.count(end); block++) {
-            Isum.CRC.put(sums, Isum.RECORD.size() * block, BlockSums.of(index, directory.byteSize(), end, block));
+            Isum.CRC.put(sums, Isum.RECORD.size() * block, BlockSums.ofMemory(index, directory.byteSize(), end, block));
         }
     }
 

@@ -43,6 +43,10 @@ public final class StrictUtf8 {
     ///
     /// @throws IllegalArgumentException if it has unpaired surrogates, which UTF-8 cannot express
     public static byte[] encode(String text) {
+        if (!hasSurrogate(text)) {
+            // Without the objects of an encoder: there may be a million names.
+            return text.getBytes(StandardCharsets.UTF_8);
+        }
         try {
             ByteBuffer encoded = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(text));
             byte[] bytes = new byte[encoded.remaining()];
@@ -51,6 +55,15 @@ public final class StrictUtf8 {
         } catch (CharacterCodingException e) {
             throw new IllegalArgumentException("a text has an unpaired surrogate, which UTF-8 cannot express", e);
         }
+    }
+
+    private static boolean hasSurrogate(String text) {
+        for (int i = 0; i < text.length(); i++) {
+            if (Character.isSurrogate(text.charAt(i))) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /// Compares as names are sorted: byte by byte, unsigned, the shorter first.

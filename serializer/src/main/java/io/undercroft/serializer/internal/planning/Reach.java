@@ -6,39 +6,56 @@ import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 
 /// The bytes of storages that the tensors of a state use: those between the first and the last element of each tensor.
 /// The others need not be saved, for instance most of a large storage of which only a small slice is still used.
 public final class Reach {
-    private final Map<Storage, List<Span>> spans = new HashMap<>();
+    private final Map<Storage, List<Span>> spans;
     private long identity;
 
-    private Reach() {}
+    private Reach(int storages) {
+        this.spans = HashMap.newHashMap(storages);
+    }
 
     /// {@return the bytes that the tensors of a state use}
     ///
     /// @param state a state
     public static Reach of(StateIndex state) {
-        Reach reach = new Reach();
-        state.tensors().values().stream().distinct().forEach(reach::add);
-        state.storages().stream().filter(state::isValue).forEach(reach::addWhole);
+        return of(state, new HashSet<>(state.tensors().values()), state.storages());
+    }
+
+    /// {@return the bytes that the tensors of a state use}
+    ///
+    /// @param state a state
+    /// @param tensors its tensors, each once
+    /// @param storages its storages
+    static Reach of(StateIndex state, Collection<Tensor> tensors, Collection<Storage> storages) {
+        Reach reach = new Reach(storages.size());
+        for (Tensor tensor : tensors) {
+            reach.add(tensor);
+        }
+        for (Storage storage : storages) {
+            if (state.isValue(storage)) {
+                reach.add(storage, new Span(0, storage.nbytes()));
+            }
+        }
         reach.identity = reach.total();
-        reach.spans.replaceAll((_, found) -> merged(found));
+        reach.spans.replaceAll((_, found) -> found.size() == 1 ? found : merged(found));
         reach.identity -= reach.total();
         return reach;
     }
 
-    /// {@return all of all storages of a state}
+    /// Adds the bytes of all storages of the state that no tensor uses.
     ///
-    /// @param state a state
-    static Reach whole(StateIndex state) {
-        Reach reach = of(state);
-        state.storages().forEach(storage -> reach.spans.put(storage, List.of(new Span(0, storage.nbytes()))));
-        return reach;
+    /// @param storages the storages of the state
+    void addUnused(Collection<Storage> storages) {
+        storages.forEach(storage -> spans.put(storage, List.of(new Span(0, storage.nbytes()))));
     }
 
     private void add(Tensor tensor) {
@@ -47,12 +64,16 @@ public final class Reach {
         }
     }
 
-    private void addWhole(Storage storage) {
-        add(storage, new Span(0, storage.nbytes()));
-    }
-
+    /// Most storages have one tensor, and then an immutable list, which takes less memory.
     private void add(Storage storage, Span span) {
-        spans.computeIfAbsent(storage, _ -> new ArrayList<>()).add(span);
+        List<Span> before = spans.putIfAbsent(storage, List.of(span));
+        if (before instanceof ArrayList) {
+            before.add(span);
+        } else if (before != null) {
+            List<Span> several = new ArrayList<>(before);
+            several.add(span);
+            spans.put(storage, several);
+        }
     }
 
     private static List<Span> merged(List<Span> spans) {
@@ -65,14 +86,14 @@ public final class Reach {
                 merged.add(span);
             }
         });
-        return merged;
+        return List.copyOf(merged);
     }
 
     /// {@return the runs of bytes of a storage that are reached, in order, apart from each other}
     ///
     /// @param storage a storage of the state
     public List<Span> spans(Storage storage) {
-        return List.copyOf(spans.getOrDefault(storage, List.of()));
+        return spans.getOrDefault(storage, List.of());
     }
 
     /// {@return the number of bytes of a storage that no tensor uses}
@@ -81,12 +102,23 @@ public final class Reach {
     public long unreached(Storage storage) {
         return storage.isMeta()
                 ? 0
-                : storage.nbytes() - spans(storage).stream().mapToLong(span -> span.end() - span.start()).sum();
+                : storage.nbytes() - total(spans(storage));
     }
 
     private long total() {
-        return spans.values().stream().flatMap(List::stream).mapToLong(span -> span.end() - span.start())
-                .reduce(0, Math::addExact);
+        long total = 0;
+        for (List<Span> found : spans.values()) {
+            total = Math.addExact(total, total(found));
+        }
+        return total;
+    }
+
+    private static long total(List<Span> spans) {
+        long total = 0;
+        for (Span span : spans) {
+            total = Math.addExact(total, span.end() - span.start());
+        }
+        return total;
     }
 
     /// {@return the number of bytes of tensors that other tensors have too: the additional size if each had bytes of

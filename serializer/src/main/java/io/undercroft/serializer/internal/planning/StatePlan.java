@@ -15,6 +15,8 @@ import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -31,13 +33,17 @@ public final class StatePlan {
     private final byte[] tree;
     private final List<DTypeRecord> dtypes;
     private final List<TensorRecord> tensors;
-    private final SequencedMap<String, Integer> names;
+    private final List<Name> names;
     private final List<PlannedStorage> storages;
     private final long identity;
     private final List<SaveReport.Loss> leftOut;
 
+    /// @param text the name
+    /// @param tensor the number of its tensor
+    private record Name(String text, int tensor) {}
+
     private StatePlan(byte[] tree, List<DTypeRecord> dtypes, List<TensorRecord> tensors,
-            SequencedMap<String, Integer> names, List<PlannedStorage> storages, long identity,
+            List<Name> names, List<PlannedStorage> storages, long identity,
             List<SaveReport.Loss> leftOut) {
         this.tree = tree;
         this.dtypes = dtypes;
@@ -60,8 +66,8 @@ public final class StatePlan {
         StateIndex names = readable.names();
         names.storages().forEach(storage -> checkReadable(storage, names));
         checkMeta(names);
-        Reach reach = options.request().savesWholeStorages() ? Reach.whole(names) : Reach.of(names);
-        return new Planning(names).plan(readable, reach);
+        Planning planning = new Planning(names);
+        return planning.plan(readable, planning.reach(options));
     }
 
     /// Refuses a storage that has no bytes any more, and names its path in the state.
@@ -152,7 +158,7 @@ public final class StatePlan {
     /// @param index one that has the storages
     public void addTensorsTo(IndexBuilder index) {
         tensors.forEach(index::addTensor);
-        names.forEach(index::addName);
+        names.forEach(name -> index.addName(name.text, name.tensor));
     }
 
     /// The numbers of everything while the plan is made.
@@ -161,6 +167,7 @@ public final class StatePlan {
         private final SequencedMap<Storage, Integer> storages;
         private final SequencedMap<Tensor, Integer> tensors;
         private final SequencedMap<DTypeRecord, Integer> dtypes = new LinkedHashMap<>();
+        private final Map<DType, Integer> numbersOfDTypes = new HashMap<>();
 
         Planning(StateIndex names) {
             this.names = names;
@@ -170,9 +177,17 @@ public final class StatePlan {
 
         /// {@return objects whose equality is identity, each with its number in the order in which they first come}
         private static <T> SequencedMap<T, Integer> numbered(Collection<T> objects) {
-            SequencedMap<T, Integer> numbers = new LinkedHashMap<>();
+            SequencedMap<T, Integer> numbers = LinkedHashMap.newLinkedHashMap(objects.size());
             objects.forEach(object -> numbers.putIfAbsent(object, numbers.size()));
             return numbers;
+        }
+
+        Reach reach(SaveOptions options) {
+            Reach reach = Reach.of(names, tensors.sequencedKeySet(), storages.sequencedKeySet());
+            if (options.request().savesWholeStorages()) {
+                reach.addUnused(storages.sequencedKeySet());
+            }
+            return reach;
         }
 
         private static <T> int number(Map<T, Integer> numbers, T object) {
@@ -187,18 +202,18 @@ public final class StatePlan {
         StatePlan plan(ReadableState state, Reach reach) {
             byte[] tree = StateEncoder.encode(state.tree(), this, names::pathOf);
             List<TensorRecord> records = tensors.sequencedKeySet().stream().map(this::record).toList();
-            SequencedMap<String, Integer> numbers = new LinkedHashMap<>();
-            names.tensors().forEach((name, tensor) -> numbers.put(name, number(tensors, tensor)));
-            return new StatePlan(tree, List.copyOf(dtypes.sequencedKeySet()), records, numbers, planned(reach),
+            List<Name> named = new ArrayList<>(names.tensors().size());
+            names.tensors().forEach((name, tensor) -> named.add(new Name(name, number(tensors, tensor))));
+            return new StatePlan(tree, List.copyOf(dtypes.sequencedKeySet()), records, named, planned(reach),
                     reach.identity(), state.leftOut());
         }
 
         private List<PlannedStorage> planned(Reach reach) {
-            List<PlannedStorage> planned = new ArrayList<>();
+            List<PlannedStorage> planned = new ArrayList<>(storages.size());
             for (Storage storage : storages.sequencedKeySet()) {
                 planned.add(PlannedStorage.of(planned.size(), storage, reach.spans(storage)));
             }
-            return List.copyOf(planned);
+            return Collections.unmodifiableList(planned);
         }
 
         private TensorRecord record(Tensor tensor) {
@@ -234,7 +249,8 @@ public final class StatePlan {
 
         @Override
         public int of(DType dtype) {
-            return dtypes.computeIfAbsent(new DTypeRecord(dtype.name(), dtype.bits()), _ -> dtypes.size());
+            return numbersOfDTypes.computeIfAbsent(dtype, _ -> dtypes.computeIfAbsent(
+                    new DTypeRecord(dtype.name(), dtype.bits()), _ -> dtypes.size()));
         }
     }
 }
