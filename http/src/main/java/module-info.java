@@ -4,5 +4,5 @@ module io.undercroft.http {
     requires io.undercroft.serializer;
     requires java.net.http;
 
-    provides io.undercroft.serializer.spi.RangeSourceProvider with io.undercroft.http.internal.HttpProvider;
+    provides io.undercroft.serializer.spi.StoreProvider with io.undercroft.http.internal.HttpProvider;
 }

@@ -16,5 +16,5 @@ module io.undercroft.serializer {
     exports io.undercroft.serializer.state;
 
     uses io.undercroft.serializer.spi.CheckpointFormat;
-    uses io.undercroft.serializer.spi.RangeSourceProvider;
+    uses io.undercroft.serializer.spi.StoreProvider;
 }

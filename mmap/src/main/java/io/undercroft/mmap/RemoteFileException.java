@@ -4,7 +4,7 @@ import java.nio.file.FileSystemException;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/// A file in a store, such as one on a web server, could not be opened or read. The message is one line: which file,
+/// A file in a store, such as one on a web server, could not be opened, read or written. The message is one line: which file,
 /// what is wrong, and what to do.
 ///
 /// A storage that is first touched after the file was opened throws a [MappingException] with this as its cause.
@@ -25,6 +25,8 @@ public final class RemoteFileException extends FileSystemException {
         UNAVAILABLE,
         /// The store responded in a way that cannot be used, or the location is not one that is opened.
         UNSUPPORTED,
+        /// There is a file of that name that is not replaced: another writer was faster, or it may be one of a set.
+        CONFLICT,
         /// The temporary directory, to which bytes are fetched, cannot be written to.
         NO_SPACE
     }

@@ -25,10 +25,12 @@ import io.undercroft.serializer.internal.loading.StateMatch;
 import io.undercroft.serializer.internal.planning.Staging;
 import io.undercroft.serializer.internal.writing.CroftWriter;
 import io.undercroft.serializer.internal.writing.FormatWriter;
+import io.undercroft.serializer.internal.writing.StoreWriter;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Setting.Use;
+import io.undercroft.serializer.spi.StoreTarget;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -169,10 +171,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws NoSuchElementException as [#open(Path, OpenOptions)]
     public static Checkpoint open(URI uri, OpenOptions options) throws IOException {
         Objects.requireNonNull(options, "options");
-        if (uri.getScheme() == null) {
-            throw new IllegalArgumentException("the URI has no scheme, such as https:; give a file of this host as a "
-                    + "path");
-        }
+        requireScheme(uri);
         if (uri.getScheme().equalsIgnoreCase("file")) {
             return open(Path.of(uri), options);
         }
@@ -403,13 +402,74 @@ public final class Checkpoint implements AutoCloseable {
     }
 
     private static CheckpointFormat formatToWrite(Path path, SaveOptions options) {
-        CheckpointFormat format = Formats.forWriting(path, options.request().format().orElse(null));
+        return formatToWrite(path.toString(), String.valueOf(path.getFileName()), options, Set.of());
+    }
+
+    private static CheckpointFormat formatToWrite(String file, String fileName, SaveOptions options,
+            Set<String> settingsOfStore) {
+        CheckpointFormat format = Formats.forWriting(file, fileName, options.request().format().orElse(null));
         Settings.check(options.request().settings().keySet(), Use.WRITING);
-        Settings.requireApplying(path.toString(), format, options.request().settings().keySet());
+        Settings.requireApplying(file, format, options.request().settings().keySet().stream()
+                .filter(name -> !settingsOfStore.contains(name)).toList());
         if (!Formats.isCroft(format)) {
-            options.requireForeign(path, format.name());
+            options.requireForeign(file, format.name());
         }
         return format;
+    }
+
+    /// Saves a state to a store, with the default options; see [#save(URI, Object, SaveOptions)].
+    ///
+    /// @param uri the file to make or replace; the suffix of its path names the format
+    /// @param state a tree as [io.undercroft.serializer.state] describes it
+    /// @return the files that were written, what of the state they do not keep, and how many bytes they share
+    /// @throws IOException if writing fails; nothing is visible then
+    /// @throws IllegalArgumentException as [#save(URI, Object, SaveOptions)]
+    public static SaveReport save(URI uri, @Nullable Object state) throws IOException {
+        return save(uri, state, SaveOptions.defaults());
+    }
+
+    /// Saves a state to a store, durably and atomically: the file appears whole under its name or not at all. The
+    /// schemes depend on the modules on the class path: undercroft-hadoop writes `hdfs`, `s3a` and others. A `file` URI
+    /// is saved to as its path.
+    ///
+    /// The format is chosen as by [#save(Path, Object, SaveOptions)]. A `.croft` file is
+    /// [sealed][#save(WritableByteChannel, Object, SaveOptions)], since stores are written from the first byte to the
+    /// last. The file replaces the one that was there when the save began. If another writer has made or replaced the
+    /// file since, this one fails with [RemoteFileException.Kind#CONFLICT], as far as the store can detect it. Files of
+    /// a set are written before their index, and never replace others. If writing the index fails, they are deleted,
+    /// unless the store did not respond in the last step: then the set may be complete.
+    ///
+    /// @param uri the file to make or replace
+    /// @param state a tree as [io.undercroft.serializer.state] describes it; a part of one for a format that has no
+    ///     place for the rest
+    /// @param options in which format, what else to save, and how
+    /// @return the files that were written, what of the state they do not keep, and how many bytes they share
+    /// @throws RemoteFileException if nothing writes such a URI, or the store refuses or does not respond, or another
+    ///     writer was faster; nothing is visible then
+    /// @throws IOException if writing fails; nothing is visible then
+    /// @throws FormatException if bytes of the state are in a damaged file; nothing is visible then
+    /// @throws IllegalArgumentException if the URI has no scheme or is invalid, the options have bases or others that
+    ///     need a file of this host, or as [#save(Path, Object, SaveOptions)]
+    public static SaveReport save(URI uri, @Nullable Object state, SaveOptions options) throws IOException {
+        Objects.requireNonNull(options, "options");
+        requireScheme(uri);
+        if (uri.getScheme().equalsIgnoreCase("file")) {
+            return save(Path.of(uri), state, options);
+        }
+        StoreTarget target = Stores.target(uri, options.request());
+        options.requireForStore(target.location());
+        CheckpointFormat format = formatToWrite(target.location(), target.fileName(), options,
+                Stores.settingsForWriting(uri));
+        return Formats.isCroft(format)
+                ? CroftWriter.store(target, state, options)
+                : StoreWriter.write(target, state, format, options);
+    }
+
+    private static void requireScheme(URI uri) {
+        if (uri.getScheme() == null) {
+            throw new IllegalArgumentException("the URI has no scheme, such as https:; give a file of this host as a "
+                    + "path");
+        }
     }
 
     /// Saves a state in the background; see [#saveAsync(Path, Object, SaveOptions)].
@@ -464,8 +524,8 @@ public final class Checkpoint implements AutoCloseable {
 
     /// Writes a state as a sealed `.croft` file, from its first byte to its last, to something that cannot seek: a
     /// socket, a pipe, an upload. The file is complete when the method returns; a reader recognises an incomplete one.
-    /// Nothing can be appended to it. Storages of equal bytes are all written, since written bytes cannot be read back
-    /// for comparison.
+    /// Nothing can be appended to it. Storages of equal bytes are written once if these are in memory; those that are
+    /// decoded for the save, or on a device, are all written, since written bytes cannot be read back for comparison.
     ///
     /// @param channel the target; it stays open
     /// @param state a tree as [io.undercroft.serializer.state] describes it

@@ -344,7 +344,7 @@ public final class OpenOptions {
 
     /// Sets an option of a format, for what its files do not record, or of a store. Settings of other formats and
     /// stores have no effect; a name that is no [setting][CheckpointFormat#settings] of any known format for opening,
-    /// nor of a [store][io.undercroft.serializer.spi.RangeSourceProvider#settings], is refused when a file is opened.
+    /// nor of a [store][io.undercroft.serializer.spi.StoreProvider#settings], is refused when a file is opened.
     ///
     /// @param name the name of the format, a dot, and a name, for instance `torch7.longs`
     /// @param value what the format documents, for instance `4`

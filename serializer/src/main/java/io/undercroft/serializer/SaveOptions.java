@@ -327,7 +327,7 @@ public final class SaveOptions {
     }
 
     /// Refuses options that only a `.croft` file can follow.
-    void requireForeign(Path path, String format) {
+    void requireForeign(String file, String format) {
         Map<String, Boolean> own = new LinkedHashMap<>();
         own.put("message", !values.message.isEmpty());
         own.put("time", values.time != null);
@@ -341,9 +341,26 @@ public final class SaveOptions {
         own.put("classes", !values.classes.classes().isEmpty());
         own.values().removeIf(isSet -> !isSet);
         if (!own.isEmpty()) {
-            throw new IllegalArgumentException(path + ": a file of " + format + " cannot follow SaveOptions."
+            throw new IllegalArgumentException(file + ": a file of " + format + " cannot follow SaveOptions."
                     + String.join(", ", own.keySet()) + "; only a .croft file can. Leave it out, or save a .croft"
                     + " file");
+        }
+    }
+
+    /// Refuses options that only files of this host can follow.
+    ///
+    /// @param location the file in a store
+    void requireForStore(String location) {
+        Map<String, Boolean> own = new LinkedHashMap<>();
+        own.put("base", !values.bases.isEmpty());
+        own.put("root", values.root != null);
+        own.put("writableInPlace", values.extent == Extent.WITH_ZEROS);
+        own.put("deletingFormerFiles", values.isDeletingFormerFiles);
+        own.values().removeIf(isSet -> !isSet);
+        if (!own.isEmpty()) {
+            throw new IllegalArgumentException(location + ": a file in a store cannot follow SaveOptions."
+                    + String.join(", ", own.keySet()) + "; only a file of this host can. Leave it out, or save to a "
+                    + "path");
         }
     }
 }

@@ -14,7 +14,9 @@ import java.util.Optional;
 /// ```
 ///
 /// @param format the name of the format that was written, for instance `safetensors`
-/// @param files the files that were written: the one that was named, then those of its set in their order
+/// @param files the files that were written: the one that was named, then those of its set in their order; empty if
+///     they are in a store, and then the accessor throws
+/// @param locations the paths of these files, or their URIs without credentials if they are in a store, for messages
 /// @param nbytes the size of these files together, in bytes
 /// @param tensors the number of tensors of the state; a tensor in two places counts once
 /// @param storages the number of storages that these tensors are backed by
@@ -22,8 +24,8 @@ import java.util.Optional;
 /// @param deleted files of the set that was replaced which were [deleted][SaveOptions#deletingFormerFiles()]
 /// @param leftBehind files of the set that was replaced which are still there, and which no index names any more
 /// @param dedup how many bytes a `.croft` file shares; empty for every other format
-public record SaveReport(String format, List<Path> files, long nbytes, int tensors, int storages,
-        List<Loss> losses, List<Path> deleted, List<Path> leftBehind, Optional<DedupReport> dedup) {
+public record SaveReport(String format, List<Path> files, List<String> locations, long nbytes, int tensors,
+        int storages, List<Loss> losses, List<Path> deleted, List<Path> leftBehind, Optional<DedupReport> dedup) {
     /// What a format may be unable to keep.
     public enum Kind {
         /// Tensors that share a storage were written separately.
@@ -92,10 +94,23 @@ public record SaveReport(String format, List<Path> files, long nbytes, int tenso
     public SaveReport {
         Objects.requireNonNull(format, "format");
         files = List.copyOf(files);
+        locations = List.copyOf(locations);
         losses = List.copyOf(losses);
         deleted = List.copyOf(deleted);
         leftBehind = List.copyOf(leftBehind);
         Objects.requireNonNull(dedup, "dedup");
+    }
+
+    /// {@return the files that were written: the one that was named, then those of its set in their order}
+    ///
+    /// @throws UnsupportedOperationException if they are in a store, and have no paths; see [#locations]
+    @Override
+    public List<Path> files() {
+        if (files.isEmpty() && !locations.isEmpty()) {
+            throw new UnsupportedOperationException(locations.getFirst()
+                    + " is in a store, and has no path; use SaveReport.locations");
+        }
+        return files;
     }
 
     /// {@return the loss of a kind, if there is one}

@@ -60,7 +60,7 @@ class SettingsTest {
         assertThatThrownBy(opening("")).isInstanceOf(IllegalArgumentException.class)
                 .hasMessageEndingWith("there are raw.reversed");
         assertThatThrownBy(exporting("nonsense")).isInstanceOf(IllegalArgumentException.class)
-                .hasMessageEndingWith("there are raw.padded");
+                .hasMessageEndingWith("there are folder.fails, raw.padded");
     }
 
     @Test

@@ -2,7 +2,7 @@ package io.undercroft.http.internal;
 
 import io.undercroft.mmap.spi.RangeSource;
 import io.undercroft.serializer.spi.OpenRequest;
-import io.undercroft.serializer.spi.RangeSourceProvider;
+import io.undercroft.serializer.spi.StoreProvider;
 import io.undercroft.serializer.spi.Setting;
 import java.io.IOException;
 import java.net.URI;
@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 ///
 /// A token that the caller gives is sent to the host of the URI; that of the environment, `HF_TOKEN`, to the hub of
 /// Hugging Face only. No token is sent to another host, nor unencrypted to another machine.
-public final class HttpProvider implements RangeSourceProvider {
+public final class HttpProvider implements StoreProvider {
     /// The setting with the token.
     static final String TOKEN = "https.token";
     /// The setting that allows unencrypted connections.

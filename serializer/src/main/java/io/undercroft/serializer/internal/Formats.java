@@ -165,26 +165,36 @@ public final class Formats {
     /// @throws IllegalArgumentException if there is no format of that name, or it cannot be written, or the suffix is
     ///     that of a format which is not on the class path
     public static CheckpointFormat forWriting(Path path, @Nullable String name) {
+        return forWriting(path.toString(), fileName(path), name);
+    }
+
+    /// Finds the format of a file to write, as [#forWriting(Path, String)].
+    ///
+    /// @param file the file, for messages
+    /// @param fileName the last part of its name
+    /// @param name the name of a format, or null for that which the name of the file ends in
+    /// @return the format
+    /// @throws IllegalArgumentException as [#forWriting(Path, String)]
+    public static CheckpointFormat forWriting(String file, String fileName, @Nullable String name) {
         List<CheckpointFormat> formats = all();
         CheckpointFormat format = name != null
                 ? named(name)
-                : bySuffix(path, formats).orElseGet(() -> {
-                    requireKnown(path);
+                : bySuffix(fileName.toLowerCase(Locale.ROOT), formats).orElseGet(() -> {
+                    requireKnown(file, fileName.toLowerCase(Locale.ROOT));
                     return CROFT;
                 });
         if (!canBeWritten(format)) {
-            throw new IllegalArgumentException(path + ": files of the format " + format.name()
+            throw new IllegalArgumentException(file + ": files of the format " + format.name()
                     + " can be opened, not written; " + writable(formats));
         }
         return format;
     }
 
     /// A known suffix of another format never makes a `.croft` file.
-    private static void requireKnown(Path path) {
-        String name = fileName(path);
+    private static void requireKnown(String file, String name) {
         FOREIGN.forEach((suffix, format) -> {
             if (endsIn(name, suffix)) {
-                throw new IllegalArgumentException(path + ": its name is that of a file of " + format
+                throw new IllegalArgumentException(file + ": its name is that of a file of " + format
                         + ". To write files of " + format + " put undercroft-interop on the class path; to save a "
                         + ".croft file choose another name, or SaveOptions.format(\"croft\")");
             }
@@ -247,7 +257,10 @@ public final class Formats {
 
     /// Returns the format with the longest suffix that fits, since the index of several files ends as any JSON file.
     static Optional<CheckpointFormat> bySuffix(Path path, List<CheckpointFormat> formats) {
-        String name = fileName(path);
+        return bySuffix(fileName(path), formats);
+    }
+
+    private static Optional<CheckpointFormat> bySuffix(String name, List<CheckpointFormat> formats) {
         return formats.stream().filter(format -> suffixLength(format, name) > 0)
                 .max(Comparator.comparingInt(format -> suffixLength(format, name)));
     }

@@ -45,6 +45,7 @@ public final class Settings {
             if (!writes(format, name)) {
                 String others = Formats.all().stream().filter(other -> writes(other, name)).map(CheckpointFormat::name)
                         .collect(Collectors.joining(", "));
+                others = others.isEmpty() ? "a store" : others;
                 throw new IllegalArgumentException(file + ": the setting " + FormatException.quote(name)
                         + " does not apply to files of " + format.name() + "; it is for those of " + others
                         + ". Leave it out, or write another file");

@@ -8,18 +8,31 @@ import io.undercroft.mmap.RemoteFileException.Kind;
 import io.undercroft.mmap.spi.RangeSource;
 import io.undercroft.serializer.internal.Providers.Loadable;
 import io.undercroft.serializer.spi.OpenRequest;
-import io.undercroft.serializer.spi.RangeSourceProvider;
+import io.undercroft.serializer.spi.SaveRequest;
+import io.undercroft.serializer.spi.Setting.Use;
 import io.undercroft.serializer.spi.Setting;
+import io.undercroft.serializer.spi.StoreProvider;
+import io.undercroft.serializer.spi.StoreTarget;
 import java.io.IOException;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /// The kinds of stores that `ServiceLoader` finds.
 public final class Stores {
+    private static final String HADOOP = "undercroft-hadoop and the client of Hadoop";
+    /// The modules for schemes that nothing on the class path may open.
+    private static final Map<String, String> MODULES = Map.ofEntries(Map.entry("https", "undercroft-http"),
+            Map.entry("http", "undercroft-http"), Map.entry("hdfs", HADOOP), Map.entry("webhdfs", HADOOP),
+            Map.entry("swebhdfs", HADOOP), Map.entry("viewfs", HADOOP), Map.entry("s3a", HADOOP + ", hadoop-aws"),
+            Map.entry("abfs", HADOOP + ", hadoop-azure"), Map.entry("abfss", HADOOP + ", hadoop-azure"),
+            Map.entry("gs", HADOOP + ", gcs-connector"));
+
     private Stores() {}
 
     /// Opens an object of a store as a file.
@@ -31,22 +44,51 @@ public final class Stores {
     /// @throws IllegalArgumentException if the URI or a setting of the store is invalid
     /// @throws IOException if opening fails for another reason
     public static MappedFile open(URI uri, OpenRequest request) throws IOException {
+        StoreProvider provider = of(uri);
+        if (request.mapping() == MapMode.SHARED) {
+            throw new IllegalArgumentException("a file in a store is not mapped shared: writes would not reach it; "
+                    + "open it copy-on-write");
+        }
+        return open(provider.open(uri, request), request, new MapBudget());
+    }
+
+    /// Finds the place of an object to write.
+    ///
+    /// @param uri its URI, with a scheme that is not `file`
+    /// @param request the options for saving
+    /// @return the place
+    /// @throws RemoteFileException if nothing writes such a URI, or the store refuses
+    /// @throws IllegalArgumentException if the URI or a setting of the store is invalid
+    /// @throws IOException if that fails for another reason
+    public static StoreTarget target(URI uri, SaveRequest request) throws IOException {
+        return of(uri).target(uri, request);
+    }
+
+    /// {@return the names of the settings for writing that apply to the store of a URI}
+    ///
+    /// @param uri a URI with a scheme that is not `file`
+    /// @throws RemoteFileException if nothing opens such a URI
+    public static Set<String> settingsForWriting(URI uri) throws RemoteFileException {
+        return of(uri).settings().stream().filter(setting -> setting.use() == Use.WRITING).map(Setting::name)
+                .collect(Collectors.toUnmodifiableSet());
+    }
+
+    private static StoreProvider of(URI uri) throws RemoteFileException {
         String scheme = uri.getScheme().toLowerCase(Locale.ROOT);
-        List<RangeSourceProvider> all = all();
-        for (RangeSourceProvider provider : all) {
+        List<StoreProvider> all = all();
+        for (StoreProvider provider : all) {
             if (provider.schemes().contains(scheme)) {
-                if (request.mapping() == MapMode.SHARED) {
-                    throw new IllegalArgumentException("a file in a store is not mapped shared: writes would not reach "
-                            + "it; open it copy-on-write");
-                }
-                return open(provider.open(uri, request), request, new MapBudget());
+                return provider;
             }
         }
         throw new RemoteFileException(scheme + ":…", Kind.UNSUPPORTED, "nothing opens such URIs here"
-                + (scheme.startsWith("http") ? "; add undercroft-http to the class path" : known(all)), null);
+                + (MODULES.containsKey(scheme)
+                        ? "; add " + MODULES.get(scheme) + " to the class path"
+                        : known(all)),
+                null);
     }
 
-    private static String known(List<RangeSourceProvider> all) {
+    private static String known(List<StoreProvider> all) {
         String schemes = all.stream().flatMap(provider -> provider.schemes().stream()).sorted()
                 .collect(Collectors.joining(", "));
         return "; the known schemes are file" + (schemes.isEmpty() ? "" : ", " + schemes);
@@ -68,9 +110,9 @@ public final class Stores {
         return all().stream().flatMap(provider -> provider.settings().stream()).toList();
     }
 
-    private static List<RangeSourceProvider> all() {
-        List<RangeSourceProvider> all = new ArrayList<>();
-        ClassLoader own = RangeSourceProvider.class.getClassLoader();
+    private static List<StoreProvider> all() {
+        List<StoreProvider> all = new ArrayList<>();
+        ClassLoader own = StoreProvider.class.getClassLoader();
         addAll(own, all);
         ClassLoader context = Thread.currentThread().getContextClassLoader();
         if (context != own) {
@@ -79,9 +121,9 @@ public final class Stores {
         return all;
     }
 
-    private static void addAll(@Nullable ClassLoader loader, List<RangeSourceProvider> all) {
-        Loadable<RangeSourceProvider> providers = new Loadable<>(RangeSourceProvider.class, loader, "a kind of store");
-        for (RangeSourceProvider each = providers.next(); each != null; each = providers.next()) {
+    private static void addAll(@Nullable ClassLoader loader, List<StoreProvider> all) {
+        Loadable<StoreProvider> providers = new Loadable<>(StoreProvider.class, loader, "a kind of store");
+        for (StoreProvider each = providers.next(); each != null; each = providers.next()) {
             Class<?> type = each.getClass();
             if (all.stream().noneMatch(known -> known.getClass() == type)) {
                 all.add(each);

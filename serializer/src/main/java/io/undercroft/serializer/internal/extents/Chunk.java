@@ -28,6 +28,11 @@ record Chunk(PlannedStorage storage, long start, long length, boolean isReached,
         return storage.bytes().areOnDevice();
     }
 
+    /// {@return whether its bytes can be read until the save ends, in place}
+    boolean staysInMemory() {
+        return !storage.bytes().areOnDevice() && !storage.bytes().areDecoded();
+    }
+
     /// Compares it with the checksums of its source file, as it is now.
     void check() {
         storage.check(start, start + length);

@@ -32,6 +32,8 @@ public final class ContentIndex {
     private final Map<Integer, MemorySegment> mapped = new HashMap<>();
     private final Set<Integer> foreign = new HashSet<>();
     private final Map<Digest128, SortedSet<Place>> places = new HashMap<>();
+    /// The chunks that were written to a file that cannot be read back.
+    private final Map<Place, Chunk> written = new HashMap<>();
     private final Set<List<Place>> storages = new HashSet<>();
     private final Unwritten unwritten = new Unwritten();
     private final MappedExtents mappedExtents = new MappedExtents();
@@ -117,6 +119,17 @@ public final class ContentIndex {
         places.computeIfAbsent(digest, _ -> new TreeSet<>()).add(place);
     }
 
+    /// Adds bytes of a file that cannot be read back. Other bytes are compared with the chunk that was written: if it
+    /// has changed meanwhile, they are found to be different.
+    ///
+    /// @param digest the digest of the bytes that were written
+    /// @param place their place
+    /// @param chunk the chunk that they are of, whose bytes stay in memory
+    void addWritten(Digest128 digest, Place place, Chunk chunk) {
+        add(digest, place);
+        written.put(place, chunk);
+    }
+
     /// Adds a storage.
     ///
     /// @param found the places of its bytes, zeros left out
@@ -170,6 +183,10 @@ public final class ContentIndex {
         Optional<Boolean> inMemory = place.base() == Place.THIS_FILE
                 ? unwritten.isSame(bytes, place.offset())
                 : Optional.empty();
+        Chunk chunk = written.get(place);
+        if (inMemory.isEmpty() && chunk != null) {
+            return isSameMapped(bytes, chunk.bytes(MemorySegment.NULL));
+        }
         ByteSource file = files.get(place.base());
         return inMemory.isPresent() ? inMemory.get() : file != null && isSame(bytes, file, place.offset());
     }

@@ -240,6 +240,8 @@ public final class StorageWriter {
         counts.written += place.length();
         if (destination.source() != null) {
             candidates.add(sums.digest(), place);
+        } else if (chunk.staysInMemory()) {
+            candidates.addWritten(sums.digest(), place, chunk);
         }
         return place;
     }

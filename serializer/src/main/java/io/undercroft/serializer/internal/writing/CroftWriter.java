@@ -1,6 +1,7 @@
 package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.internal.ByteSource;
+import io.undercroft.mmap.MappingException;
 import io.undercroft.mmap.SharedMemoryDraft;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
@@ -18,6 +19,9 @@ import io.undercroft.serializer.internal.planning.SaveControl;
 import io.undercroft.serializer.internal.planning.Staging;
 import io.undercroft.serializer.internal.planning.StateCopy;
 import io.undercroft.serializer.internal.planning.StatePlan;
+import io.undercroft.serializer.spi.StoreOutput;
+import io.undercroft.serializer.spi.StoreTarget;
+import io.undercroft.serializer.spi.StoreTarget.Creation;
 import java.io.IOException;
 import java.nio.channels.WritableByteChannel;
 import java.nio.file.Files;
@@ -119,8 +123,9 @@ public final class CroftWriter {
     private static Target.Work<SaveReport> reported(Target target, StatePlan plan, Target.Work<DedupReport> work) {
         return () -> {
             DedupReport bytes = work.run();
-            return new SaveReport("croft", List.of(target.path()), Files.size(target.file()), plan.tensorCount(),
-                    plan.storages().size(), plan.leftOut(), List.of(), List.of(), Optional.of(bytes));
+            return new SaveReport("croft", List.of(target.path()), List.of(target.path().toString()),
+                    Files.size(target.file()), plan.tensorCount(), plan.storages().size(), plan.leftOut(), List.of(),
+                    List.of(), Optional.of(bytes));
         };
     }
 
@@ -205,14 +210,44 @@ public final class CroftWriter {
     public static DedupReport stream(WritableByteChannel channel, @Nullable Object state, SaveOptions options)
             throws IOException {
         Formats.requireCroftOptions("the channel", options, "streamed");
+        return seal(SealedFile.channel(channel), StatePlan.of(state, options), options).bytes;
+    }
+
+    /// Saves a state to a store, as a sealed file; see
+    /// [io.undercroft.serializer.Checkpoint#save(java.net.URI, Object, SaveOptions)].
+    ///
+    /// @param target the file to make or replace
+    /// @param state the root of the tree
+    /// @param options the other options of the save, without bases
+    /// @return the file that was written, and how many bytes it shares
+    /// @throws IOException if reading or writing fails; nothing is visible then
+    public static SaveReport store(StoreTarget target, @Nullable Object state, SaveOptions options)
+            throws IOException {
         StatePlan plan = StatePlan.of(state, options);
+        return Target.write(target.location(), () -> {
+            Sealed sealed;
+            try (StoreOutput output = target.create(Creation.REPLACING)) {
+                sealed = seal(output::write, plan, options);
+                output.commit();
+            } catch (MappingException e) {
+                throw new IOException(e.getMessage(), e);
+            }
+            return new SaveReport("croft", List.of(), List.of(target.location()), sealed.size, plan.tensorCount(),
+                    plan.storages().size(), plan.leftOut(), List.of(), List.of(), Optional.of(sealed.bytes));
+        });
+    }
+
+    /// A sealed file that was written.
+    private record Sealed(DedupReport bytes, long size) {}
+
+    private static Sealed seal(SealedFile.Receiver receiver, StatePlan plan, SaveOptions options) throws IOException {
         int chunkLog2 = chunkLog2(options);
         try (NamedBases bases = NamedBases.open(options, null, chunkLog2)) {
-            SealedFile file = new SealedFile(channel, options.request().uuid().orElseGet(UUID::randomUUID), chunkLog2);
+            SealedFile file = new SealedFile(receiver, options.request().uuid().orElseGet(UUID::randomUUID), chunkLog2);
             StateWriter.Draft draft = StateWriter.write(plan, options, bases,
                     Destination.ofNewFile(file, null, chunkLog2));
             file.finish(draft.index(), draft.end(), timeMillis(options), options.request().message());
-            return draft.report();
+            return new Sealed(draft.report(), file.size());
         }
     }
 

@@ -1,7 +1,6 @@
 package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.format.internal.Span;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.SaveOptions;
@@ -9,10 +8,8 @@ import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.StateClasses;
 import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.References;
-import io.undercroft.serializer.internal.SourceCheck;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.Target;
-import io.undercroft.serializer.internal.planning.Reach;
 import io.undercroft.serializer.internal.planning.ReadableState;
 import io.undercroft.serializer.internal.planning.SaveControl;
 import io.undercroft.serializer.internal.planning.Staging;
@@ -20,8 +17,6 @@ import io.undercroft.serializer.internal.planning.TreeCopy;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.state.StateIndex;
-import io.undercroft.storage.Storage;
-import io.undercroft.storage.spi.Backing;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
@@ -29,11 +24,9 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -63,11 +56,11 @@ public final class FormatWriter {
     /// @throws IOException if writing fails; nothing is left behind
     public SaveReport write(Path path, @Nullable Object state, CheckpointFormat format, SaveOptions options)
             throws IOException {
-        Plan plan = plan(path, ReadableState.of(state, StateClasses.of(), options), format, options);
+        FormatPlan plan = FormatPlan.of(path, ReadableState.of(state, StateClasses.of(), options), format, options);
         Target target = Target.of(path);
         return target.write(() -> {
-            try (Closeable _ = lock(target, plan.draft)) {
-                return write(target, plan, () -> checkSources(plan.index), new SaveControl());
+            try (Closeable _ = lock(target, plan.draft())) {
+                return write(target, plan, plan::checkSources, new SaveControl());
             }
         });
     }
@@ -90,21 +83,12 @@ public final class FormatWriter {
             target.requireDirectory();
             resources.add(target.lock());
             Object copy = TreeCopy.of(original.tree(), original.names().storages(), staging, resources);
-            checkSources(original.names());
-            Plan plan = plan(path, new ReadableState(copy, StateIndex.of(copy), original.leftOut()), format, options);
-            control.expect(plan.nbytes);
+            FormatPlan.checkSources(original.names());
+            FormatPlan plan = FormatPlan.of(path,
+                    new ReadableState(copy, StateIndex.of(copy), original.leftOut()), format, options);
+            control.expect(plan.nbytes());
             return () -> write(target, plan, () -> {}, control);
         });
-    }
-
-    /// The files to write.
-    private record Plan(CheckpointFormat format, SaveOptions options, StateIndex index, Draft draft, long nbytes,
-            List<SaveReport.Loss> losses) {}
-
-    private static Plan plan(Path path, ReadableState state, CheckpointFormat format, SaveOptions options) {
-        Draft draft = draft(path, state.tree(), state.names(), format, options);
-        return new Plan(format, options, state.names(), draft, PlannedSize.of(draft, state.names(), path),
-                Losses.of(state, draft, format, options));
     }
 
     /// A set is always locked, since another writer might be replacing the same files.
@@ -116,21 +100,11 @@ public final class FormatWriter {
         return target.lock();
     }
 
-    private SaveReport write(Target target, Plan plan, FormatFiles.LastStep check, SaveControl control)
+    private SaveReport write(Target target, FormatPlan plan, FormatFiles.LastStep check, SaveControl control)
             throws IOException {
         Written written = writeFiles(target, plan, check, control);
-        return new SaveReport(plan.format.name(), written.files, written.nbytes, Losses.tensors(plan.index).size(),
-                plan.index.storages().size(), plan.losses, written.former.deleted, written.former.left,
-                Optional.empty());
-    }
-
-    private static Draft draft(Path path, @Nullable Object tree, StateIndex index, CheckpointFormat format,
-            SaveOptions options) {
-        try {
-            return Formats.draft(format, tree, options, String.valueOf(path.getFileName()));
-        } catch (ArithmeticException e) {
-            throw PlannedSize.tooLarge(index, path, e);
-        }
+        return plan.report(written.files, written.files.stream().map(Path::toString).toList(), written.nbytes,
+                written.former.deleted, written.former.left);
     }
 
     /// The files that were written, the index first.
@@ -139,13 +113,12 @@ public final class FormatWriter {
     /// The files of the set that was replaced.
     private record Former(List<Path> deleted, List<Path> left) {}
 
-    private Written writeFiles(Target target, Plan plan, FormatFiles.LastStep check, SaveControl control)
+    private Written writeFiles(Target target, FormatPlan plan, FormatFiles.LastStep check, SaveControl control)
             throws IOException {
-        Draft draft = plan.draft;
-        SaveOptions options = plan.options;
+        Draft draft = plan.draft();
+        SaveOptions options = plan.options();
         SequencedMap<Path, Draft> companions = new LinkedHashMap<>();
-        draft.companions().forEach((name, companion) -> companions.put(
-                target.file().resolveSibling(checked(name, target.file())), companion));
+        plan.companions().forEach((name, companion) -> companions.put(target.file().resolveSibling(name), companion));
         target.requireDirectory();
         if (!companions.isEmpty()) {
             requireFree(companions.keySet());
@@ -155,7 +128,7 @@ public final class FormatWriter {
         }
         target.requireSpace(Stream.concat(companions.values().stream(), Stream.of(draft))
                 .mapToLong(Draft::leastBytes).reduce(0, Math::addExact), disk);
-        WriteProgress progress = new WriteProgress(options.request().progress(), control, plan.nbytes);
+        WriteProgress progress = new WriteProgress(options.request().progress(), control, plan.nbytes());
         List<Path> former = former(target.file());
         try (FormatFiles files = new FormatFiles(disk, progress,
                 References.rule(options.request().isReplacingReferenced()))) {
@@ -208,29 +181,6 @@ public final class FormatWriter {
         } catch (IOException _) {
             return false;
         }
-    }
-
-    /// The source files may be damaged. They are checked after everything is written and before anything is renamed, as
-    /// the bytes are then in the system's cache, and what a format read is in memory.
-    private static void checkSources(StateIndex index) throws IOException {
-        Reach reach = Reach.of(index);
-        Map<Storage, List<Span>> spans = new HashMap<>();
-        for (Storage storage : index.storages()) {
-            storage.backing().ifPresent(Backing::checkNotCut);
-            spans.put(storage, reach.spans(storage));
-        }
-        SourceCheck.run(spans);
-    }
-
-    /// A format may be of a third party.
-    private static String checked(String name, Path target) {
-        boolean plain = Draft.isPlainName(name)
-                && !name.equalsIgnoreCase(String.valueOf(target.getFileName()));
-        if (!plain) {
-            throw new IllegalArgumentException(target + ": its format names a further file "
-                    + FormatException.quote(name) + ", which is no plain name of another file");
-        }
-        return name;
     }
 
     /// Refuses to replace files: they may belong to an existing set, or contain the state itself, and would be lost if

@@ -4,7 +4,6 @@ import io.undercroft.format.FormatException;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Tensor;
-import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.Map;
 import java.util.Optional;
@@ -28,20 +27,20 @@ final class PlannedSize {
     ///
     /// @param draft the draft
     /// @param state the state
-    /// @param path the file, for messages
+    /// @param file the file, for messages
     /// @throws IllegalArgumentException if a tensor becomes far more than its storage has
-    static long of(Draft draft, StateIndex state, Path path) {
+    static long of(Draft draft, StateIndex state, String file) {
         long nbytes;
         try {
             nbytes = Stream.concat(draft.companions().values().stream(), Stream.of(draft)).mapToLong(Draft::nbytes)
                     .reduce(0, Math::addExact);
         } catch (ArithmeticException e) {
-            throw tooLarge(state, path, e);
+            throw tooLarge(state, file, e);
         }
         Optional<Map.Entry<String, Tensor>> repeated = repeated(state);
         // If a format keeps strides, the file contains the storage and not the elements.
         if (repeated.isPresent() && nbytes >= nbytes(repeated.get().getValue())) {
-            throw refused(repeated.get(), path);
+            throw refused(repeated.get(), file);
         }
         return nbytes;
     }
@@ -49,11 +48,11 @@ final class PlannedSize {
     /// {@return the exception for a state whose files would have more than 2^63-1 bytes}
     ///
     /// @param state the state
-    /// @param path the file
+    /// @param file the file
     /// @param cause the exception
-    static IllegalArgumentException tooLarge(StateIndex state, Path path, ArithmeticException cause) {
-        IllegalArgumentException refusal = repeated(state).map(tensor -> refused(tensor, path))
-                .orElseGet(() -> new IllegalArgumentException(path + ": the state would take more than 2^63-1 bytes"));
+    static IllegalArgumentException tooLarge(StateIndex state, String file, ArithmeticException cause) {
+        IllegalArgumentException refusal = repeated(state).map(tensor -> refused(tensor, file))
+                .orElseGet(() -> new IllegalArgumentException(file + ": the state would take more than 2^63-1 bytes"));
         refusal.initCause(cause);
         return refusal;
     }
@@ -77,14 +76,14 @@ final class PlannedSize {
         }
     }
 
-    private static IllegalArgumentException refused(Map.Entry<String, Tensor> repeated, Path path) {
+    private static IllegalArgumentException refused(Map.Entry<String, Tensor> repeated, String file) {
         Tensor tensor = repeated.getValue();
         long nbytes = nbytes(tensor);
         String name = repeated.getKey().isEmpty()
                 ? "the state"
                 : "the tensor " + FormatException.quote(repeated.getKey());
         String size = nbytes == Long.MAX_VALUE ? "more than 2^63-2 bytes" : nbytes + " bytes";
-        return new IllegalArgumentException(path + ": " + name + " of shape " + tensor.shape() + " would become " + size
+        return new IllegalArgumentException(file + ": " + name + " of shape " + tensor.shape() + " would become " + size
                 + ", of " + tensor.storage().nbytes()
                 + " bytes of its storage, as it repeats elements and the format writes "
                 + "each of them; write a .croft, .pt or .t7 file, which keeps strides, or a smaller tensor");

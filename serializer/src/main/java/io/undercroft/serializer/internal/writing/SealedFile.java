@@ -16,19 +16,29 @@ import java.util.UUID;
 final class SealedFile implements Sink {
     private static final long PIECE = 1 << 16;
 
-    private final WritableByteChannel channel;
+    private final Receiver receiver;
     private final UUID uuid;
     private final MemorySegment zeros = Arena.ofAuto().allocate(PIECE);
     private long position;
 
+    /// Something that takes bytes in order.
+    @FunctionalInterface
+    interface Receiver {
+        /// Takes bytes.
+        ///
+        /// @param bytes the bytes, which may change when this returns
+        /// @throws IOException if that fails
+        void take(MemorySegment bytes) throws IOException;
+    }
+
     /// Starts a file.
     ///
-    /// @param channel the target; stays open
+    /// @param receiver takes its bytes
     /// @param uuid its id
     /// @param chunkLog2 the logarithm of its chunk size
     /// @throws IOException if writing fails
-    SealedFile(WritableByteChannel channel, UUID uuid, int chunkLog2) throws IOException {
-        this.channel = channel;
+    SealedFile(Receiver receiver, UUID uuid, int chunkLog2) throws IOException {
+        this.receiver = receiver;
         this.uuid = uuid;
         Header header = Header.sealed(uuid, chunkLog2);
         write(0, MemorySegment.ofArray(header.encode()));
@@ -49,12 +59,27 @@ final class SealedFile implements Sink {
     }
 
     private void put(MemorySegment bytes) throws IOException {
-        for (long done = 0; done < bytes.byteSize(); done += PIECE) {
-            ByteBuffer piece = bytes.asSlice(done, Math.min(PIECE, bytes.byteSize() - done)).asByteBuffer();
-            while (piece.hasRemaining()) {
-                position += channel.write(piece);
+        receiver.take(bytes);
+        position += bytes.byteSize();
+    }
+
+    /// {@return the number of bytes that were written}
+    long size() {
+        return position;
+    }
+
+    /// {@return what writes to a channel, which stays open}
+    ///
+    /// @param channel the channel
+    static Receiver channel(WritableByteChannel channel) {
+        return bytes -> {
+            for (long done = 0; done < bytes.byteSize(); done += PIECE) {
+                ByteBuffer piece = bytes.asSlice(done, Math.min(PIECE, bytes.byteSize() - done)).asByteBuffer();
+                while (piece.hasRemaining()) {
+                    channel.write(piece);
+                }
             }
-        }
+        };
     }
 
     /// Ends the file.

@@ -1,0 +1,124 @@
+package io.undercroft.serializer.internal.writing;
+
+import io.undercroft.mmap.RemoteFileException;
+import io.undercroft.mmap.RemoteFileException.Kind;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.SaveReport;
+import io.undercroft.serializer.StateClasses;
+import io.undercroft.serializer.internal.disk.Target;
+import io.undercroft.serializer.internal.planning.ReadableState;
+import io.undercroft.serializer.internal.planning.SaveControl;
+import io.undercroft.serializer.spi.CheckpointFormat;
+import io.undercroft.serializer.spi.Draft;
+import io.undercroft.serializer.spi.StoreOutput;
+import io.undercroft.serializer.spi.StoreTarget;
+import io.undercroft.serializer.spi.StoreTarget.Creation;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/// Writes states to stores as files of other formats than `.croft`. The index of a set is written last, and none of the
+/// other files replaces one, as [FormatWriter] does it on this host. For use by one thread.
+public final class StoreWriter {
+    private final StoreTarget target;
+    private final FormatPlan plan;
+    private final WriteProgress progress;
+    private final List<StoreTarget> committed = new ArrayList<>();
+    private boolean mayBeComplete;
+
+    private StoreWriter(StoreTarget target, FormatPlan plan) {
+        this.target = target;
+        this.plan = plan;
+        this.progress = new WriteProgress(plan.options().request().progress(), new SaveControl(), plan.nbytes());
+    }
+
+    /// Writes a state; see [io.undercroft.serializer.Checkpoint#save(java.net.URI, Object, SaveOptions)].
+    ///
+    /// @param target the file to make or replace
+    /// @param state the root of the tree
+    /// @param format a format for writing
+    /// @param options the other options of the save
+    /// @return the files that were written, and what of the state they do not keep
+    /// @throws IOException if writing fails; nothing is visible then
+    public static SaveReport write(StoreTarget target, @Nullable Object state, CheckpointFormat format,
+            SaveOptions options) throws IOException {
+        FormatPlan plan = FormatPlan.of(target.location(), target.fileName(),
+                ReadableState.of(state, StateClasses.of(), options), format, options);
+        return Target.write(target.location(), () -> new StoreWriter(target, plan).write());
+    }
+
+    private SaveReport write() throws IOException {
+        Map<String, Draft> companions = plan.companions();
+        List<StoreTarget> others = companions.keySet().stream().map(target::sibling).toList();
+        for (StoreTarget other : others) {
+            if (other.exists()) {
+                throw new RemoteFileException(other.location(), Kind.CONFLICT, "the set would have such a file, and "
+                        + "one is there; write to another directory, or delete it first", null);
+            }
+        }
+        try {
+            for (StoreTarget other : others) {
+                writeCompanion(other, companions.get(other.fileName()));
+            }
+            writeLast();
+        } catch (Throwable e) {
+            deleteCommitted(e);
+            throw e;
+        }
+        return plan.report(List.of(),
+                Stream.concat(Stream.of(target), others.stream()).map(StoreTarget::location).toList(),
+                progress.done(), List.of(), List.of());
+    }
+
+    private void writeCompanion(StoreTarget other, @Nullable Draft draft) throws IOException {
+        if (draft == null) {
+            throw new IllegalStateException(other.location() + " is not the file " + other.fileName() + " of the set");
+        }
+        try (StoreOutput output = other.create(Creation.IF_ABSENT)) {
+            write(draft, output);
+            output.commit();
+            committed.add(other);
+        }
+    }
+
+    private void writeLast() throws IOException {
+        try (StoreOutput output = target.create(Creation.REPLACING)) {
+            write(plan.draft(), output);
+            plan.checkSources();
+            progress.finish();
+            progress.commit();
+            mayBeComplete = true;
+            try {
+                output.commit();
+            } catch (RemoteFileException e) {
+                mayBeComplete = e.kind() == Kind.UNAVAILABLE;
+                throw e;
+            }
+        }
+    }
+
+    private void write(Draft draft, StoreOutput output) throws IOException {
+        try (BlockOutput blocks = new BlockOutput((_, bytes) -> output.write(bytes), progress)) {
+            draft.writeTo(blocks);
+            blocks.finish();
+        }
+    }
+
+    /// Without an index the other files are useless. If the store did not respond when the index was committed, they
+    /// may be part of a visible set.
+    private void deleteCommitted(Throwable why) {
+        if (mayBeComplete) {
+            return;
+        }
+        for (StoreTarget other : committed) {
+            try {
+                other.delete();
+            } catch (IOException e) {
+                why.addSuppressed(e);
+            }
+        }
+    }
+}
