@@ -23,6 +23,11 @@ seq:
     repeat-expr: head.shard_count
   - id: text
     size: head.text_length
+  - id: slices
+    size: head.slices_length
+    type: croft::value
+    if: head.slices_length > 0
+    doc-ref: SPEC.md, section 9.3
   - id: crc32c
     type: u4
     doc: Of all bytes before it.
@@ -51,8 +56,8 @@ types:
       - id: required_features
         type: u8
         valid: 0
-      - id: reserved
-        size: 8
+      - id: slices_length
+        type: u8
 
   shard:
     doc-ref: SPEC.md, section 9.2

@@ -14,6 +14,7 @@ import numpy as np
 
 from checksums import crc32c, xxh3
 from index import BIG, CROFT, DATA, FOREIGN, MAX_TEXT, PAGE, Index, check_path, in_slots
+from slices import read_slices
 from state import RULES, CroftError, need
 
 SEALED = 1
@@ -315,20 +316,47 @@ def below(root, hint, rule):
     return path
 
 
-def open_set(path):
-    """The shards of a set, each opened at the snapshot that the set names."""
+def _set_bytes(path):
+    """The bytes of a set with its head, and where its slices start."""
     data = bytes(_map(path))
     need(data[:8] == b"\x89CRS\r\n\x1a\n", 12, "the file does not begin as a set does")
     need(len(data) >= 68, 11, "the set is cut")
-    head = _record(data, 8, "major minor count uuid size text length features", "<HHI16sIIQQ")
+    head = _record(data, 8, "major minor count uuid size text length features slices", "<HHI16sIIQQQ")
     need(head["major"] == 1 and not head["features"], 13, "the set is of a newer version")
     need(len(data) >= head["length"], 11, "the set is cut")
     need(head["count"] <= BIG and len(data) <= 1 << 29, 8, "the set has too many shards or bytes")
-    need(head["length"] == len(data) == 68 + head["count"] * head["size"] + head["text"] and head["size"] >= 80, 15,
-         "the set has impossible lengths")
+    need(head["length"] >> 63 == head["slices"] >> 63 == 0, 1, "a number of the set is too large")
+    need(head["length"] == len(data) == 68 + head["count"] * head["size"] + head["text"] + head["slices"]
+         and head["size"] >= 80, 15, "the set has impossible lengths")
     need(struct.unpack("<I", data[-4:])[0] == crc32c(data[:-4]), 14, "the checksum of the set does not match")
-    need(not any(data[56:64]), 9, "reserved bytes of the set are not zero")
-    shards, paths, text = [], set(), data[64 + head["count"] * head["size"]:-4]
+    return data, head, len(data) - 4 - head["slices"]
+
+
+def set_slices(path):
+    """The run of a set, and its tensors by name; see slices.read_slices."""
+    data, head, start = _set_bytes(path)
+    return read_slices(data[start:-4], head["count"]) if head["slices"] else (None, {})
+
+
+def set_tensor(path, name):
+    """A tensor of a set, its parts put together. Each part is read from the shard that has it."""
+    dtype, bits, shape, parts = set_slices(path)[1][name]
+    shards, whole = open_set(path), None
+    for shard, offset, size in parts:
+        need(name in shards[shard].index.names, 22, f"the shard {shard} has no {name!r}")
+        part = shards[shard].tensor(name)
+        need(shards[shard].dtype(name) == dtype and part.shape == size, 22, f"{name!r} is another tensor in a shard")
+        whole = np.zeros(shape, part.dtype) if whole is None else whole
+        whole[tuple(slice(o, o + s) for o, s in zip(offset, size))] = part
+    return np.zeros(shape, NUMPY.get(dtype, f"<u{bits // 8}")) if whole is None else whole
+
+
+def open_set(path):
+    """The shards of a set, each opened at the snapshot that the set names."""
+    data, head, start = _set_bytes(path)
+    if head["slices"]:
+        read_slices(data[start:-4], head["count"])
+    shards, paths, text = [], set(), data[64 + head["count"] * head["size"]:start]
     for at in range(64, 64 + head["count"] * head["size"], head["size"]):
         want = _record(data, at, "uuid root sequence committed path size", "<16s16sQQII")
         need(not any(data[at + 56:at + 80]), 9, "reserved bytes of a shard are not zero")

@@ -9,6 +9,7 @@ import numpy as np
 import croft
 from checksums import crc32c, xxh3
 from index import TABLES
+from slices import check_parts
 
 CHUNK = 1 << 16
 ID = uuid.UUID("00000000-0000-8000-8000-00000000c40f").bytes
@@ -221,6 +222,10 @@ class CroftTest(unittest.TestCase):
             if path.suffix == ".croftset":
                 lines += ["\t".join(map(str, (path.name, "shard", i, file.path.name, file.commit.sequence)))
                           for i, file in enumerate(croft.open_set(path))]
+                run, tensors = croft.set_slices(path)
+                lines += ["\t".join(map(str, (path.name, run, name, dtype, bits, list(shape), shard, list(offset),
+                                              list(size))))
+                          for name, (dtype, bits, shape, parts) in tensors.items() for shard, offset, size in parts]
             else:
                 for commit in reversed(list(croft.open(path).chain())):
                     lines += contents(croft.open(path, commit.sequence, GOLDEN))
@@ -401,6 +406,21 @@ class CroftTest(unittest.TestCase):
             with self.assertRaises(croft.CroftError):
                 croft.open_set(self.save(flipped, "m.croftset"))
             flipped[bit // 8] ^= 1 << bit % 8
+
+    def test_the_slices_of_a_tensor_are_put_together(self):
+        weight = croft.set_tensor(GOLDEN / "slices.croftset", "weight")
+        self.assertEqual(weight.tobytes(), bytes(range(1, 49)))
+        self.assertEqual(croft.set_tensor(GOLDEN / "slices.croftset", "bias").tobytes(), bytes(range(20, 0, -1)))
+
+    def test_parts_that_are_not_the_whole_are_refused(self):
+        halves = [(0, (0, 0), (2, 2)), (0, (0, 2), (2, 2))]
+        check_parts("w", (2, 4), halves)
+        check_parts("w", (0, 4), [])
+        for wrong in (halves[:1], halves + [(0, (1, 1), (1, 1))], [(0, (0, 0), (2, 5))], [(0, (0,), (2,))],
+                      halves[::-1], [halves[0], (0, (0, 1), (2, 3))], [halves[0], (0, (0, 2), (2, 0))]):
+            with self.assertRaises(croft.CroftError) as caught:
+                check_parts("w", (2, 4), wrong)
+            self.assertEqual(caught.exception.code, "V22-SLICE")
 
     def test_flipped_bits_and_cuts_are_found(self):
         for writer in (self.two(), one(sealed=1)):

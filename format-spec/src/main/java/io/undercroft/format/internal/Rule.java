@@ -47,7 +47,9 @@ public enum Rule {
     /// A sealed file has a commit record after its header, or its commit record is not at the end.
     V20_SEAL("V20-SEAL", Remedies.DISTRUST),
     /// A file of a set is missing, or is not the right one.
-    V21_SHARD("V21-SHARD", "Fetch the whole set: all its files as they were when it was saved");
+    V21_SHARD("V21-SHARD", "Fetch the whole set: all its files as they were when it was saved"),
+    /// The slices of a tensor in a set do not make up that tensor.
+    V22_SLICE("V22-SLICE", "Save the set again with all its shards, each of the same run and each once");
 
     private final String code;
     private final String remedy;

@@ -12,6 +12,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 
@@ -20,7 +21,8 @@ import java.util.UUID;
 ///
 /// @param uuid the id of the set
 /// @param shards the files, in the order in which they were saved
-public record SetManifest(UUID uuid, List<Shard> shards) {
+/// @param index the tensors and where their parts are, if the manifest has that
+public record SetManifest(UUID uuid, List<Shard> shards, Optional<SetIndex> index) {
     /// The size of the head in bytes.
     static final int HEAD_BYTES = SetHead.RECORD.size();
     /// The size of the record of a shard in bytes.
@@ -51,10 +53,11 @@ public record SetManifest(UUID uuid, List<Shard> shards) {
     /// {@return a set with canonical bytes: its id is derived from its contents}
     ///
     /// @param shards its files
+    /// @param index the tensors and where their parts are, or nothing
     /// @throws IllegalArgumentException if readers would refuse them
-    public static SetManifest canonical(List<Shard> shards) {
-        MemorySegment unnamed = MemorySegment.ofArray(new SetManifest(NO_ID, shards).unsummed());
-        return new SetManifest(FileLayout.canonicalUuid(Digests.xxh3(unnamed)), shards);
+    public static SetManifest canonical(List<Shard> shards, Optional<SetIndex> index) {
+        MemorySegment unnamed = MemorySegment.ofArray(new SetManifest(NO_ID, shards, index).unsummed());
+        return new SetManifest(FileLayout.canonicalUuid(Digests.xxh3(unnamed)), shards, index);
     }
 
     /// {@return the bytes of the manifest, canonical but for the id}
@@ -74,7 +77,13 @@ public record SetManifest(UUID uuid, List<Shard> shards) {
         List<byte[]> paths = shards.stream().map(shard -> StrictUtf8.encode(shard.path())).toList();
         int text = paths.stream().mapToInt(path -> path.length).sum();
         int texts = HEAD_BYTES + SHARD_BYTES * shards.size();
-        byte[] bytes = new byte[Math.addExact(texts, text + CRC_BYTES)];
+        byte[] slices = index.map(SetIndex::encode).orElse(new byte[0]);
+        long length = (long) texts + text + slices.length + CRC_BYTES;
+        if (length > Limits.DEFAULT.maxManifestBytes()) {
+            throw new IllegalArgumentException("the manifest would have " + length + " bytes; readers accept up to "
+                    + Limits.DEFAULT.maxManifestBytes());
+        }
+        byte[] bytes = new byte[(int) length];
         MemorySegment manifest = MemorySegment.ofArray(bytes);
         SetHead.SIGNATURE.put(manifest, 0, SIGNATURE);
         SetHead.MAJOR.put(manifest, 0, Header.MAJOR);
@@ -84,6 +93,8 @@ public record SetManifest(UUID uuid, List<Shard> shards) {
         SetHead.RECORD_SIZE.put(manifest, 0, SHARD_BYTES);
         SetHead.TEXT_LENGTH.put(manifest, 0, text);
         SetHead.LENGTH.put(manifest, 0, bytes.length);
+        SetHead.INDEX_LENGTH.put(manifest, 0, slices.length);
+        System.arraycopy(slices, 0, bytes, texts + text, slices.length);
         int path = 0;
         for (int number = 0; number < shards.size(); number++) {
             long at = HEAD_BYTES + (long) SHARD_BYTES * number;
@@ -126,8 +137,11 @@ public record SetManifest(UUID uuid, List<Shard> shards) {
         if (LittleEndian.i32(bytes, bytes.byteSize() - CRC_BYTES) != checksum(bytes)) {
             throw Rule.V14_CHECKSUM.broken("the checksum of the set does not match", 0);
         }
-        SetHead.RESERVED.requireZero(bytes, 0, 0, "the set");
-        return new SetManifest(SetHead.UUID.uuid(bytes, 0), readShards(bytes, limits));
+        long slices = SetHead.INDEX_LENGTH.u64(bytes, 0, 0);
+        long start = bytes.byteSize() - CRC_BYTES - slices;
+        return new SetManifest(SetHead.UUID.uuid(bytes, 0), readShards(bytes, limits), slices == 0
+                ? Optional.empty()
+                : Optional.of(SetIndex.read(bytes.asSlice(start, slices), limits, start)));
     }
 
     private static MemorySegment read(ByteSource source, long length) throws IOException {
@@ -160,8 +174,9 @@ public record SetManifest(UUID uuid, List<Shard> shards) {
                     SetHead.SHARDS.offset());
         }
         long recordSize = SetHead.RECORD_SIZE.get(head, 0);
-        if (recordSize < SHARD_BYTES || size != length
-                || length != HEAD_BYTES + count * recordSize + SetHead.TEXT_LENGTH.get(head, 0) + CRC_BYTES) {
+        long fixed = HEAD_BYTES + count * recordSize + SetHead.TEXT_LENGTH.get(head, 0) + CRC_BYTES;
+        if (recordSize < SHARD_BYTES || size != length || fixed > length
+                || SetHead.INDEX_LENGTH.u64(head, 0, 0) != length - fixed) {
             throw Rule.V15_STRUCTURE.broken("the set of " + size + " bytes contradicts itself about its length",
                     SetHead.RECORD_SIZE.offset());
         }

@@ -3,6 +3,7 @@ package io.undercroft.format.internal;
 import io.undercroft.format.Digest128;
 import io.undercroft.format.FormatException;
 import java.io.IOException;
+import java.util.Optional;
 import java.util.UUID;
 
 /// One file of a set, at one of its snapshots.
@@ -43,6 +44,21 @@ public record Shard(UUID uuid, Digest128 digest, long sequence, long length, Str
             throw broken("has another snapshot " + sequence);
         }
         return snapshot;
+    }
+
+    /// Checks that a file is the shard, and has the snapshot, by as few reads as possible: one of the first 1024 bytes,
+    /// unless the snapshot is not the first one of the file, or the file is sealed. The index of the snapshot is then
+    /// not read.
+    ///
+    /// @param file its bytes
+    /// @param limits the limits that the file must not exceed
+    /// @throws FormatException as [#open]
+    /// @throws IOException if reading fails
+    public void check(ByteSource file, Limits limits) throws IOException {
+        Optional<CommitRecord> first = sequence == 1 ? Snapshot.firstCommit(file) : Optional.empty();
+        if (first.isEmpty() || !of(path, first.get()).equals(this) || file.size() < length) {
+            var _ = open(file, limits);
+        }
     }
 
     private FormatException broken(String what) {

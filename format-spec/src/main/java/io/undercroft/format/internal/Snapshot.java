@@ -84,6 +84,14 @@ public final class Snapshot {
                 : openSlots(source, header, prefix, limits);
     }
 
+    /// {@return the commit record after the header, if it is intact and of this file} No other byte is read.
+    static Optional<CommitRecord> firstCommit(ByteSource source) throws IOException {
+        MemorySegment prefix = readPrefix(source);
+        Header header = Header.decode(prefix.asSlice(0, FileLayout.HEADER_BYTES));
+        Slot first = slot(prefix.asSlice(FileLayout.FIRST_COMMIT, FileLayout.COMMIT_BYTES), FileLayout.FIRST_COMMIT);
+        return Optional.ofNullable(first.decoded()).filter(commit -> commit.uuid().equals(header.uuid()));
+    }
+
     private static Snapshot openSlots(ByteSource source, Header header, MemorySegment prefix, Limits limits)
             throws IOException {
         List<Slot> slots = slots(source, header, prefix);

@@ -42,6 +42,10 @@ final class Contents {
             add(name, "shard", i, shard.path(),
                     shard.open(source(shard.path()), Limits.DEFAULT).commit().sequence());
         }
+        set.index().ifPresent(index -> index.tensors().values().forEach(
+                tensor -> tensor.parts(set.shards()).forEach(part -> add(name, index.run(), tensor.name(),
+                        tensor.dtype().name(), tensor.dtype().bits(), Arrays.toString(tensor.shape()), part.shard(),
+                        Arrays.toString(part.offset()), Arrays.toString(part.size())))));
     }
 
     private void addFile(String name) throws IOException {

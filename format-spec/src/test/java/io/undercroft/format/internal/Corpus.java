@@ -8,6 +8,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 
 /// Files that break a rule of SPEC.md each, and no other: all checksums match but where the rule is about them. Any
@@ -147,7 +148,10 @@ final class Corpus {
                 FileLayout.COMMIT_BYTES);
         add(Rule.V20_SEAL, "", slotted);
         Shard missing = Shard.of("not-there.croft", Refusals.newest(GOLDEN));
-        files.put("v21-shard.croftset", SetManifest.canonical(List.of(missing)).encode());
+        files.put("v21-shard.croftset", SetManifest.canonical(List.of(missing), Optional.empty()).encode());
+        SlicedTensor lacking = SlicedTensor.of("w", new DTypeRecord("float32", 32), new long[]{4}, List.of());
+        files.put("v22-slice.croftset",
+                SetManifest.canonical(List.of(), Optional.of(SetIndex.of(null, List.of(lacking)))).encode());
     }
 
     /// Two storages that have some bytes in common, and all checksums right.

@@ -53,10 +53,11 @@ class CorpusTest {
         Folder folder = new Folder(Corpus.FOLDER);
         try {
             if (name.endsWith(".croftset")) {
-                for (Shard shard : SetManifest.read(ByteSource.of(MemorySegment.ofArray(file)), Limits.DEFAULT)
-                        .shards()) {
+                SetManifest set = SetManifest.read(ByteSource.of(MemorySegment.ofArray(file)), Limits.DEFAULT);
+                for (Shard shard : set.shards()) {
                     shard.open(folder.source(shard.path(), Rule.V21_SHARD), Limits.DEFAULT);
                 }
+                set.index().ifPresent(index -> index.check(set.shards()));
                 return Set.of();
             }
             List<Finding> damages = Refusals.verify(file, folder).findings();

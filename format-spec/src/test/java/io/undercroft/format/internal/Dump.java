@@ -61,6 +61,8 @@ final class Dump {
                 out.run("text", file.asSlice(texts + ShardFields.PATH.get(file, at),
                         ShardFields.PATH_LENGTH.get(file, at)));
             }
+            long slices = SetHead.INDEX_LENGTH.get(file, 0);
+            out.run("slices", file.asSlice(file.byteSize() - Integer.BYTES - slices, slices));
             out.run("CRC32C of all before", file.asSlice(file.byteSize() - Integer.BYTES));
         });
     }

@@ -9,6 +9,7 @@ import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.Set;
 import java.util.SortedMap;
@@ -45,7 +46,13 @@ final class GoldenFiles {
         files.put("future.croft", future());
         files.put("numbers.croft", numbers());
         files.put("set.croftset", SetManifest.canonical(List.of(Shard.of("sealed.croft", Refusals.newest(sealed)),
-                Shard.of("snapshots.croft", second(snapshots)))).encode());
+                Shard.of("snapshots.croft", second(snapshots))), Optional.empty()).encode());
+        files.put("slices-0.croft", slices(0));
+        files.put("slices-1.croft", slices(1));
+        files.put("slices.croftset", SetManifest.canonical(
+                List.of(Shard.of("slices-0.croft", Refusals.newest(files.get("slices-0.croft"))),
+                        Shard.of("slices-1.croft", Refusals.newest(files.get("slices-1.croft")))),
+                Optional.of(sliced())).encode());
         return files;
     }
 
@@ -248,6 +255,61 @@ final class GoldenFiles {
         index.setTree(tree.toByteArray());
         index.putMetadata("title", "numbers of every width");
         return image.toByteArray();
+    }
+
+    /// One of two shards. A weight of [3, 4] is cut between its second and third row; a bias is in both and stored in
+    /// the second.
+    private static byte[] slices(int shard) {
+        FileImage image = new FileImage();
+        IndexBuilder index = image.index();
+        int float32 = index.addDType(FLOAT32);
+        int rows = 2 - shard;
+        image.addStorage(Arrays.copyOfRange(ascending(48), shard * 32, shard * 32 + rows * 16));
+        if (shard == 1) {
+            image.addStorage(descending(20));
+        } else {
+            index.addZeroExtent(20);
+            index.addStorage("meta");
+        }
+        StateTreeWriter tree = new StateTreeWriter();
+        tree.openMap(2);
+        int weight = index.addTensor(tensor(float32, 0, 0, 0, Set.of(), rows, 4));
+        index.addName("weight", weight);
+        tree.writeString("weight");
+        tree.openObject("undercroft.Slice");
+        tree.writeTensor(weight);
+        tree.openMap(2);
+        writeSlice(tree, new long[]{3, 4}, 2L * shard, 0);
+        int bias = index.addTensor(tensor(float32, 1, 0, 0, Set.of(), 5));
+        index.addName("bias", bias);
+        tree.writeString("bias");
+        tree.openObject("undercroft.Slice");
+        tree.writeTensor(bias);
+        tree.openMap(4);
+        writeSlice(tree, new long[]{5}, 0);
+        tree.writeString("replica");
+        tree.writeInteger(shard);
+        tree.writeString("replicas");
+        tree.writeInteger(2);
+        index.setTree(tree.toByteArray());
+        index.putMetadata("undercroft.run", "run 7");
+        return image.toByteArray();
+    }
+
+    private static void writeSlice(StateTreeWriter tree, long[] shape, long... offset) {
+        tree.writeString("shape");
+        tree.writeShape(shape);
+        tree.writeString("offset");
+        tree.writeShape(offset);
+    }
+
+    private static SetIndex sliced() {
+        return SetIndex.of("run 7", List.of(
+                SlicedTensor.of("weight", FLOAT32, new long[]{3, 4},
+                        List.of(new SlicePart(0, new long[]{0, 0}, new long[]{2, 4}),
+                                new SlicePart(1, new long[]{2, 0}, new long[]{1, 4}))),
+                SlicedTensor.of("bias", FLOAT32, new long[]{5},
+                        List.of(new SlicePart(1, new long[]{0}, new long[]{5})))));
     }
 
     /// Names tensors, and makes the state a map of them.

@@ -13,6 +13,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
@@ -127,11 +128,19 @@ class KaitaiTest {
                 .map(shard -> new Shard(shard.uuid("shard_uuid"), shard.digest("shard_digest"),
                         shard.number("shard_sequence"), shard.number("shard_length"), shard.text("path")))
                 .toList();
-        assertThat(new SetManifest(set.uuid("head.set_uuid"), shards))
+        assertThat(new SetManifest(set.uuid("head.set_uuid"), shards, Optional.empty()))
                 .isEqualTo(SetManifest.read(ByteSource.of(MemorySegment.ofArray(file)), Limits.DEFAULT));
         assertThat(set.number("head.manifest_length")).isEqualTo(file.length);
         assertThat(set.bits("crc32c"))
                 .isEqualTo(Digests.crc32c(MemorySegment.ofArray(file).asSlice(0, file.length - Integer.BYTES)));
+    }
+
+    @Test
+    void itReadsTheSlicesOfASet() {
+        Parsed set = kaitai.parse("Croftset", Golden.resource("golden/slices.croftset"));
+
+        assertThat(set.all("slices.content.values").findFirst().orElseThrow().text("content.text"))
+                .isEqualTo("run 7");
     }
 
     @TestFactory

@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.UUID;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
@@ -30,7 +31,7 @@ class SetManifestTest {
 
     private final Shard first = Shard.of("parts/two.croft", Refusals.newest(ONE));
     private final Shard second = Shard.of("sealed.croft", Refusals.newest(SEALED));
-    private final SetManifest set = SetManifest.canonical(List.of(first, second));
+    private final SetManifest set = SetManifest.canonical(List.of(first, second), Optional.empty());
 
     @Test
     void aSetComesBackAsItWasSaved() throws IOException {
@@ -41,8 +42,8 @@ class SetManifestTest {
     @Test
     void theIdOfACanonicalSetIsMadeOfWhatItSays() {
         assertThat(set.uuid().version()).isEqualTo(8);
-        assertThat(set).isEqualTo(SetManifest.canonical(List.of(first, second)));
-        assertThat(set.uuid()).isNotEqualTo(SetManifest.canonical(List.of(second, first)).uuid());
+        assertThat(set).isEqualTo(SetManifest.canonical(List.of(first, second), Optional.empty()));
+        assertThat(set.uuid()).isNotEqualTo(SetManifest.canonical(List.of(second, first), Optional.empty()).uuid());
         byte[] bytes = set.encode();
         Arrays.fill(bytes, 16, 32, (byte) 0);
         Arrays.fill(bytes, bytes.length - 4, bytes.length, (byte) 0);
@@ -55,6 +56,7 @@ class SetManifestTest {
             Snapshot snapshot = shard.open(source(FILES.get(shard.path())), Limits.DEFAULT);
             assertThat(snapshot.commit().sequence()).isEqualTo(1);
             assertThat(snapshot.storageCount()).isEqualTo(2);
+            shard.check(source(FILES.get(shard.path())), Limits.DEFAULT);
         }
     }
 
@@ -67,6 +69,7 @@ class SetManifestTest {
                 new Shard(first.uuid(), first.digest(), 2, first.length(), first.path()),
                 new Shard(first.uuid(), first.digest(), 3, first.length(), first.path()))) {
             refused(Rule.V21_SHARD, () -> wrong.open(source(TWO), Limits.DEFAULT));
+            refused(Rule.V21_SHARD, () -> wrong.check(source(TWO), Limits.DEFAULT));
         }
     }
 
@@ -109,7 +112,8 @@ class SetManifestTest {
         refused(Rule.V11_TRUNCATED, forged(42, 1));
         refused(Rule.V1_ARITHMETIC, forged(47, 0x80));
         refused(Rule.V1_ARITHMETIC, forged(64 + 39, 0x80));
-        refused(Rule.V9_RESERVED, forged(56, 1));
+        refused(Rule.V15_STRUCTURE, forged(56, 1));
+        refused(Rule.V1_ARITHMETIC, forged(63, 0x80));
         refused(Rule.V9_RESERVED, forged(64 + 79, 1));
         refused(Rule.V10_INDEX, forged(64 + 48, 100));
         refused(Rule.V6_NAME, forged(TEXT, '/'));
@@ -120,7 +124,8 @@ class SetManifestTest {
     @Test
     void v6RefusesAPathThatComesTwice() {
         byte[] bytes = SetManifest
-                .canonical(List.of(first, new Shard(second.uuid(), second.digest(), 1, 1, "parts/owt.croft")))
+                .canonical(List.of(first, new Shard(second.uuid(), second.digest(), 1, 1, "parts/owt.croft")),
+                        Optional.empty())
                 .encode();
         System.arraycopy("two".getBytes(StandardCharsets.US_ASCII), 0, bytes, TEXT + first.path().length() + 6, 3);
         refused(Rule.V6_NAME, () -> read(summed(bytes)));
@@ -157,11 +162,14 @@ class SetManifestTest {
 
     @Test
     void whatReadersWouldRefuseIsNotMade() {
-        assertThatIllegalArgumentException().isThrownBy(() -> SetManifest.canonical(List.of(first, first)));
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> SetManifest.canonical(List.of(Shard.of("../a", Refusals.newest(ONE)))));
+                .isThrownBy(() -> SetManifest.canonical(List.of(first, first), Optional.empty()));
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> SetManifest.canonical(List.of(Shard.of("a".repeat(4097), Refusals.newest(ONE)))));
+                .isThrownBy(() -> SetManifest.canonical(List.of(Shard.of("../a", Refusals.newest(ONE))),
+                        Optional.empty()));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> SetManifest.canonical(List.of(Shard.of("a".repeat(4097), Refusals.newest(ONE))),
+                        Optional.empty()));
     }
 
     private ThrowingCallable forged(int at, int value) {

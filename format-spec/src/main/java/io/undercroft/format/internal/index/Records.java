@@ -174,7 +174,7 @@ public final class Records {
         Field TEXT_LENGTH = RECORD.field("text length", 4);
         Field LENGTH = RECORD.field("manifest length", 8);
         Field REQUIRED = RECORD.field("required features", 8);
-        Field RESERVED = RECORD.field(RESERVED_NAME, 8);
+        Field INDEX_LENGTH = RECORD.field("slices length", 8);
     }
 
     /// A file of a set, section 9.2.
