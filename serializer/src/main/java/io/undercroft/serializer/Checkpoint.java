@@ -3,7 +3,6 @@ package io.undercroft.serializer;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.Remedy;
 import io.undercroft.format.internal.Shard;
-import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.RemoteFileException;
@@ -179,9 +178,8 @@ public final class Checkpoint implements AutoCloseable {
         return open(Stores.open(uri, options.request()), null, options);
     }
 
-    /// Opens a file of a set, with mappings out of a budget that it shares with the others.
-    static Checkpoint open(Path path, Shard shard, OpenOptions options, MapBudget budget) throws IOException {
-        MappedFile file = MappedFile.open(path, options.request().mapping(), budget);
+    /// Opens a file of a set, which then belongs to the checkpoint. It is closed if opening fails.
+    static Checkpoint openShard(MappedFile file, Shard shard, OpenOptions options) throws IOException {
         try {
             Contents contents = CroftFormat.openShard(file, shard, options);
             OpenOptions all = withAliases(contents, options);

@@ -2,6 +2,7 @@ package io.undercroft.serializer;
 
 import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.FileLayout;
+import io.undercroft.format.internal.Limits;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.SaveRequest;
 import io.undercroft.serializer.spi.SaveRequest.Base;
@@ -52,6 +53,7 @@ public final class SaveOptions {
         @Nullable String format;
         Map<String, String> settings = Map.of();
         Map<String, String> metadata = Map.of();
+        @Nullable String run;
         String message = "";
         @Nullable Instant time;
         @Nullable UUID uuid;
@@ -77,7 +79,7 @@ public final class SaveOptions {
 
         SaveRequest request() {
             boolean savesZeros = extent == Extent.WITH_ZEROS;
-            return new SaveRequest(Optional.ofNullable(format), settings, metadata, message,
+            return new SaveRequest(Optional.ofNullable(format), settings, metadata, Optional.ofNullable(run), message,
                     Optional.ofNullable(time), Optional.ofNullable(uuid), savesZeros ? Sharing.IDENTITY : sharing,
                     bases, Optional.ofNullable(root), extent != Extent.REACHED, savesZeros, chunkSize, classes,
                     progress, Optional.ofNullable(snapshotMemory), isReplacingReferenced, isDeletingFormerFiles,
@@ -147,6 +149,23 @@ public final class SaveOptions {
         });
         Map<String, String> ordered = Collections.unmodifiableMap(new LinkedHashMap<>(text));
         return with(copy -> copy.metadata = ordered);
+    }
+
+    /// Sets the run that the file is a shard of. The shards of a [ShardSet] are all of one run, so that none of another
+    /// job or of an earlier step gets into it.
+    ///
+    /// @param id a text that all writers of one checkpoint know, and no others: for instance the id of the job and the
+    ///     number of the step. At most 4096 bytes in UTF-8
+    /// @return the changed options
+    /// @throws IllegalArgumentException if it is longer, or has an unpaired surrogate
+    public SaveOptions run(String id) {
+        Objects.requireNonNull(id, "id");
+        if (!StandardCharsets.UTF_8.newEncoder().canEncode(id)
+                || id.getBytes(StandardCharsets.UTF_8).length > Limits.DEFAULT.maxNameBytes()) {
+            throw new IllegalArgumentException("the id of the run is longer than " + Limits.DEFAULT.maxNameBytes()
+                    + " bytes, or has half of a surrogate pair, which is no text");
+        }
+        return with(copy -> copy.run = id);
     }
 
     /// Sets a message about the snapshot for the list of snapshots.
@@ -330,6 +349,7 @@ public final class SaveOptions {
     void requireForeign(String file, String format) {
         Map<String, Boolean> own = new LinkedHashMap<>();
         own.put("message", !values.message.isEmpty());
+        own.put("run", values.run != null);
         own.put("time", values.time != null);
         own.put("uuid", values.uuid != null);
         own.put("sharing", values.sharing != Sharing.CONTENT);

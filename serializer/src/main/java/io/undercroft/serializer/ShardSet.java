@@ -1,80 +1,198 @@
 package io.undercroft.serializer;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.format.internal.CommitRecord;
-import io.undercroft.format.internal.Limits;
-import io.undercroft.format.internal.Rule;
-import io.undercroft.format.internal.SetManifest;
-import io.undercroft.format.internal.Shard;
-import io.undercroft.format.internal.Snapshot;
+import io.undercroft.format.internal.SlicePart;
+import io.undercroft.format.internal.SlicedTensor;
 import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.internal.ConfinedPath;
-import io.undercroft.serializer.internal.FileSource;
 import io.undercroft.serializer.internal.References;
+import io.undercroft.serializer.internal.Settings;
+import io.undercroft.serializer.internal.Stores;
 import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
+import io.undercroft.serializer.internal.disk.Replacing;
 import io.undercroft.serializer.internal.disk.Target;
+import io.undercroft.serializer.internal.sets.SetDescription;
+import io.undercroft.serializer.internal.sets.SetFile;
+import io.undercroft.serializer.internal.sets.Wanted;
+import io.undercroft.serializer.spi.Setting.Use;
+import io.undercroft.serializer.state.Slice;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Device;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Tensor;
+import java.io.Closeable;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
-import java.nio.file.FileSystemException;
+import java.net.URI;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
-import java.nio.file.InvalidPathException;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.AbstractList;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.RandomAccess;
+import java.util.SequencedMap;
+import java.util.TreeMap;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 
-/// A set of open files that belong together: the parts of a model that is too big for one file, or a file for each
-/// rank.
+/// A set of files that belong together: the parts of a model that is too big for one file, or a file for each of
+/// several writers.
 ///
 /// ```java
-/// for (int rank = 0; rank < ranks; rank++) {
-///     Checkpoint.save(shard(rank), state(rank));
-/// }
-/// ShardSet.save(Path.of("model.croftset"), shards);          // commits all of them
-/// try (ShardSet set = ShardSet.open(Path.of("model.croftset"))) {
-///     set.shards().getFirst().tensor("weight");
+/// // each of the writers, on its own:
+/// Checkpoint.save(shard(rank), state(rank), SaveOptions.defaults().run("job 7, step 1000"));
+/// // one of them, when all shards are there:
+/// ShardSet.create(Path.of("step-1000.croftset"), shards);
+/// // readers, in any number:
+/// try (ShardSet set = ShardSet.open(Path.of("step-1000.croftset"))) {
+///     Tensor rows = set.tensor("weight", new long[] {512, 0}, Shape.of(256, 4096));
 /// }
 /// ```
 ///
-/// A set is a small file, the *manifest*, which names a snapshot of each shard. It is replaced as a whole: a reader
-/// sees either all the snapshots that were saved together or all the previous ones, even if snapshots were appended to
-/// the shards meanwhile.
-/// A set with a missing or different shard does not open.
+/// A set is a small file, the *manifest*, which names a snapshot of each shard. It appears or is replaced as a whole: a
+/// reader sees either all the snapshots that were saved together or all the previous ones, even if snapshots were
+/// appended to the shards meanwhile. A set with a missing or different shard does not open.
 ///
-/// **Lifetime.** Closing the set closes its shards. **Threads.** As of [Checkpoint].
+/// **Tensors of the set.** A tensor of which shards have [slices][Slice] is one tensor of the set, whose parts are in
+/// these shards; the manifest says where. Any other tensor is one of the set if only one shard has a tensor of that
+/// name. A tensor of which each of several shards has one of its own is not: it is read from [#shards].
+///
+/// A manifest is saved only if the slices of each tensor have each element of it exactly once, with one dtype and one
+/// shape of the whole.
+///
+/// **Views and copies.** Where the elements that are requested are exactly one stored part, or contiguous in one, the
+/// result is a view of the memory of the shard, which is mapped when it is touched, copy-on-write by default. All other
+/// results are contiguous copies in memory of their own, which stay when the set is closed. A copy has no flags, such
+/// as that of `requires_grad`; conjugation and negation are carried out.
+///
+/// **Sharing.** Tensors whose parts are whole views share storages as in the shard that they are in. Of the copies that
+/// one call of [#tensors(List)] makes, those of the same bytes of the shards are one tensor: two names of a tied
+/// weight, for instance, if the weight has both names in all shards. Other copies share nothing, not even if their
+/// slices were views of one storage.
+///
+/// **Lifetime.** Closing the set closes its shards. A shard is opened when a tensor of it is first needed. **Threads.**
+/// As of [Checkpoint].
 public final class ShardSet implements AutoCloseable {
-    private final Path path;
-    private final UUID uuid;
-    private final List<Checkpoint> shards;
+    private final @Nullable Path path;
+    private final SetFile set;
+    private final Shards shards;
 
-    private ShardSet(Path path, UUID uuid, List<Checkpoint> shards) {
+    /// A request for some elements of a tensor.
+    ///
+    /// @param name the name of the tensor
+    /// @param offset the first element, in each dimension
+    /// @param shape how many elements, in each dimension
+    /// @param device where the elements go to
+    public record Request(String name, List<Long> offset, Shape shape, Device device) {
+        /// Checks that nothing is null.
+        public Request {
+            Objects.requireNonNull(name, "name");
+            offset = List.copyOf(offset);
+            Objects.requireNonNull(shape, "shape");
+            Objects.requireNonNull(device, "device");
+        }
+
+        /// A request.
+        ///
+        /// @param name the name of the tensor
+        /// @param offset the first element, in each dimension
+        /// @param shape how many elements, in each dimension
+        /// @param device where the elements go to
+        public Request(String name, long[] offset, Shape shape, Device device) {
+            this(name, Arrays.stream(offset).boxed().toList(), shape, device);
+        }
+    }
+
+    /// The shards, each of which is opened when it is requested. The order of locks is: the set, then this.
+    private static final class Shards extends AbstractList<Checkpoint> implements RandomAccess {
+        private final SetFile set;
+        private final OpenOptions options;
+        private final MapBudget budget = new MapBudget();
+        private final @Nullable Checkpoint[] opened;
+        private boolean isClosed;
+
+        Shards(SetFile set, OpenOptions options) {
+            this.set = set;
+            this.options = options;
+            this.opened = new Checkpoint[set.manifest().shards().size()];
+        }
+
+        @Override
+        public Checkpoint get(int number) {
+            try {
+                return open(number);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+
+        private synchronized Checkpoint open(int number) throws IOException {
+            Checkpoint there = opened[Objects.checkIndex(number, opened.length)];
+            if (there == null) {
+                if (isClosed) {
+                    throw new IllegalStateException(set.location() + " is closed; close it later, or open it again");
+                }
+                there = Checkpoint.openShard(set.openFile(number, budget), set.manifest().shards().get(number),
+                        options);
+                opened[number] = there;
+            }
+            return there;
+        }
+
+        void openAll() throws IOException {
+            for (int number = 0; number < opened.length; number++) {
+                var _ = open(number);
+            }
+        }
+
+        @Override
+        public int size() {
+            return opened.length;
+        }
+
+        synchronized void close() {
+            isClosed = true;
+            for (Checkpoint each : opened) {
+                if (each != null) {
+                    each.close();
+                }
+            }
+        }
+    }
+
+    private ShardSet(@Nullable Path path, SetFile set, OpenOptions options) {
         this.path = path;
-        this.uuid = uuid;
-        this.shards = Collections.unmodifiableList(shards);
+        this.set = set;
+        this.shards = new Shards(set, options);
     }
 
     /// Opens a set copy-on-write.
     ///
     /// @param manifest its manifest
-    /// @return its files, open
+    /// @return the set
     /// @throws FormatException as [#open(Path, OpenOptions)]
     /// @throws IOException if the manifest is missing, or a file cannot be read
     public static ShardSet open(Path manifest) throws IOException {
         return open(manifest, OpenOptions.defaults());
     }
 
-    /// Opens a set. A shard that is not below the directory of the manifest, after symbolic links are resolved, is not
-    /// opened.
+    /// Opens a set. All shards are looked at: whether each is there, is the file that was meant, and has the snapshot.
+    /// If [some tensors only][OpenOptions#only(String...)] are to be loaded, and the manifest says where their parts
+    /// are, only the shards that have these are. Whatever else is in a shard is read and checked when it is needed. A
+    /// shard that is not below the directory of the manifest, after symbolic links are resolved, is not opened.
     ///
     /// @param manifest its manifest
     /// @param options how to open the shards
-    /// @return its files, open
+    /// @return the set
     /// @throws FormatException with the code `V21-SHARD` if a shard is missing, is another file, or does not have the
     ///     recorded snapshot; with any other if the manifest or a shard is damaged, hostile or unsupported
     /// @throws IOException if the manifest is missing, or a file cannot be read
@@ -83,129 +201,307 @@ public final class ShardSet implements AutoCloseable {
     ///     matches
     public static ShardSet open(Path manifest, OpenOptions options) throws IOException {
         Objects.requireNonNull(manifest, "manifest");
+        checkOptions(options);
+        return open(manifest, MappedFile.open(manifest, MapMode.READ_ONLY), options);
+    }
+
+    /// Opens a set in a store, such as one on a web server, copy-on-write; see [#open(URI, OpenOptions)].
+    ///
+    /// @param manifest where its manifest is
+    /// @return the set
+    /// @throws FormatException as [#open(Path, OpenOptions)]
+    /// @throws IOException if the manifest is missing, or a file cannot be read
+    public static ShardSet open(URI manifest) throws IOException {
+        return open(manifest, OpenOptions.defaults());
+    }
+
+    /// Opens a set in a store, such as one on a web server. Its shards are next to the manifest, or in directories
+    /// there. The schemes are those of [Checkpoint#open(URI, OpenOptions)]. Of a shard only the ranges are fetched that
+    /// the requested elements are in.
+    ///
+    /// @param manifest where its manifest is
+    /// @param options how to open the shards
+    /// @return the set
+    /// @throws FormatException as [#open(Path, OpenOptions)]
+    /// @throws io.undercroft.mmap.RemoteFileException if nothing opens such a URI, the manifest is not there, or the
+    ///     store refuses or does not respond
+    /// @throws IOException if a file cannot be read
+    /// @throws IllegalArgumentException if the URI has no scheme or is invalid, or for options as
+    ///     [#open(Path, OpenOptions)], or if they map it shared
+    public static ShardSet open(URI manifest, OpenOptions options) throws IOException {
+        if (manifest.getScheme() == null) {
+            throw new IllegalArgumentException("the URI has no scheme, such as https:; give a file of this host as a "
+                    + "path");
+        }
+        if (manifest.getScheme().equalsIgnoreCase("file")) {
+            return open(Path.of(manifest), options);
+        }
+        checkOptions(options);
+        Settings.check(options.request().settings().keySet(), Use.OPENING);
+        return open(null, Stores.open(manifest, options.request()), options);
+    }
+
+    private static void checkOptions(OpenOptions options) {
         if (options.request().snapshot().isPresent()) {
             throw new IllegalArgumentException(
                     "the set determines the snapshots; open its files one by one for others");
         }
-        SetManifest set = read(manifest);
-        Path directory = directory(manifest.toRealPath());
-        MapBudget budget = new MapBudget();
-        List<Checkpoint> shards = new ArrayList<>();
+    }
+
+    private static ShardSet open(@Nullable Path path, MappedFile manifest, OpenOptions options) throws IOException {
+        ShardSet opened = new ShardSet(path, SetFile.open(manifest, options), options);
         try {
-            for (Shard shard : set.shards()) {
-                shards.add(Checkpoint.open(locate(shard, directory), shard, options, budget));
-            }
-            Checkpoint.checkPatterns(manifest.toString(), shards);
-            References.knownSet(manifest, shards.stream().map(Checkpoint::path).toList());
-            return new ShardSet(manifest, set.uuid(), shards);
+            opened.prepare(options);
+            return opened;
         } catch (Throwable e) {
-            shards.forEach(Checkpoint::close);
+            opened.close();
             throw e;
         }
     }
 
+    private void prepare(OpenOptions options) throws IOException {
+        if (options.request().isInMemory() || options.request().expected().isPresent()
+                || options.request().checksums() == ChecksumPolicy.EAGER) {
+            shards.openAll();
+        }
+        if (!options.patterns().isEmpty() && !areMatched(options)) {
+            shards.openAll();
+            Checkpoint.checkPatterns(location(), shards);
+        }
+        if (path != null) {
+            References.knownSet(path, set.paths());
+        }
+    }
+
+    /// {@return whether each pattern matches a tensor of the set that the manifest names}
+    private boolean areMatched(OpenOptions options) {
+        return set.manifest().index().filter(index -> options.patterns().stream()
+                .allMatch(pattern -> index.names().stream().anyMatch(pattern::test))).isPresent();
+    }
+
     /// Saves a manifest, durably and atomically, of files as they are now, each at its newest snapshot. The files
-    /// should be on the disk already, as they are when [Checkpoint#save] and [CheckpointFile#commit] return.
+    /// should be on the disk already, as they are when [Checkpoint#save] and [CheckpointFile#commit] return. A manifest
+    /// of that name is replaced: the last one of several writers wins. Where they might write at the same time, use
+    /// [#create].
     ///
     /// @param manifest the manifest to make or replace
     /// @param files the shards, in their order; in the directory of the manifest or below it
+    /// @throws LockedException if another writer is saving the manifest
     /// @throws IOException if a file cannot be read, or writing fails; no manifest is made or changed
-    /// @throws FormatException if a file is no `.croft` file, or damaged
+    /// @throws FormatException if a file is no `.croft` file, or damaged; with the code `V21-SHARD` if they are not of
+    ///     one [run][SaveOptions#run], with the code `V22-SLICE` if slices of a tensor overlap, contradict each other,
+    ///     or are not the whole tensor. No manifest is made or changed
     /// @throws ReferencedFileException if the manifest would replace a file in which bytes of others are stored
     /// @throws IllegalArgumentException if a file is not below the directory of the manifest, is there twice, or is the
     ///     manifest itself
     public static void save(Path manifest, List<Path> files) throws IOException {
-        Objects.requireNonNull(manifest, "manifest");
-        Target target = Target.of(manifest);
-        Path directory = directory(target.file());
-        List<Shard> shards = new ArrayList<>();
+        write(Target.of(Objects.requireNonNull(manifest, "manifest")), files, References.rule(false));
+    }
+
+    /// Saves a manifest as [#save], if there is none of that name. Of several writers that do this at the same time
+    /// exactly one succeeds, on file systems whose locks all of them see.
+    ///
+    /// @param manifest the manifest to make
+    /// @param files the shards, in their order; in the directory of the manifest or below it
+    /// @throws FileAlreadyExistsException if there is a file of that name
+    /// @throws LockedException if another writer is saving it
+    /// @throws IOException if a file cannot be read, or writing fails; no manifest is made
+    /// @throws FormatException as [#save]
+    /// @throws IllegalArgumentException as [#save]
+    public static void create(Path manifest, List<Path> files) throws IOException {
+        Target target = Target.of(Objects.requireNonNull(manifest, "manifest"));
+        write(target, files, file -> {
+            if (Files.exists(file)) {
+                throw new FileAlreadyExistsException(target.path().toString(), null,
+                        "another writer has made this set; open it, or make one of another name");
+            }
+        });
+    }
+
+    /// The lock is taken before the shards are read, so that a second writer need not read them in vain.
+    private static void write(Target target, List<Path> files, Replacing rule) throws IOException {
+        Path directory = Objects.requireNonNull(target.file().toAbsolutePath().getParent()).toRealPath();
+        List<SetDescription.Candidate> candidates = new ArrayList<>();
         for (Path file : files) {
-            shards.add(Shard.of(hint(directory, file), newest(file)));
+            candidates.add(candidate(directory, file));
             if (target.exists() && Files.isSameFile(file, target.file())) {
                 throw new IllegalArgumentException(file + " would be replaced by the manifest that names it; "
                         + "give the manifest another name, for instance one that ends in .croftset");
             }
         }
-        byte[] bytes = SetManifest.canonical(shards).encode();
-        try (AtomicFile written = AtomicFile.create(target, Disk.system(), References.rule(false))) {
-            written.write(0, MemorySegment.ofArray(bytes));
-            written.commit();
+        rule.check(target.file());
+        try (Closeable _ = target.lock()) {
+            byte[] bytes = SetDescription.of(candidates).encode();
+            try (AtomicFile written = AtomicFile.create(target, Disk.system(), rule)) {
+                written.write(0, MemorySegment.ofArray(bytes));
+                written.commit();
+            }
         }
         References.knownSet(target.file(), files);
     }
 
-    private static SetManifest read(Path manifest) throws IOException {
-        try (MappedFile file = MappedFile.open(manifest, MapMode.READ_ONLY)) {
-            return SetManifest.read(new FileSource(file), Limits.DEFAULT);
-        } catch (FormatException e) {
-            throw e.withFile(manifest.toString());
-        }
-    }
-
-    private static Path directory(Path manifest) throws IOException {
-        return Objects.requireNonNull(manifest.toAbsolutePath().getParent()).toRealPath();
-    }
-
-    private static Path locate(Shard shard, Path directory) throws IOException {
-        try {
-            Path path = ConfinedPath.resolve(directory, shard.path())
-                    .orElseThrow(() -> missing(shard, "is not below " + FormatException.quote(directory.toString())));
-            if (!Files.isRegularFile(path)) {
-                throw missing(shard, "is not a regular file");
-            }
-            return path;
-        } catch (InvalidPathException _) {
-            throw missing(shard, "has a name that no file here can have");
-        } catch (NoSuchFileException _) {
-            throw missing(shard, "is not in " + FormatException.quote(directory.toString()));
-        } catch (FileSystemException e) {
-            throw missing(shard, "cannot be looked at" + (e.getReason() == null ? "" : ": " + e.getReason()));
-        }
-    }
-
-    private static FormatException missing(Shard shard, String what) {
-        return Rule.V21_SHARD.broken("the shard " + FormatException.quote(shard.path()) + ' ' + what,
-                FormatException.NO_OFFSET);
-    }
-
-    private static String hint(Path directory, Path file) throws IOException {
-        return ConfinedPath.hint(directory, file.toRealPath()).orElseThrow(() -> new IllegalArgumentException(
+    private static SetDescription.Candidate candidate(Path directory, Path file) throws IOException {
+        String hint = ConfinedPath.hint(directory, file.toRealPath()).orElseThrow(() -> new IllegalArgumentException(
                 file + " is not below the directory of the manifest, " + directory));
-    }
+        return new SetDescription.Candidate() {
+            @Override
+            public String hint() {
+                return hint;
+            }
 
-    private static CommitRecord newest(Path path) throws IOException {
-        try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY)) {
-            return Snapshot.open(new FileSource(file), Limits.DEFAULT).commit();
-        } catch (FormatException e) {
-            throw e.withFile(path.toString());
-        }
+            @Override
+            public MappedFile open() throws IOException {
+                return MappedFile.open(file, MapMode.READ_ONLY);
+            }
+        };
     }
 
     /// {@return the manifest}
+    ///
+    /// @throws UnsupportedOperationException if it is in a store, and has no path
     public Path path() {
+        if (path == null) {
+            throw new UnsupportedOperationException(location() + " is in a store, and has no path");
+        }
         return path;
+    }
+
+    /// {@return the path of the manifest, or its URI without credentials if it is in a store, for messages}
+    public String location() {
+        return path == null ? set.location() : path.toString();
     }
 
     /// {@return the id of the set: two sets of the same shards in the same places have the same one}
     public UUID uuid() {
-        return uuid;
+        return set.manifest().uuid();
+    }
+
+    /// {@return the [run][SaveOptions#run] that all shards are of, if they are of one}
+    ///
+    /// @throws UncheckedIOException if the manifest does not say it, and a shard cannot be read
+    public Optional<String> run() {
+        return read(() -> Optional.ofNullable(set.index().run()));
     }
 
     /// {@return the files in their order, each at the snapshot that the manifest names} Several shards may have tensors
-    /// of the same name.
+    /// of the same name. A shard is opened when it is taken from the list, which throws what opening it throws, an
+    /// [IOException] as [UncheckedIOException].
     public List<Checkpoint> shards() {
         return shards;
+    }
+
+    // ---- tensors of the set ----
+
+    /// {@return the names of the tensors of the set that the options choose, sorted}
+    ///
+    /// @throws UncheckedIOException if the manifest does not say it, and a shard cannot be read
+    public List<String> names() {
+        return read(set::names);
+    }
+
+    /// {@return the dtype and the shape of a tensor of the set} No shard is read.
+    ///
+    /// @param name its name
+    /// @throws java.util.NoSuchElementException if there is none
+    public TensorSpec spec(String name) {
+        return read(() -> {
+            SlicedTensor tensor = set.tensor(name);
+            return new TensorSpec(dtype(tensor), Shape.of(tensor.shape()));
+        });
+    }
+
+    /// {@return the parts of a tensor of the set by the numbers of the shards that have them; their local tensors are on
+    /// the meta device} No shard is read.
+    ///
+    /// @param name its name
+    /// @throws java.util.NoSuchElementException if there is none
+    /// @throws FormatException with the code `V22-SLICE` if the parts are not the whole tensor
+    public SequencedMap<Integer, Slice> parts(String name) {
+        return read(() -> {
+            SlicedTensor tensor = set.tensor(name);
+            Shape shape = Shape.of(tensor.shape());
+            SequencedMap<Integer, Slice> parts = new TreeMap<>();
+            for (SlicePart part : set.parts(tensor)) {
+                parts.put(part.shard(), Slice.of(Tensor.meta(dtype(tensor), part.size()), shape, part.offset()));
+            }
+            return Collections.unmodifiableSequencedMap(parts);
+        });
+    }
+
+    private static DType dtype(SlicedTensor tensor) {
+        return DType.opaque(tensor.dtype().name(), tensor.dtype().bits());
+    }
+
+    /// {@return a whole tensor, on the device to which the options load what was saved from the CPU}
+    ///
+    /// @param name its name
+    /// @throws java.util.NoSuchElementException if there is none
+    /// @throws FormatException if a shard is missing or damaged, or has another tensor
+    /// @throws UncheckedIOException if reading fails
+    public Tensor tensor(String name) {
+        return read(() -> set.read(List.of(Wanted.all(set.tensor(name), set.device()))).getFirst());
+    }
+
+    /// {@return some elements of a tensor, on the device to which the options load what was saved from the CPU}
+    ///
+    /// @param name its name
+    /// @param offset the first element, in each dimension
+    /// @param shape how many elements, in each dimension
+    /// @throws IndexOutOfBoundsException if the tensor does not have these elements
+    /// @throws java.util.NoSuchElementException as [#tensor(String)], which throws the same exceptions
+    public Tensor tensor(String name, long[] offset, Shape shape) {
+        Objects.requireNonNull(shape, "shape");
+        return read(() -> set.read(List.of(Wanted.of(set.tensor(name), offset, shape.toArray(), set.device())))
+                .getFirst());
+    }
+
+    /// Reads elements of many tensors at once: shard after shard, several at the same time, each byte once.
+    ///
+    /// @param requests what to read, and where to
+    /// @return a tensor for each request, in their order
+    /// @throws IndexOutOfBoundsException if a tensor does not have these elements
+    /// @throws java.util.NoSuchElementException if there is no such tensor
+    /// @throws FormatException if a shard is missing or damaged, or has another tensor, or there is no such device; no
+    ///     memory is kept then
+    /// @throws UncheckedIOException if reading fails; no memory is kept then
+    public List<Tensor> tensors(List<Request> requests) {
+        return read(() -> {
+            List<Wanted> wanted = new ArrayList<>();
+            for (Request request : requests) {
+                wanted.add(Wanted.of(set.tensor(request.name),
+                        request.offset.stream().mapToLong(Long::longValue).toArray(), request.shape.toArray(),
+                        request.device));
+            }
+            return Collections.unmodifiableList(set.read(wanted));
+        });
+    }
+
+    /// A method that reads.
+    @FunctionalInterface
+    private interface Reading<T> {
+        T run() throws IOException;
+    }
+
+    private <T> T read(Reading<T> reading) {
+        try {
+            return reading.run();
+        } catch (FormatException e) {
+            throw e.withFile(location());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /// Closes all shards.
     @Override
     public void close() {
-        shards.forEach(Checkpoint::close);
+        shards.close();
+        set.close();
     }
 
     /// {@return the manifest, and how many files it names}
     @Override
     public String toString() {
-        return path + " (" + shards.size() + " shards)";
+        return location() + " (" + shards.size() + " shards)";
     }
 }

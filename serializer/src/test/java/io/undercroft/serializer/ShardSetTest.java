@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.assertj.core.api.AbstractStringAssert;
 import org.junit.jupiter.api.BeforeEach;
@@ -141,7 +142,7 @@ class ShardSetTest {
         Path other = folder.resolve("other.croftset");
         for (Map.Entry<Path, Path> names : Map.of(manifest, manifest, other, manifest).entrySet()) {
             Shard named = Shard.of(String.valueOf(names.getValue().getFileName()), commit);
-            Files.write(names.getKey(), SetManifest.canonical(List.of(named)).encode());
+            Files.write(names.getKey(), SetManifest.canonical(List.of(named), Optional.empty()).encode());
         }
         for (Path each : List.of(manifest, other)) {
             assertThatExceptionOfType(FormatException.class).isThrownBy(() -> ShardSet.open(each))

@@ -24,6 +24,8 @@ import org.jspecify.annotations.Nullable;
 public final class CommitNumbers {
     /// The key in the metadata.
     private static final String KEY = "undercroft.commit";
+    /// The key of the run of a shard in the metadata.
+    private static final String RUN = "undercroft.run";
 
     private CommitNumbers() {}
 
@@ -47,14 +49,18 @@ public final class CommitNumbers {
         return infoOf(snapshot.commit(), of(snapshot));
     }
 
-    /// {@return the metadata of a snapshot that will be written: what the caller gives, with its number if it
-    /// has one before it}
+    /// {@return the metadata of a snapshot that will be written: what the caller gives, with its run, and with its
+    /// number if it has one before it}
     ///
     /// @param given by the caller
+    /// @param run the run that the snapshot is a shard of, if it is one
     /// @param before the snapshot before, or null in a new file
-    public static Map<String, String> metadata(Map<String, String> given, @Nullable Snapshot before) {
+    public static Map<String, String> metadata(Map<String, String> given, Optional<String> run,
+            @Nullable Snapshot before) {
         Map<String, String> metadata = new LinkedHashMap<>(given);
         metadata.remove(KEY);
+        metadata.remove(RUN);
+        run.ifPresent(id -> metadata.put(RUN, id));
         if (before != null) {
             metadata.put(KEY, Long.toString(Math.max(of(before), before.commit().sequence()) + 1));
         }
@@ -66,12 +72,20 @@ public final class CommitNumbers {
     /// @param snapshot any snapshot
     public static Map<String, String> given(Snapshot snapshot) {
         Map<String, String> metadata = snapshot.metadata();
-        if (!metadata.containsKey(KEY)) {
+        if (!metadata.containsKey(KEY) && !metadata.containsKey(RUN)) {
             return metadata;
         }
         Map<String, String> given = new LinkedHashMap<>(metadata);
         given.remove(KEY);
+        given.remove(RUN);
         return Collections.unmodifiableMap(given);
+    }
+
+    /// {@return the run that a snapshot is a shard of, if it is one}
+    ///
+    /// @param snapshot any snapshot
+    public static Optional<String> run(Snapshot snapshot) {
+        return Optional.ofNullable(snapshot.metadata().get(RUN));
     }
 
     /// Lists the snapshots of a file. Reads a page for each, and if some were dropped their metadata too.

@@ -11,6 +11,7 @@ import io.undercroft.format.internal.StateTreeReader;
 import io.undercroft.format.internal.TensorRecord;
 import io.undercroft.format.internal.Verifier;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.mmap.Piece;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.Extent;
@@ -30,6 +31,7 @@ import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -41,6 +43,7 @@ import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -193,6 +196,65 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
             return RowReader.copy(intact(number).narrow(0, from, to - from));
         }
         return RowReader.read(rows, span -> storages.read(snapshot.tensor(number).storage(), span));
+    }
+
+    /// {@return the record of a tensor, or nothing if there is none of that name}
+    ///
+    /// @param name its name
+    public Optional<TensorRecord> record(String name) {
+        return reading(() -> {
+            int number = find(name);
+            return number < 0 ? Optional.<TensorRecord>empty() : Optional.of(snapshot.tensor(number));
+        });
+    }
+
+    /// {@return the element type of a tensor}
+    ///
+    /// @param tensor its record
+    public DTypeRecord dtypeOf(TensorRecord tensor) {
+        return reading(() -> snapshot.dtype(tensor.dtype()));
+    }
+
+    /// {@return the run that the snapshot is a shard of, if it is one}
+    public Optional<String> run() {
+        return reading(() -> CommitNumbers.run(snapshot));
+    }
+
+    /// A part of a tensor that is to be read into memory.
+    ///
+    /// @param name the name of the tensor
+    /// @param view makes a view of some of its elements
+    /// @param target the destination, of the shape of the view
+    public record Part(String name, UnaryOperator<Tensor> view, Tensor target) {}
+
+    /// Elements of a storage that are read together.
+    private record Run(int storage, Tensor view, Tensor target) {}
+
+    /// Reads parts of tensors, and hardly more, from a file in a store: first what is missing of it, with several
+    /// requests at a time, then each part. Storages are not touched.
+    ///
+    /// @param parts the parts
+    /// @throws IOException if bytes cannot be fetched
+    public void readParts(List<Part> parts) throws IOException {
+        List<Run> runs = new ArrayList<>();
+        List<Piece> pieces = new ArrayList<>();
+        var _ = reading(() -> {
+            for (Part part : parts) {
+                int number = find(part.name);
+                Tensor view = part.view.apply(tensor(number));
+                int storage = snapshot.tensor(number).storage();
+                DenseParts.of(view, part.target, (some, target) -> {
+                    runs.add(new Run(storage, some, target));
+                    pieces.addAll(storages.pieces(storage, ByteSpan.of(some)));
+                });
+            }
+            return runs;
+        });
+        MappedFile.fetch(pieces);
+        for (Run run : runs) {
+            var _ = reading(
+                    () -> run.target.copyFrom(RowReader.read(run.view, span -> storages.read(run.storage, span))));
+        }
     }
 
     /// {@return the number of a tensor that was chosen, or -1}

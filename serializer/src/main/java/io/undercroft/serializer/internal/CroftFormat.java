@@ -46,7 +46,7 @@ public final class CroftFormat implements CheckpointFormat {
     /// @return the contents
     /// @throws io.undercroft.format.FormatException by rule V21 if it is another file, or lacks that snapshot
     /// @throws IOException if reading fails
-    public static Contents openShard(MappedFile file, Shard shard, OpenOptions options) throws IOException {
+    public static CroftContents openShard(MappedFile file, Shard shard, OpenOptions options) throws IOException {
         Snapshot snapshot = shard.open(new FileSource(file), Limits.DEFAULT);
         return CroftContents.open(file, snapshot, snapshot, options);
     }

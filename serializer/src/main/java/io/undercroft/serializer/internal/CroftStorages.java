@@ -423,7 +423,14 @@ final class CroftStorages implements AutoCloseable {
         return new Allocation(wanted, bytes.sharing(), null, bytes::free);
     }
 
-    /// Returns the pieces of a part of a storage.
+    /// {@return the pieces of files that are a part of a storage}
+    ///
+    /// @param number the number of the storage
+    /// @param part the bytes of it
+    List<Piece> pieces(int number, Span part) {
+        return pieces(snapshot.storage(number), part);
+    }
+
     private List<Piece> pieces(StorageRecord record, Span part) {
         List<Piece> pieces = new ArrayList<>();
         long start = 0;

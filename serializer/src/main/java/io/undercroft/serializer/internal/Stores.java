@@ -105,6 +105,20 @@ public final class Stores {
         return MappedFile.open(source, request.mapping(), budget, request.temporaryDirectory());
     }
 
+    /// Opens an object next to another one as a file.
+    ///
+    /// @param file a file in a store
+    /// @param path the path of the other one, relative to the directory of the file
+    /// @param request the options for opening
+    /// @param budget the budget of stitched mappings
+    /// @return the other file, with one holder
+    /// @throws RemoteFileException if it is not there, or the store does not respond
+    /// @throws IOException if there can be no temporary file
+    public static MappedFile sibling(MappedFile file, String path, OpenRequest request, MapBudget budget)
+            throws IOException {
+        return open(file.source().orElseThrow().sibling(path), request, budget);
+    }
+
     /// {@return the settings of all stores}
     static List<Setting> settings() {
         return all().stream().flatMap(provider -> provider.settings().stream()).toList();

@@ -4,6 +4,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.serializer.StateClasses;
 import io.undercroft.serializer.StateCodec;
 import io.undercroft.serializer.spi.StatePath;
+import io.undercroft.serializer.state.Slice;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.StateKeys;
 import io.undercroft.serializer.state.Symbol;
@@ -60,7 +61,7 @@ public final class ObjectEncoder {
     private static final Set<Class<?>> PLAIN = Set.of(String.class, Boolean.class, Byte.class, Short.class,
             Integer.class, Long.class, Float.class, Double.class, BigInteger.class, Optional.class, Complex.class,
             DType.class, Device.class, Shape.class, Symbol.class, Tuple.class, Typed.class, TypedMap.class,
-            Tensor.class, Storage.class, TypedStorage.class, QuantizedTensor.class);
+            Tensor.class, Storage.class, TypedStorage.class, QuantizedTensor.class, Slice.class);
 
     private final Map<Class<?>, ObjectType> types = new HashMap<>();
     private final Function<Object, @Nullable Object> leaves;
@@ -188,6 +189,7 @@ public final class ObjectEncoder {
             case Typed typed -> typed(typed);
             case TypedMap map -> TensorNodes.isSparse(map) && lacksLeaf(map.values()) ? null : typedMap(map);
             case Tuple tuple -> tuple(tuple);
+            case Slice slice -> typedOf(slice, slice.node());
             case QuantizedTensor tensor -> noted(tensor, TensorNodes.of(tensor));
             case SparseTensor tensor -> noted(tensor, TensorNodes.of(tensor));
             case Map<?, ?> map -> map(map);
@@ -279,6 +281,12 @@ public final class ObjectEncoder {
         node.value(encode(typed.value()));
         typed.attributes().forEach((name, value) -> node.attributes().put(name, encodeAt(name, value)));
         return node;
+    }
+
+    /// {@return the node of an object that holds a tensor, or null if that is left out}
+    private @Nullable Typed typedOf(Object object, Typed node) {
+        Typed encoded = typed(node);
+        return encoded == null ? null : noted(object, encoded);
     }
 
     private TypedMap typedMap(TypedMap map) {

@@ -62,7 +62,8 @@ public final class StatePlan {
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
     /// @throws IllegalStateException if it holds a tensor whose storage was freed; the message has its name
     public static StatePlan of(@Nullable Object state, SaveOptions options) {
-        ReadableState readable = ReadableState.of(state, options.request().classes(), options);
+        ReadableState readable = Replicas
+                .leaveToOthers(ReadableState.of(state, options.request().classes(), options));
         StateIndex names = readable.names();
         names.storages().forEach(storage -> checkReadable(storage, names));
         checkMeta(names);

@@ -56,7 +56,8 @@ final class StateWriter {
 
     private Draft write(SaveOptions options) throws IOException {
         plan.addTreeTo(index);
-        CommitNumbers.metadata(options.request().metadata(), destination.parent()).forEach(index::putMetadata);
+        CommitNumbers.metadata(options.request().metadata(), options.request().run(), destination.parent())
+                .forEach(index::putMetadata);
         destination.free().forEach(index::addFreeRange);
         destination.unknownSections().forEach(index::addUnknownSection);
         StorageWriter writer = new StorageWriter(destination, candidates(options), options);

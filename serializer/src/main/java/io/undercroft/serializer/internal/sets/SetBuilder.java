@@ -1,0 +1,171 @@
+package io.undercroft.serializer.internal.sets;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.format.internal.DTypeRecord;
+import io.undercroft.format.internal.Rule;
+import io.undercroft.format.internal.SetIndex;
+import io.undercroft.format.internal.Shard;
+import io.undercroft.format.internal.SlicePart;
+import io.undercroft.format.internal.SlicedTensor;
+import io.undercroft.serializer.internal.sets.ShardTensors.Piece;
+import io.undercroft.serializer.state.Slice;
+import io.undercroft.storage.DType;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/// Finds out what tensors the shards of a set make up, and refuses shards that do not belong together.
+final class SetBuilder {
+    private final List<Shard> shards;
+    private final Map<String, List<Owned>> tensors = new LinkedHashMap<>();
+
+    /// What a shard has of a tensor.
+    private record Owned(int shard, Piece piece) {}
+
+    /// A box by its value.
+    private record Corner(List<Long> offset, List<Long> size) {
+        static Corner of(Box box) {
+            return new Corner(Arrays.stream(box.offset()).boxed().toList(), Arrays.stream(box.size()).boxed().toList());
+        }
+    }
+
+    private SetBuilder(List<Shard> shards) {
+        this.shards = shards;
+    }
+
+    /// {@return the tensors of a set and where their parts are}
+    ///
+    /// @param shards the shards
+    /// @param contents the tensors of each
+    /// @throws FormatException by rule V21 if they are not of one run; by rule V22 if slices of a tensor contradict each
+    ///     other, overlap, or are not the whole tensor
+    static SetIndex index(List<Shard> shards, List<ShardTensors> contents) {
+        SetBuilder builder = new SetBuilder(shards);
+        Optional<String> run = builder.run(contents);
+        for (int number = 0; number < shards.size(); number++) {
+            int shard = number;
+            contents.get(number).pieces().forEach((name, piece) -> builder.tensors
+                    .computeIfAbsent(name, _ -> new ArrayList<>()).add(new Owned(shard, piece)));
+        }
+        return SetIndex.of(run.orElse(null), builder.sliced());
+    }
+
+    private Optional<String> run(List<ShardTensors> contents) {
+        for (int number = 1; number < contents.size(); number++) {
+            Optional<String> first = contents.getFirst().run();
+            Optional<String> run = contents.get(number).run();
+            if (!run.equals(first)) {
+                throw Rule.V21_SHARD.broken("the shard " + quoted(number) + " is of " + described(run)
+                        + ", and " + quoted(0) + " of " + described(first), FormatException.NO_OFFSET);
+            }
+        }
+        return contents.isEmpty() ? Optional.empty() : contents.getFirst().run();
+    }
+
+    private static String described(Optional<String> run) {
+        return run.map(id -> "the run " + FormatException.quote(id)).orElse("no run");
+    }
+
+    private String quoted(int shard) {
+        return FormatException.quote(shards.get(shard).path());
+    }
+
+    private List<SlicedTensor> sliced() {
+        List<SlicedTensor> sliced = new ArrayList<>();
+        FormatException wrong = null;
+        int more = 0;
+        for (Map.Entry<String, List<Owned>> entry : tensors.entrySet()) {
+            try {
+                sliced(entry.getKey(), entry.getValue()).ifPresent(sliced::add);
+            } catch (FormatException e) {
+                more += wrong == null ? 0 : 1;
+                wrong = wrong == null ? e : wrong;
+            }
+        }
+        if (wrong != null) {
+            throw more == 0
+                    ? wrong
+                    : new FormatException(wrong.code(), wrong.what() + (more == 1
+                            ? "; another tensor has a fault, too"
+                            : "; " + more + " other tensors have faults, too"), wrong.offset(), wrong.remedy(), wrong);
+        }
+        return sliced;
+    }
+
+    /// {@return the tensor of a name, or nothing if each shard has one of its own}
+    private Optional<SlicedTensor> sliced(String name, List<Owned> all) {
+        if (all.stream().noneMatch(owned -> owned.piece.isSlice())) {
+            return all.size() == 1 && all.getFirst().piece.isStored()
+                    ? Optional.of(sliced(name, all, all))
+                    : Optional.empty();
+        }
+        requireAlike(name, all);
+        List<Owned> stored = all.stream()
+                .filter(owned -> owned.piece.isStored() && owned.piece.slice().local().numel() > 0)
+                .toList();
+        requireReplicas(name, all, stored);
+        SlicedTensor tensor = sliced(name, all, stored);
+        var _ = tensor.parts(shards);
+        return Optional.of(tensor);
+    }
+
+    private static SlicedTensor sliced(String name, List<Owned> all, List<Owned> stored) {
+        Slice first = all.getFirst().piece.slice();
+        DType dtype = first.local().dtype();
+        List<SlicePart> parts = stored.stream().filter(owned -> owned.piece.slice().local().numel() > 0)
+                .map(owned -> new SlicePart(owned.shard, owned.piece.box().offset(), owned.piece.box().size()))
+                .toList();
+        return SlicedTensor.of(name, new DTypeRecord(dtype.name(), dtype.bits()), first.shape().toArray(), parts);
+    }
+
+    private void requireAlike(String name, List<Owned> all) {
+        Owned first = all.getFirst();
+        for (Owned other : all) {
+            String difference = difference(first.piece, other.piece);
+            if (difference != null) {
+                throw broken(name, "is " + described(first.piece) + " in " + quoted(first.shard) + " and "
+                        + described(other.piece) + " in " + quoted(other.shard) + ", which differ in " + difference);
+            }
+        }
+    }
+
+    private static String described(Piece piece) {
+        return piece.isSlice() ? "the slice " + piece.slice() : "the tensor " + piece.slice().local().shape();
+    }
+
+    private static @Nullable String difference(Piece one, Piece other) {
+        if (one.isSlice() != other.isSlice()) {
+            return "whether they are slices";
+        }
+        if (!one.slice().local().dtype().equals(other.slice().local().dtype())) {
+            return "the dtype";
+        }
+        return one.slice().shape().equals(other.slice().shape()) ? null : "the shape of the whole tensor";
+    }
+
+    /// A slice that a shard only describes has to be in another one. That shard is then the one that is missing, which
+    /// is a better message than that of a gap.
+    private void requireReplicas(String name, List<Owned> all, List<Owned> stored) {
+        Set<Corner> boxes = new HashSet<>();
+        stored.forEach(owned -> boxes.add(Corner.of(owned.piece.box())));
+        for (Owned owned : all) {
+            Slice slice = owned.piece.slice();
+            if (!owned.piece.isStored() && slice.local().numel() > 0 && !boxes.contains(Corner.of(owned.piece.box()))) {
+                throw broken(name, "is not complete: no shard has the slice " + owned.piece.box() + ", which "
+                        + quoted(owned.shard) + " describes as its replica " + slice.replica() + " of "
+                        + slice.replicas());
+            }
+        }
+    }
+
+    private static FormatException broken(String name, String what) {
+        return Rule.V22_SLICE.broken("the tensor " + FormatException.quote(name) + ' ' + what,
+                FormatException.NO_OFFSET);
+    }
+}

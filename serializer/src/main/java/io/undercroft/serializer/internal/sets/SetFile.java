@@ -1,0 +1,223 @@
+package io.undercroft.serializer.internal.sets;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.SetIndex;
+import io.undercroft.format.internal.SetManifest;
+import io.undercroft.format.internal.Shard;
+import io.undercroft.format.internal.SlicePart;
+import io.undercroft.format.internal.SlicedTensor;
+import io.undercroft.mmap.MapBudget;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.internal.FileSource;
+import io.undercroft.serializer.internal.Workers;
+import io.undercroft.storage.Device;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/// An open set: its manifest, and its shards, each of which is opened when it is needed. Safe for any thread.
+public final class SetFile implements AutoCloseable {
+    /// How many shards are checked, described or read at once in a store, where most of the time is spent waiting.
+    private static final int AT_ONCE = 32;
+
+    private final SetPlace place;
+    private final SetManifest set;
+    private final OpenOptions options;
+    private final List<SetMember> members;
+    private final Map<SlicedTensor, List<SlicePart>> parts = new ConcurrentHashMap<>();
+    private @Nullable SetIndex index;
+
+    private SetFile(SetPlace place, SetManifest set, OpenOptions options) {
+        this.place = place;
+        this.set = set;
+        this.options = options;
+        this.index = set.index().orElse(null);
+        OpenOptions onHost = options.device(Device.CPU);
+        MapBudget budget = new MapBudget();
+        AtomicInteger open = new AtomicInteger();
+        this.members = set.shards().stream().map(shard -> new SetMember(shard, place, onHost, budget, open)).toList();
+    }
+
+    /// Opens a set, and checks that the shards are those that the manifest names: of these that have a part of a tensor
+    /// that the options choose, if it says which these are.
+    ///
+    /// @param manifest the manifest, which then belongs to the set, also if this throws
+    /// @param options how to open the shards
+    /// @return the set
+    /// @throws FormatException by rule V21 if a shard is missing or another file; by others if the manifest is malformed
+    /// @throws IOException if reading fails
+    public static SetFile open(MappedFile manifest, OpenOptions options) throws IOException {
+        try {
+            SetManifest set = SetManifest.read(new FileSource(manifest), Limits.DEFAULT);
+            SetFile opened = new SetFile(SetPlace.of(manifest), set, options);
+            opened.checkShards();
+            return opened;
+        } catch (FormatException e) {
+            manifest.close();
+            throw e.withFile(manifest.location());
+        } catch (Throwable e) {
+            manifest.close();
+            throw e;
+        }
+    }
+
+    private void checkShards() throws IOException {
+        BitSet needed = needed();
+        shared(needed.stream().mapToObj(members::get).toList(), SetMember::check);
+    }
+
+    private BitSet needed() {
+        BitSet needed = new BitSet();
+        if (!options.request().isPartial() || set.index().isEmpty()) {
+            needed.set(0, members.size());
+            return needed;
+        }
+        set.index().get().tensors().values().stream().filter(tensor -> options.request().isChosen(tensor.name()))
+                .forEach(tensor -> parts(tensor).forEach(part -> needed.set(part.shard())));
+        return needed;
+    }
+
+    /// Runs an action for several elements, as many at once as is good for where the shards are.
+    <T> void shared(List<T> all, Workers.Work<? super T> work) throws IOException {
+        if (!place.isStore()) {
+            Workers.share(all, work);
+            return;
+        }
+        AtomicInteger next = new AtomicInteger();
+        Workers.atOnce(IntStream.range(0, Math.min(AT_ONCE, all.size())).boxed().toList(), _ -> {
+            for (int i = next.getAndIncrement(); i < all.size(); i = next.getAndIncrement()) {
+                work.on(all.get(i));
+            }
+        });
+    }
+
+    /// {@return the manifest}
+    public SetManifest manifest() {
+        return set;
+    }
+
+    /// {@return the path or the URI of the manifest, for messages}
+    public String location() {
+        return place.manifest().location();
+    }
+
+    /// Opens a shard as a file, whatever is in it, to be opened with other options.
+    ///
+    /// @param number the number of the shard
+    /// @param budget the budget of its stitched mappings
+    /// @return the file, with one holder
+    /// @throws FormatException by rule V21 if there is none
+    /// @throws IOException if it cannot be opened
+    public MappedFile openFile(int number, MapBudget budget) throws IOException {
+        return place.open(set.shards().get(number), options.request(), budget);
+    }
+
+    /// {@return the paths of all shards; empty in a store}
+    ///
+    /// @throws IOException if one is missing
+    public List<Path> paths() throws IOException {
+        if (place.directory() == null) {
+            return List.of();
+        }
+        List<Path> paths = new ArrayList<>();
+        for (Shard shard : set.shards()) {
+            paths.add(SetPlace.locate(shard, place.directory()));
+        }
+        return paths;
+    }
+
+    /// {@return the tensors of the set} A manifest without them is completed by those of all shards, which are read
+    /// then.
+    ///
+    /// @throws FormatException if the shards do not belong together
+    /// @throws IOException if a shard cannot be read
+    public synchronized SetIndex index() throws IOException {
+        SetIndex there = index;
+        if (there == null) {
+            there = SetDescription.of(set.shards(), members, this);
+            index = there;
+        }
+        return there;
+    }
+
+    /// {@return the names of the tensors that the options choose}
+    ///
+    /// @throws IOException as [#index]
+    public List<String> names() throws IOException {
+        return index().names().stream().filter(options.request()::isChosen).toList();
+    }
+
+    /// {@return a tensor}
+    ///
+    /// @param name its name
+    /// @throws NoSuchElementException if there is none, or it was not chosen
+    /// @throws IOException as [#index]
+    public SlicedTensor tensor(String name) throws IOException {
+        Optional<SlicedTensor> found = index().find(name).filter(_ -> options.request().isChosen(name));
+        if (found.isEmpty()) {
+            throw new NoSuchElementException(location() + " has no tensor " + FormatException.quote(name) + " among "
+                    + (options.request().isPartial()
+                            ? "the " + names().size() + " that were chosen"
+                            : "its "
+                                    + index().tensors().size())
+                    + "; a tensor of which each of several shards has one of its own is read from the shard");
+        }
+        return found.get();
+    }
+
+    /// {@return the parts of a tensor of the set, checked}
+    ///
+    /// @param tensor the tensor
+    /// @throws FormatException by rule V22 if they are not the whole tensor
+    public List<SlicePart> parts(SlicedTensor tensor) {
+        List<SlicePart> there = parts.get(tensor);
+        if (there == null) {
+            there = tensor.parts(set.shards());
+            parts.put(tensor, there);
+        }
+        return there;
+    }
+
+    /// {@return the device that tensors of the set are read to if the caller names none: where the options load what
+    /// was saved from the CPU}
+    public Device device() {
+        return options.request().deviceFor(Device.CPU);
+    }
+
+    /// Reads boxes of tensors; see [SetRead].
+    ///
+    /// @param wanted the boxes
+    /// @return a tensor for each
+    /// @throws FormatException if a shard is missing, damaged, or has another tensor
+    /// @throws IOException if reading fails
+    public List<Tensor> read(List<Wanted> wanted) throws IOException {
+        return new SetRead(this).run(wanted);
+    }
+
+    SetMember member(int number) {
+        return members.get(number);
+    }
+
+    boolean isStore() {
+        return place.isStore();
+    }
+
+    /// Closes all shards. Tensors that are views of their memory end, unless their storages were retained.
+    @Override
+    public void close() {
+        members.forEach(SetMember::close);
+        place.manifest().close();
+    }
+}

@@ -1,0 +1,141 @@
+package io.undercroft.serializer.internal.sets;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.Shard;
+import io.undercroft.mmap.MapBudget;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.internal.CroftContents;
+import io.undercroft.serializer.internal.CroftFormat;
+import io.undercroft.serializer.internal.FileSource;
+import java.io.IOException;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/// A shard of an open set. It is open while it is used, and stays open if it has lent memory, or if few shards are
+/// open. Safe for any thread.
+final class SetMember {
+    /// How many shards of a set stay open without need: a process may have a limited number of open files.
+    private static final int MOST_IDLE = 256;
+
+    private final Shard shard;
+    private final SetPlace place;
+    private final OpenOptions options;
+    private final MapBudget budget;
+    private final AtomicInteger open;
+    private @Nullable MappedFile file;
+    private @Nullable CroftContents contents;
+    private int users;
+    private boolean hasLent;
+    private boolean isClosed;
+
+    /// @param open counts the open shards of the set
+    SetMember(Shard shard, SetPlace place, OpenOptions options, MapBudget budget, AtomicInteger open) {
+        this.shard = shard;
+        this.place = place;
+        this.options = options;
+        this.budget = budget;
+        this.open = open;
+    }
+
+    Shard shard() {
+        return shard;
+    }
+
+    /// Checks that the file is there and is the right one, and leaves nothing open.
+    ///
+    /// @throws FormatException by rule V21 if not
+    void check() throws IOException {
+        try (MappedFile found = place.open(shard, options.request(), budget)) {
+            try {
+                shard.check(new FileSource(found), Limits.DEFAULT);
+            } catch (FormatException e) {
+                throw e.withFile(found.location());
+            }
+        }
+    }
+
+    /// What is done with an open shard.
+    @FunctionalInterface
+    interface Use<T> {
+        T on(MappedFile file, CroftContents contents) throws IOException;
+    }
+
+    /// Uses the shard, which is opened if it is not.
+    ///
+    /// @throws FormatException by rule V21 if it is missing or another file
+    <T> T use(Use<T> use) throws IOException {
+        enter();
+        try {
+            MappedFile there = Objects.requireNonNull(file);
+            try {
+                return use.on(there, Objects.requireNonNull(contents));
+            } catch (FormatException e) {
+                throw e.withFile(there.location());
+            }
+        } finally {
+            leave();
+        }
+    }
+
+    /// Uses the shard, and keeps it open until the set is closed.
+    <T> T lend(Use<T> use) throws IOException {
+        return use((there, held) -> {
+            synchronized (this) {
+                hasLent = true;
+            }
+            return use.on(there, held);
+        });
+    }
+
+    private synchronized void enter() throws IOException {
+        if (isClosed) {
+            throw new IllegalStateException("the set of " + shard.path() + " is closed; close it later, or open it "
+                    + "again");
+        }
+        if (contents == null) {
+            MappedFile opened = place.open(shard, options.request(), budget);
+            try {
+                contents = CroftFormat.openShard(opened, shard, options);
+            } catch (FormatException e) {
+                opened.close();
+                throw e.withFile(opened.location());
+            } catch (Throwable e) {
+                opened.close();
+                throw e;
+            }
+            file = opened;
+            open.incrementAndGet();
+        }
+        users++;
+    }
+
+    private synchronized void leave() {
+        users--;
+        if (users == 0 && (isClosed || (!hasLent && open.get() > MOST_IDLE))) {
+            release();
+        }
+    }
+
+    /// Releases the memory of the shard, once nobody uses it.
+    synchronized void close() {
+        isClosed = true;
+        if (users == 0) {
+            release();
+        }
+    }
+
+    private void release() {
+        if (contents != null) {
+            open.decrementAndGet();
+            contents.release();
+            contents = null;
+        }
+        if (file != null) {
+            file.close();
+            file = null;
+        }
+    }
+}

@@ -1,0 +1,316 @@
+package io.undercroft.serializer.internal.sets;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.format.internal.DTypeRecord;
+import io.undercroft.format.internal.Rule;
+import io.undercroft.format.internal.SlicePart;
+import io.undercroft.format.internal.SlicedTensor;
+import io.undercroft.format.internal.TensorRecord;
+import io.undercroft.mmap.AnonymousMemory;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.internal.CroftContents;
+import io.undercroft.serializer.internal.MappedAccess;
+import io.undercroft.serializer.internal.loading.DeviceSource;
+import io.undercroft.serializer.internal.loading.SlabAllocator;
+import io.undercroft.storage.Allocation;
+import io.undercroft.storage.Allocator;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Device;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import io.undercroft.storage.spi.DeviceMemory;
+import io.undercroft.storage.spi.DeviceMemory.Upload;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+
+/// Reads boxes of tensors of a set, all together.
+///
+/// 1. **Plan.** Each box is intersected with the parts of its tensor, which gives *cuts*: a box of one part each.
+/// 2. **Look.** The tensors of the cuts are looked up in their shards, several shards at once. In a store, the ranges of
+///    all cuts of a shard are then fetched together, adjacent ones by one request.
+/// 3. **Give.** A box that one part has contiguously is a view of the mapped part. All others get new memory; boxes that
+///    consist of the same bytes get the same memory, as tensors that share a storage do.
+/// 4. **Copy.** Shard after shard, several at once, so that each is open once, and each byte is read once.
+///
+/// What goes to a device is put together in memory of the host, in slabs of a bounded size.
+final class SetRead {
+    /// The bytes of a result that are put together on the host for a device at a time.
+    private static final long SLAB = 64L << 20;
+
+    private final SetFile set;
+    private final Map<Cut, Source> sources = new ConcurrentHashMap<>();
+    private final Map<Content, Tensor> made = new HashMap<>();
+    private final List<Copy> copies = new ArrayList<>();
+    private final List<OnDevice> uploads = new ArrayList<>();
+
+    /// A box of one part of a tensor, by identity.
+    private static final class Cut {
+        private final SlicedTensor tensor;
+        private final SlicePart part;
+        private final Box box;
+
+        Cut(SlicedTensor tensor, SlicePart part, Box box) {
+            this.tensor = tensor;
+            this.part = part;
+            this.box = box;
+        }
+
+        Box whole() {
+            return new Box(part.offset(), part.size());
+        }
+
+        boolean isWhole() {
+            return box.isSame(whole());
+        }
+    }
+
+    /// Where the elements of a cut are. Equal if they are the same bytes, read in the same way.
+    private record Source(int shard, TensorRecord record, DTypeRecord dtype, List<Long> from, List<Long> size) {}
+
+    /// What a result consists of, apart from the name.
+    private record Content(Device device, List<Source> sources, List<List<Long>> places) {}
+
+    /// A box with its cuts, which have no element in common.
+    private record Plan(Wanted wanted, List<Cut> cuts) {}
+
+    /// A result that is uploaded.
+    private record OnDevice(Plan plan, DType dtype, DeviceMemory memory, MemorySegment target) {}
+
+    /// Elements that are copied from a cut into memory.
+    private record Copy(Cut cut, Box box, Tensor target) {}
+
+    SetRead(SetFile set) {
+        this.set = set;
+    }
+
+    List<Tensor> run(List<Wanted> wanted) throws IOException {
+        List<Plan> plans = wanted.stream().map(this::plan).toList();
+        look(plans);
+        List<Tensor> results = new ArrayList<>(plans.size());
+        Allocator host = new SlabAllocator(plans.stream().mapToLong(SetRead::nbytes).sum());
+        try {
+            for (Plan plan : plans) {
+                results.add(result(plan, host));
+            }
+            copy(copies);
+            for (OnDevice upload : uploads) {
+                upload(upload);
+            }
+            return results;
+        } catch (Throwable e) {
+            made.values().forEach(tensor -> tensor.storage().release());
+            throw e;
+        }
+    }
+
+    private static long nbytes(Plan plan) {
+        DTypeRecord dtype = plan.wanted.tensor().dtype();
+        return DType.opaque(dtype.name(), dtype.bits()).nbytes(plan.wanted.box().shape().numel());
+    }
+
+    // ---- plan ----
+
+    private Plan plan(Wanted wanted) {
+        List<Cut> cuts = new ArrayList<>();
+        if (!wanted.isEmpty() && !wanted.device().isMeta()) {
+            for (SlicePart part : set.parts(wanted.tensor())) {
+                new Box(part.offset(), part.size()).intersect(wanted.box())
+                        .ifPresent(box -> cuts.add(new Cut(wanted.tensor(), part, box)));
+            }
+        }
+        return new Plan(wanted, cuts);
+    }
+
+    // ---- look ----
+
+    private void look(List<Plan> plans) throws IOException {
+        Map<Integer, List<Cut>> byShard = new LinkedHashMap<>();
+        plans.forEach(plan -> plan.cuts
+                .forEach(cut -> byShard.computeIfAbsent(cut.part.shard(), _ -> new ArrayList<>()).add(cut)));
+        set.shared(List.copyOf(byShard.entrySet()), each -> set.member(each.getKey()).use((_, contents) -> {
+            each.getValue().forEach(cut -> sources.put(cut, source(cut, contents)));
+            return this;
+        }));
+    }
+
+    private static Source source(Cut cut, CroftContents contents) {
+        SlicedTensor tensor = cut.tensor;
+        Optional<TensorRecord> record = contents.record(tensor.name());
+        if (record.isEmpty()) {
+            throw differs(cut, "has none");
+        }
+        DTypeRecord dtype = contents.dtypeOf(record.get());
+        if (!dtype.equals(tensor.dtype()) || !new Box(cut.part.offset(), record.get().shape()).isSame(cut.whole())) {
+            throw differs(cut, "has another: " + FormatException.printable(dtype.name()) + ' '
+                    + Arrays.toString(record.get().shape()));
+        }
+        List<Long> from = new ArrayList<>();
+        for (int dim = 0; dim < cut.box.offset().length; dim++) {
+            from.add(cut.box.offset()[dim] - cut.part.offset()[dim]);
+        }
+        return new Source(cut.part.shard(), record.get(), dtype, from, list(cut.box.size()));
+    }
+
+    private static List<Long> list(long[] numbers) {
+        return Arrays.stream(numbers).boxed().toList();
+    }
+
+    private static FormatException differs(Cut cut, String what) {
+        return Rule.V22_SLICE.broken("the manifest says that the shard has the part " + cut.whole() + " of the tensor "
+                + cut.tensor + ", and it " + what, FormatException.NO_OFFSET);
+    }
+
+    // ---- give ----
+
+    private Tensor result(Plan plan, Allocator host) throws IOException {
+        Wanted wanted = plan.wanted;
+        DTypeRecord record = wanted.tensor().dtype();
+        DType dtype = DType.opaque(record.name(), record.bits());
+        long[] size = wanted.box().size();
+        if (wanted.device().isMeta()) {
+            return Tensor.meta(dtype, size);
+        }
+        if (wanted.device().isCpu() && plan.cuts.size() == 1 && plan.cuts.getFirst().box.isSame(wanted.box())) {
+            Optional<Tensor> view = view(plan.cuts.getFirst());
+            if (view.isPresent()) {
+                return view.get();
+            }
+        }
+        Content content = new Content(wanted.device(), plan.cuts.stream().map(sources::get).toList(),
+                plan.cuts.stream().map(cut -> place(cut, wanted.box())).toList());
+        Tensor known = plan.cuts.isEmpty() ? null : made.get(content);
+        if (known != null) {
+            return known;
+        }
+        Tensor result;
+        if (wanted.device().isCpu()) {
+            result = Tensor.zeros(host, dtype, size);
+            plan.cuts.forEach(cut -> copies.add(new Copy(cut, cut.box, cut.box.in(result, wanted.box()))));
+        } else {
+            result = onDevice(plan, dtype);
+        }
+        if (!plan.cuts.isEmpty()) {
+            made.put(content, result);
+        }
+        return result;
+    }
+
+    private static List<Long> place(Cut cut, Box in) {
+        List<Long> place = new ArrayList<>();
+        for (int dim = 0; dim < in.offset().length; dim++) {
+            place.add(cut.box.offset()[dim] - in.offset()[dim]);
+        }
+        return place;
+    }
+
+    private Tensor onDevice(Plan plan, DType dtype) {
+        Wanted wanted = plan.wanted;
+        DeviceMemory memory = DeviceSource.memoryOf(wanted.device(), "CROFT-DEVICE",
+                "the tensor " + FormatException.quote(wanted.tensor().name()) + " is");
+        Allocation bytes = memory.allocateUninitialized(dtype.nbytes(wanted.box().shape().numel()));
+        uploads.add(new OnDevice(plan, dtype, memory, bytes.segment()));
+        return Tensor.of(Storage.over(bytes, memory.device()), dtype, 0, wanted.box().shape());
+    }
+
+    /// {@return the elements of a cut in the memory of the shard, if it is the whole part or contiguous there} In a
+    /// store, a view of a part would fetch the whole part.
+    private Optional<Tensor> view(Cut cut) throws IOException {
+        if (!cut.isWhole() && (set.isStore() || !isContiguous(cut))) {
+            return Optional.empty();
+        }
+        return Optional.of(set.member(cut.part.shard())
+                .lend((_, contents) -> cut.box.in(contents.tensor(cut.tensor.name()).orElseThrow(), cut.whole())));
+    }
+
+    private boolean isContiguous(Cut cut) {
+        TensorRecord record = Objects.requireNonNull(sources.get(cut)).record;
+        long step = 1;
+        long[] stride = record.stride();
+        for (int dim = stride.length - 1; dim >= 0; dim--) {
+            long size = cut.box.size()[dim];
+            if (size != 1 && stride[dim] != step) {
+                return false;
+            }
+            step *= size;
+        }
+        return true;
+    }
+
+    // ---- copy ----
+
+    private void copy(List<Copy> some) throws IOException {
+        Map<Integer, List<Copy>> byShard = new LinkedHashMap<>();
+        some.forEach(copy -> byShard.computeIfAbsent(copy.cut.part.shard(), _ -> new ArrayList<>()).add(copy));
+        set.shared(List.copyOf(byShard.entrySet()), each -> set.member(each.getKey()).use((file, contents) -> {
+            copy(each.getValue(), file, contents);
+            return this;
+        }));
+    }
+
+    private void copy(List<Copy> some, MappedFile file, CroftContents contents) throws IOException {
+        if (set.isStore()) {
+            List<CroftContents.Part> parts = some.stream().map(copy -> new CroftContents.Part(
+                    copy.cut.tensor.name(), tensor -> copy.box.in(tensor, copy.cut.whole()), copy.target)).toList();
+            contents.readParts(parts);
+            return;
+        }
+        for (Copy copy : some) {
+            var _ = MappedAccess.guarded(file, () -> copy.target
+                    .copyFrom(copy.box.in(contents.tensor(copy.cut.tensor.name()).orElseThrow(), copy.cut.whole())));
+        }
+    }
+
+    // ---- upload ----
+
+    private void upload(OnDevice result) throws IOException {
+        long offset = 0;
+        for (Box slab : slabs(result.plan.wanted.box(), result.dtype)) {
+            Tensor part = Tensor.zeros(AnonymousMemory.allocator(), result.dtype, slab.size());
+            try {
+                List<Copy> some = new ArrayList<>();
+                for (Cut cut : result.plan.cuts) {
+                    cut.box.intersect(slab).ifPresent(box -> some.add(new Copy(cut, box, box.in(part, slab))));
+                }
+                copy(some);
+                MemorySegment bytes = part.storage().segment();
+                result.memory.upload(List.of(new Upload(result.target.asSlice(offset, bytes.byteSize()),
+                        (at, into) -> into.copyFrom(bytes.asSlice(at, into.byteSize())))));
+                offset += bytes.byteSize();
+            } finally {
+                part.storage().release();
+            }
+        }
+    }
+
+    /// Divides a box along the first dimension in which it has several elements. Elements of less than a byte are not
+    /// divided, since a slab has to end with a byte.
+    private static List<Box> slabs(Box box, DType dtype) {
+        int dim = 0;
+        while (dim < box.size().length && box.size()[dim] == 1) {
+            dim++;
+        }
+        if (dim == box.size().length || !dtype.isByteSized()) {
+            return List.of(box);
+        }
+        long rowBytes = dtype.nbytes(box.shape().numel() / box.size()[dim]);
+        long rows = Math.max(1, SLAB / Math.max(1, rowBytes));
+        List<Box> slabs = new ArrayList<>();
+        for (long from = 0; from < box.size()[dim]; from += rows) {
+            long[] offset = box.offset().clone();
+            long[] size = box.size().clone();
+            offset[dim] += from;
+            size[dim] = Math.min(rows, size[dim] - from);
+            slabs.add(new Box(offset, size));
+        }
+        return slabs;
+    }
+}
