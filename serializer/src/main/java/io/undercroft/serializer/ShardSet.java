@@ -276,7 +276,7 @@ public final class ShardSet implements AutoCloseable {
     /// {@return whether each pattern matches a tensor of the set that the manifest names}
     private boolean areMatched(OpenOptions options) {
         return set.manifest().index().filter(index -> options.patterns().stream()
-                .allMatch(pattern -> index.names().stream().anyMatch(pattern::test))).isPresent();
+                .allMatch(pattern -> index.names().stream().anyMatch(pattern))).isPresent();
     }
 
     /// Saves a manifest, durably and atomically, of files as they are now, each at its newest snapshot. The files

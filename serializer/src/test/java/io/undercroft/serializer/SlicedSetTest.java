@@ -121,11 +121,11 @@ class SlicedSetTest {
         try (ShardSet set = quarteredSet()) {
             for (int columns = 1; columns <= 6; columns++) {
                 for (int column = 0; column + columns <= 6; column++) {
-                    Tensor slice = set.tensor("weight", new long[] {1, column}, Shape.of(2, columns));
+                    Tensor slice = set.tensor("weight", new long[]{1, column}, Shape.of(2, columns));
                     assertThat(slice.contentEquals(matrix(4, 6).narrow(0, 1, 2).narrow(1, column, columns))).isTrue();
                 }
             }
-            assertThat(set.tensor("weight", new long[] {4, 0}, Shape.of(0, 6)).shape()).isEqualTo(Shape.of(0, 6));
+            assertThat(set.tensor("weight", new long[]{4, 0}, Shape.of(0, 6)).shape()).isEqualTo(Shape.of(0, 6));
         }
     }
 
@@ -162,12 +162,12 @@ class SlicedSetTest {
     @Test
     void whatLiesInOnePartIsAViewAndAllElseACopyThatStays() throws IOException {
         ShardSet set = quarteredSet();
-        Tensor view = set.tensor("weight", new long[] {2, 3}, Shape.of(1, 3));
-        Tensor part = set.tensor("weight", new long[] {0, 0}, Shape.of(2, 3));
-        Tensor columns = set.tensor("weight", new long[] {0, 0}, Shape.of(2, 2));
-        Tensor across = set.tensor("weight", new long[] {1, 0}, Shape.of(2, 6));
+        Tensor view = set.tensor("weight", new long[]{2, 3}, Shape.of(1, 3));
+        Tensor part = set.tensor("weight", new long[]{0, 0}, Shape.of(2, 3));
+        Tensor columns = set.tensor("weight", new long[]{0, 0}, Shape.of(2, 2));
+        Tensor across = set.tensor("weight", new long[]{1, 0}, Shape.of(2, 6));
         part.setFloat(0, 0, 7);
-        assertThat(set.tensor("weight", new long[] {0, 0}, Shape.of(2, 3)).getFloat(0, 0)).isEqualTo(7);
+        assertThat(set.tensor("weight", new long[]{0, 0}, Shape.of(2, 3)).getFloat(0, 0)).isEqualTo(7);
         assertThat(view.getFloat(0, 2)).isEqualTo(205);
         set.close();
         assertThatIllegalStateException().isThrownBy(() -> view.getFloat(0, 0));
@@ -189,13 +189,13 @@ class SlicedSetTest {
         ShardSet.create(manifest(), files);
         try (ShardSet set = ShardSet.open(manifest())) {
             List<Tensor> read = set.tensors(Stream.of("embed", "head", "other", "embed")
-                    .map(name -> new Request(name, new long[] {1, 1}, Shape.of(2, 5), Device.CPU)).toList());
+                    .map(name -> new Request(name, new long[]{1, 1}, Shape.of(2, 5), Device.CPU)).toList());
             assertThat(read).allMatch(tensor -> tensor.contentEquals(whole.narrow(0, 1, 2).narrow(1, 1, 5)));
             assertThat(read.get(1).storage()).isSameAs(read.getFirst().storage());
             assertThat(read.get(3).storage()).isSameAs(read.getFirst().storage());
             assertThat(read.get(2).storage()).isNotSameAs(read.getFirst().storage());
-            Tensor first = set.tensor("embed", new long[] {0, 0}, Shape.of(2, 6));
-            assertThat(set.tensor("head", new long[] {0, 0}, Shape.of(2, 6)).storage()).isSameAs(first.storage());
+            Tensor first = set.tensor("embed", new long[]{0, 0}, Shape.of(2, 6));
+            assertThat(set.tensor("head", new long[]{0, 0}, Shape.of(2, 6)).storage()).isSameAs(first.storage());
         }
     }
 
@@ -204,10 +204,10 @@ class SlicedSetTest {
         PretendDevice.Memory device = PretendDevice.fresh();
         try (ShardSet set = quarteredSet()) {
             List<Tensor> read = set.tensors(List.of(
-                    new Request("weight", new long[] {0, 1}, Shape.of(4, 4), device.device()),
-                    new Request("bias", new long[] {1}, Shape.of(3), device.device()),
-                    new Request("bias", new long[] {1}, Shape.of(3), Device.META),
-                    new Request("bias", new long[] {5}, Shape.of(0), device.device())));
+                    new Request("weight", new long[]{0, 1}, Shape.of(4, 4), device.device()),
+                    new Request("bias", new long[]{1}, Shape.of(3), device.device()),
+                    new Request("bias", new long[]{1}, Shape.of(3), Device.META),
+                    new Request("bias", new long[]{5}, Shape.of(0), device.device())));
             assertThat(read).extracting(Tensor::device).containsExactly(device.device(), device.device(), Device.META,
                     device.device());
             assertThat(read.get(0).cpu().contentEquals(matrix(4, 6).narrow(1, 1, 4))).isTrue();
@@ -230,8 +230,8 @@ class SlicedSetTest {
         device.largestAllocation = 30;
         try (ShardSet set = quarteredSet()) {
             assertThatExceptionOfType(RuntimeException.class).isThrownBy(() -> set.tensors(List.of(
-                    new Request("bias", new long[] {1}, Shape.of(3), device.device()),
-                    new Request("weight", new long[] {0, 1}, Shape.of(4, 4), device.device()))));
+                    new Request("bias", new long[]{1}, Shape.of(3), device.device()),
+                    new Request("weight", new long[]{0, 1}, Shape.of(4, 4), device.device()))));
             assertThat(device.live.get()).isZero();
         }
     }
@@ -409,12 +409,12 @@ class SlicedSetTest {
     @Test
     void aSliceOutsideItsTensorIsNotMade() {
         Tensor local = Tensor.of(1f, 2f);
-        for (long offset : new long[] {-1, 3, Long.MAX_VALUE, Long.MIN_VALUE}) {
+        for (long offset : new long[]{-1, 3, Long.MAX_VALUE, Long.MIN_VALUE}) {
             assertThatIllegalArgumentException().isThrownBy(() -> Slice.of(local, Shape.of(4), offset));
         }
         assertThatIllegalArgumentException().isThrownBy(() -> Slice.of(local, Shape.of(4, 1), 0, 0));
         assertThatIllegalArgumentException().isThrownBy(() -> Slice.of(local, Shape.of(4)));
-        for (int replica : new int[] {-1, 2}) {
+        for (int replica : new int[]{-1, 2}) {
             assertThatIllegalArgumentException().isThrownBy(() -> Slice.whole(local).replica(replica, 2));
         }
     }
@@ -450,12 +450,12 @@ class SlicedSetTest {
     @Test
     void requestsOutsideATensorAreRefused() throws IOException {
         try (ShardSet set = quarteredSet()) {
-            for (long[] offset : new long[][] {{0, 6}, {4, 0}, {-1, 0}, {Long.MAX_VALUE, 0}, {0}, {0, 0, 0}}) {
+            for (long[] offset : new long[][]{{0, 6}, {4, 0}, {-1, 0}, {Long.MAX_VALUE, 0}, {0}, {0, 0, 0}}) {
                 assertThatExceptionOfType(IndexOutOfBoundsException.class)
                         .isThrownBy(() -> set.tensor("weight", offset, Shape.of(1, 1)));
             }
             assertThatExceptionOfType(IndexOutOfBoundsException.class)
-                    .isThrownBy(() -> set.tensor("weight", new long[] {1, 1}, Shape.of(Long.MAX_VALUE, 1)));
+                    .isThrownBy(() -> set.tensor("weight", new long[]{1, 1}, Shape.of(Long.MAX_VALUE, 1)));
             assertThatExceptionOfType(NoSuchElementException.class).isThrownBy(() -> set.tensor("rank"))
                     .withMessageContaining("is read from the shard");
         }
