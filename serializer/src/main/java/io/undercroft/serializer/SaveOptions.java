@@ -53,7 +53,7 @@ public final class SaveOptions {
         @Nullable String format;
         Map<String, String> settings = Map.of();
         Map<String, String> metadata = Map.of();
-        @Nullable String run;
+        SaveRequest.@Nullable Run run;
         String message = "";
         @Nullable Instant time;
         @Nullable UUID uuid;
@@ -156,16 +156,21 @@ public final class SaveOptions {
     ///
     /// @param id a text that all writers of one checkpoint know, and no others: for instance the id of the job and the
     ///     number of the step. At most 4096 bytes in UTF-8
+    /// @param shards the number of shards of the run; a set of fewer or more is not saved
     /// @return the changed options
-    /// @throws IllegalArgumentException if it is longer, or has an unpaired surrogate
-    public SaveOptions run(String id) {
+    /// @throws IllegalArgumentException if the id is longer, or has an unpaired surrogate, or there is no shard
+    public SaveOptions run(String id, int shards) {
         Objects.requireNonNull(id, "id");
+        if (shards < 1 || shards > Limits.DEFAULT.maxShards()) {
+            throw new IllegalArgumentException("a run of " + shards + " shards; a set has 1 to "
+                    + Limits.DEFAULT.maxShards());
+        }
         if (!StandardCharsets.UTF_8.newEncoder().canEncode(id)
                 || id.getBytes(StandardCharsets.UTF_8).length > Limits.DEFAULT.maxNameBytes()) {
             throw new IllegalArgumentException("the id of the run is longer than " + Limits.DEFAULT.maxNameBytes()
                     + " bytes, or has half of a surrogate pair, which is no text");
         }
-        return with(copy -> copy.run = id);
+        return with(copy -> copy.run = new SaveRequest.Run(id, shards));
     }
 
     /// Sets a message about the snapshot for the list of snapshots.

@@ -18,6 +18,8 @@ import io.undercroft.serializer.internal.sets.SetDescription;
 import io.undercroft.serializer.internal.sets.SetFile;
 import io.undercroft.serializer.internal.sets.Wanted;
 import io.undercroft.serializer.spi.Setting.Use;
+import io.undercroft.serializer.spi.StoreOutput;
+import io.undercroft.serializer.spi.StoreTarget;
 import io.undercroft.serializer.state.Slice;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
@@ -49,7 +51,7 @@ import org.jspecify.annotations.Nullable;
 ///
 /// ```java
 /// // each of the writers, on its own:
-/// Checkpoint.save(shard(rank), state(rank), SaveOptions.defaults().run("job 7, step 1000"));
+/// Checkpoint.save(shard(rank), state(rank), SaveOptions.defaults().run("job 7, step 1000", ranks));
 /// // one of them, when all shards are there:
 /// ShardSet.create(Path.of("step-1000.croftset"), shards);
 /// // readers, in any number:
@@ -288,12 +290,12 @@ public final class ShardSet implements AutoCloseable {
     /// @param files the shards, in their order; in the directory of the manifest or below it
     /// @throws LockedException if another writer is saving the manifest
     /// @throws IOException if a file cannot be read, or writing fails; no manifest is made or changed
-    /// @throws FormatException if a file is no `.croft` file, or damaged; with the code `V21-SHARD` if they are not of
-    ///     one [run][SaveOptions#run], with the code `V22-SLICE` if slices of a tensor overlap, contradict each other,
+    /// @throws FormatException if a file is no `.croft` file, or damaged; with the code `V21-SHARD` if they are not all
+    ///     shards of one [run][SaveOptions#run], with the code `V22-SLICE` if slices of a tensor overlap, contradict each other,
     ///     or are not the whole tensor. No manifest is made or changed
     /// @throws ReferencedFileException if the manifest would replace a file in which bytes of others are stored
     /// @throws IllegalArgumentException if a file is not below the directory of the manifest, is there twice, or is the
-    ///     manifest itself
+    ///     manifest itself, or there is no file
     public static void save(Path manifest, List<Path> files) throws IOException {
         write(Target.of(Objects.requireNonNull(manifest, "manifest")), files, References.rule(false));
     }
@@ -318,6 +320,71 @@ public final class ShardSet implements AutoCloseable {
         });
     }
 
+    /// Saves a manifest in a store, with the default options; see
+    /// [#create(URI, List, OpenOptions, SaveOptions)].
+    ///
+    /// @param manifest where the manifest is made
+    /// @param files the shards, in their order
+    /// @throws IOException if a file cannot be read, or writing fails; no manifest is made
+    public static void create(URI manifest, List<URI> files) throws IOException {
+        create(manifest, files, OpenOptions.defaults(), SaveOptions.defaults());
+    }
+
+    /// Saves a manifest in a store, if there is none of that name. Of several writers that do this at the same time one
+    /// succeeds, as far as the store can detect others. The schemes are those of
+    /// [Checkpoint#save(URI, Object, SaveOptions)].
+    ///
+    /// @param manifest where the manifest is made
+    /// @param files the shards, in their order; in the directory of the manifest or below it
+    /// @param opening the settings of the store for opening the shards
+    /// @param saving the settings of the store for writing the manifest
+    /// @throws io.undercroft.mmap.RemoteFileException if there is a manifest of that name, or another writer was faster
+    ///     (`CONFLICT`), nothing writes such URIs, or the store refuses or does not respond
+    /// @throws FormatException as [#save]
+    /// @throws IOException if a file cannot be read, or writing fails; no manifest is made
+    /// @throws IllegalArgumentException if a file is not below the directory of the manifest, or is there twice
+    public static void create(URI manifest, List<URI> files, OpenOptions opening, SaveOptions saving)
+            throws IOException {
+        if (manifest.getScheme() == null) {
+            throw new IllegalArgumentException("the URI has no scheme, such as https:; give a file of this host as a "
+                    + "path");
+        }
+        if (manifest.getScheme().equalsIgnoreCase("file")) {
+            create(Path.of(manifest), files.stream().map(Path::of).toList());
+            return;
+        }
+        StoreTarget target = Stores.target(manifest, saving.request());
+        try (StoreOutput output = target.create(StoreTarget.Creation.IF_ABSENT)) {
+            URI directory = manifest.resolve(".");
+            List<SetDescription.Candidate> candidates = new ArrayList<>();
+            for (URI file : files) {
+                candidates.add(candidate(directory, file, opening));
+            }
+            output.write(MemorySegment.ofArray(SetDescription.of(candidates, true).encode()));
+            output.commit();
+        }
+    }
+
+    private static SetDescription.Candidate candidate(URI directory, URI file, OpenOptions opening) {
+        URI relative = directory.relativize(file.normalize());
+        if (relative.isAbsolute() || relative.getPath() == null || relative.getPath().isEmpty()) {
+            throw new IllegalArgumentException("a shard is not below the directory of the manifest, "
+                    + FormatException.quote(String.valueOf(directory.getPath())) + ": "
+                    + FormatException.quote(String.valueOf(file.getPath())));
+        }
+        return new SetDescription.Candidate() {
+            @Override
+            public String hint() {
+                return relative.getPath();
+            }
+
+            @Override
+            public MappedFile open() throws IOException {
+                return Stores.open(file, opening.request());
+            }
+        };
+    }
+
     /// The lock is taken before the shards are read, so that a second writer need not read them in vain.
     private static void write(Target target, List<Path> files, Replacing rule) throws IOException {
         Path directory = Objects.requireNonNull(target.file().toAbsolutePath().getParent()).toRealPath();
@@ -331,7 +398,7 @@ public final class ShardSet implements AutoCloseable {
         }
         rule.check(target.file());
         try (Closeable _ = target.lock()) {
-            byte[] bytes = SetDescription.of(candidates).encode();
+            byte[] bytes = SetDescription.of(candidates, false).encode();
             try (AtomicFile written = AtomicFile.create(target, Disk.system(), rule)) {
                 written.write(0, MemorySegment.ofArray(bytes));
                 written.commit();

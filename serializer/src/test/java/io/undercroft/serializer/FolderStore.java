@@ -15,6 +15,7 @@ import java.net.URI;
 import java.nio.channels.FileChannel;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
@@ -49,7 +50,15 @@ public final class FolderStore implements StoreProvider {
 
     private record Source(Path file, FileChannel channel, long size) implements RangeSource {
         Source(Path file) throws IOException {
-            this(file, FileChannel.open(file), Files.size(file));
+            this(file, channel(file), Files.size(file));
+        }
+
+        private static FileChannel channel(Path file) throws IOException {
+            try {
+                return FileChannel.open(file);
+            } catch (NoSuchFileException e) {
+                throw new RemoteFileException(uri(file).toString(), Kind.NOT_FOUND, "there is no such file", e);
+            }
         }
 
         @Override

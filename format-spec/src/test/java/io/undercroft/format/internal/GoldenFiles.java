@@ -293,6 +293,7 @@ final class GoldenFiles {
         tree.writeInteger(2);
         index.setTree(tree.toByteArray());
         index.putMetadata("undercroft.run", "run 7");
+        index.putMetadata("undercroft.shards", "2");
         return image.toByteArray();
     }
 

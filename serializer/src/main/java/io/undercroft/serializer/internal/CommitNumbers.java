@@ -2,8 +2,10 @@ package io.undercroft.serializer.internal;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.CommitRecord;
+import io.undercroft.format.internal.Rule;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.serializer.SnapshotInfo;
+import io.undercroft.serializer.spi.SaveRequest.Run;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -24,8 +26,9 @@ import org.jspecify.annotations.Nullable;
 public final class CommitNumbers {
     /// The key in the metadata.
     private static final String KEY = "undercroft.commit";
-    /// The key of the run of a shard in the metadata.
+    /// The keys of the run of a shard in the metadata.
     private static final String RUN = "undercroft.run";
+    private static final String SHARDS = "undercroft.shards";
 
     private CommitNumbers() {}
 
@@ -55,12 +58,16 @@ public final class CommitNumbers {
     /// @param given by the caller
     /// @param run the run that the snapshot is a shard of, if it is one
     /// @param before the snapshot before, or null in a new file
-    public static Map<String, String> metadata(Map<String, String> given, Optional<String> run,
+    public static Map<String, String> metadata(Map<String, String> given, Optional<Run> run,
             @Nullable Snapshot before) {
         Map<String, String> metadata = new LinkedHashMap<>(given);
         metadata.remove(KEY);
         metadata.remove(RUN);
-        run.ifPresent(id -> metadata.put(RUN, id));
+        metadata.remove(SHARDS);
+        run.ifPresent(shard -> {
+            metadata.put(RUN, shard.id());
+            metadata.put(SHARDS, Integer.toString(shard.shards()));
+        });
         if (before != null) {
             metadata.put(KEY, Long.toString(Math.max(of(before), before.commit().sequence()) + 1));
         }
@@ -76,16 +83,25 @@ public final class CommitNumbers {
             return metadata;
         }
         Map<String, String> given = new LinkedHashMap<>(metadata);
-        given.remove(KEY);
-        given.remove(RUN);
+        given.keySet().removeAll(List.of(KEY, RUN, SHARDS));
         return Collections.unmodifiableMap(given);
     }
 
     /// {@return the run that a snapshot is a shard of, if it is one}
     ///
     /// @param snapshot any snapshot
-    public static Optional<String> run(Snapshot snapshot) {
-        return Optional.ofNullable(snapshot.metadata().get(RUN));
+    /// @throws FormatException by rule V21 if it does not say how many shards the run has
+    public static Optional<Run> run(Snapshot snapshot) {
+        String id = snapshot.metadata().get(RUN);
+        if (id == null) {
+            return Optional.empty();
+        }
+        String shards = snapshot.metadata().getOrDefault(SHARDS, "");
+        if (!shards.matches("[0-9]{1,9}")) {
+            throw Rule.V21_SHARD.broken("the shard does not say how many shards its run has",
+                    FormatException.NO_OFFSET);
+        }
+        return Optional.of(new Run(id, Integer.parseInt(shards)));
     }
 
     /// Lists the snapshots of a file. Reads a page for each, and if some were dropped their metadata too.

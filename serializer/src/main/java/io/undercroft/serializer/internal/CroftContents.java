@@ -22,6 +22,7 @@ import io.undercroft.serializer.TensorSpec;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.internal.loading.RowReader;
 import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.spi.SaveRequest;
 import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.PythonObjects;
 import io.undercroft.serializer.state.StateIndex;
@@ -216,7 +217,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     }
 
     /// {@return the run that the snapshot is a shard of, if it is one}
-    public Optional<String> run() {
+    public Optional<SaveRequest.Run> run() {
         return reading(() -> CommitNumbers.run(snapshot));
     }
 

@@ -20,7 +20,7 @@ import java.util.UUID;
 /// @param format the name of the format, if it was given
 /// @param settings values of settings of the format, by name
 /// @param metadata free-form text about the snapshot or the file
-/// @param run the id of the run that the file is a shard of, if it is one
+/// @param run the run that the file is a shard of, if it is one
 /// @param message the text of the snapshot in the list of snapshots; may be empty
 /// @param time the time of the snapshot, if it was given
 /// @param uuid the id of a new file, if it was given
@@ -37,11 +37,17 @@ import java.util.UUID;
 /// @param isDeletingFormerFiles whether the files of a set that is replaced are deleted
 /// @param isLeavingOutUnreadable whether a state is saved without the tensors that cannot be read
 public record SaveRequest(Optional<String> format, Map<String, String> settings, Map<String, String> metadata,
-        Optional<String> run, String message, Optional<Instant> time, Optional<UUID> uuid, Sharing sharing,
+        Optional<Run> run, String message, Optional<Instant> time, Optional<UUID> uuid, Sharing sharing,
         List<Base> bases,
         Optional<Path> root, boolean savesWholeStorages, boolean savesZeros, long chunkSize, StateClasses classes,
         SaveProgress progress, Optional<SnapshotMemory> snapshotMemory, boolean isReplacingReferenced,
         boolean isDeletingFormerFiles, boolean isLeavingOutUnreadable) {
+    /// A run, of which each writer makes a shard.
+    ///
+    /// @param id its id
+    /// @param shards the number of shards
+    public record Run(String id, int shards) {}
+
     /// A file whose bytes are referenced.
     ///
     /// @param file the file

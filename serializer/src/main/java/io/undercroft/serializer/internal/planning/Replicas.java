@@ -37,7 +37,7 @@ final class Replicas {
         }
         Map<Storage, String> names = new HashMap<>();
         state.names().tensors().forEach((name, tensor) -> names.putIfAbsent(tensor.storage(), name));
-        Map<Tensor, Tensor> descriptions = new IdentityHashMap<>();
+        Map<Tensor, Tensor> descriptions = new HashMap<>();
         boolean isChanged = false;
         for (Map.Entry<Typed, Slice> each : slices.entrySet()) {
             Slice slice = each.getValue();
@@ -65,7 +65,7 @@ final class Replicas {
 
     private static Map<Typed, Slice> slices(ReadableState state) {
         Map<Typed, Slice> slices = new LinkedHashMap<>();
-        Map<Tensor, Slice> known = new IdentityHashMap<>();
+        Map<Tensor, Slice> known = new HashMap<>();
         Set<Object> seen = Collections.newSetFromMap(new IdentityHashMap<>());
         Deque<Object> left = new ArrayDeque<>();
         if (state.tree() != null) {

@@ -8,6 +8,7 @@ import io.undercroft.format.internal.Shard;
 import io.undercroft.format.internal.SlicePart;
 import io.undercroft.format.internal.SlicedTensor;
 import io.undercroft.serializer.internal.sets.ShardTensors.Piece;
+import io.undercroft.serializer.spi.SaveRequest.Run;
 import io.undercroft.serializer.state.Slice;
 import io.undercroft.storage.DType;
 import java.util.ArrayList;
@@ -47,29 +48,34 @@ final class SetBuilder {
     ///     other, overlap, or are not the whole tensor
     static SetIndex index(List<Shard> shards, List<ShardTensors> contents) {
         SetBuilder builder = new SetBuilder(shards);
-        Optional<String> run = builder.run(contents);
+        Optional<Run> run = builder.run(contents);
         for (int number = 0; number < shards.size(); number++) {
             int shard = number;
             contents.get(number).pieces().forEach((name, piece) -> builder.tensors
                     .computeIfAbsent(name, _ -> new ArrayList<>()).add(new Owned(shard, piece)));
         }
-        return SetIndex.of(run.orElse(null), builder.sliced());
+        return SetIndex.of(run.map(Run::id).orElse(null), builder.sliced());
     }
 
-    private Optional<String> run(List<ShardTensors> contents) {
+    private Optional<Run> run(List<ShardTensors> contents) {
+        Optional<Run> first = contents.isEmpty() ? Optional.empty() : contents.getFirst().run();
         for (int number = 1; number < contents.size(); number++) {
-            Optional<String> first = contents.getFirst().run();
-            Optional<String> run = contents.get(number).run();
+            Optional<Run> run = contents.get(number).run();
             if (!run.equals(first)) {
                 throw Rule.V21_SHARD.broken("the shard " + quoted(number) + " is of " + described(run)
                         + ", and " + quoted(0) + " of " + described(first), FormatException.NO_OFFSET);
             }
         }
-        return contents.isEmpty() ? Optional.empty() : contents.getFirst().run();
+        if (first.isPresent() && first.get().shards() != contents.size()) {
+            throw Rule.V21_SHARD.broken("there are " + contents.size() + " shards of " + described(first),
+                    FormatException.NO_OFFSET);
+        }
+        return first;
     }
 
-    private static String described(Optional<String> run) {
-        return run.map(id -> "the run " + FormatException.quote(id)).orElse("no run");
+    private static String described(Optional<Run> run) {
+        return run.map(shard -> "the run " + FormatException.quote(shard.id()) + " of " + shard.shards() + " shards")
+                .orElse("no run");
     }
 
     private String quoted(int shard) {

@@ -12,7 +12,6 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.internal.CroftContents;
 import io.undercroft.serializer.internal.FileSource;
-import io.undercroft.serializer.internal.Workers;
 import io.undercroft.storage.Device;
 import java.io.IOException;
 import java.util.Arrays;
@@ -42,15 +41,19 @@ public final class SetDescription {
     /// Describes a set of files, each at its newest snapshot.
     ///
     /// @param files the files, in their order
+    /// @param isStore whether they are in a store
     /// @return the manifest
     /// @throws FormatException if a file is no `.croft` file or damaged; by rule V21 if they are not of one run, by rule
     ///     V22 if their slices do not make up whole tensors
-    /// @throws IllegalArgumentException if a file is there twice
+    /// @throws IllegalArgumentException if a file is there twice, or there is none
     /// @throws IOException if a file cannot be read
-    public static SetManifest of(List<? extends Candidate> files) throws IOException {
+    public static SetManifest of(List<? extends Candidate> files, boolean isStore) throws IOException {
+        if (files.isEmpty()) {
+            throw new IllegalArgumentException("a set without shards; name the files");
+        }
         @Nullable
         Described[] described = new Described[files.size()];
-        Workers.share(IntStream.range(0, files.size()).boxed().toList(),
+        Parallel.run(IntStream.range(0, files.size()).boxed().toList(), isStore,
                 number -> described[number] = describe(files.get(number)));
         List<Described> all = Arrays.stream(described).map(Objects::requireNonNull).toList();
         List<Shard> shards = all.stream().map(Described::shard).toList();

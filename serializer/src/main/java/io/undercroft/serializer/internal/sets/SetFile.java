@@ -24,14 +24,10 @@ import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /// An open set: its manifest, and its shards, each of which is opened when it is needed. Safe for any thread.
 public final class SetFile implements AutoCloseable {
-    /// How many shards are checked, described or read at once in a store, where most of the time is spent waiting.
-    private static final int AT_ONCE = 32;
-
     private final SetPlace place;
     private final SetManifest set;
     private final OpenOptions options;
@@ -91,16 +87,7 @@ public final class SetFile implements AutoCloseable {
 
     /// Runs an action for several elements, as many at once as is good for where the shards are.
     <T> void shared(List<T> all, Workers.Work<? super T> work) throws IOException {
-        if (!place.isStore()) {
-            Workers.share(all, work);
-            return;
-        }
-        AtomicInteger next = new AtomicInteger();
-        Workers.atOnce(IntStream.range(0, Math.min(AT_ONCE, all.size())).boxed().toList(), _ -> {
-            for (int i = next.getAndIncrement(); i < all.size(); i = next.getAndIncrement()) {
-                work.on(all.get(i));
-            }
-        });
+        Parallel.run(all, place.isStore(), work);
     }
 
     /// {@return the manifest}
@@ -124,16 +111,20 @@ public final class SetFile implements AutoCloseable {
         return place.open(set.shards().get(number), options.request(), budget);
     }
 
-    /// {@return the paths of all shards; empty in a store}
+    /// {@return the paths of the shards that are there; empty in a store}
     ///
-    /// @throws IOException if one is missing
+    /// @throws IOException if they cannot be looked up
     public List<Path> paths() throws IOException {
         if (place.directory() == null) {
             return List.of();
         }
         List<Path> paths = new ArrayList<>();
         for (Shard shard : set.shards()) {
-            paths.add(SetPlace.locate(shard, place.directory()));
+            try {
+                paths.add(SetPlace.locate(shard, place.directory()));
+            } catch (FormatException _) {
+                // Not needed for the tensors that were chosen.
+            }
         }
         return paths;
     }

@@ -3,6 +3,7 @@ package io.undercroft.serializer.internal.sets;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.Rule;
 import io.undercroft.serializer.internal.CroftContents;
+import io.undercroft.serializer.spi.SaveRequest.Run;
 import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.Slice;
 import io.undercroft.serializer.state.StateIndex;
@@ -12,6 +13,7 @@ import java.util.ArrayDeque;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -24,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 ///
 /// @param run the run that the shard is of, if it is of one
 /// @param pieces the tensors by their names
-record ShardTensors(Optional<String> run, SequencedMap<String, Piece> pieces) {
+record ShardTensors(Optional<Run> run, SequencedMap<String, Piece> pieces) {
     /// A tensor of a shard.
     ///
     /// @param slice the part of the tensor of the set, or a tensor that is not sliced as the whole of it
@@ -59,7 +61,7 @@ record ShardTensors(Optional<String> run, SequencedMap<String, Piece> pieces) {
     }
 
     private static Map<Tensor, Slice> slices(@Nullable Object tree) {
-        Map<Tensor, Slice> slices = new IdentityHashMap<>();
+        Map<Tensor, Slice> slices = new HashMap<>();
         Set<Object> seen = Collections.newSetFromMap(new IdentityHashMap<>());
         Deque<Object> left = new ArrayDeque<>();
         if (tree != null) {

@@ -1,0 +1,196 @@
+package io.undercroft.properties.sets;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.undercroft.properties.Choices;
+import io.undercroft.properties.Scratch;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.ShardSet;
+import io.undercroft.serializer.ShardSet.Request;
+import io.undercroft.serializer.state.Slice;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Device;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/// What a set of shards gives is what its writers had, whatever the layouts of writers and readers are.
+///
+/// Tensors are made, and divided by random grids: each axis into pieces of random sizes, and each piece for one or more
+/// replicas. The writers take the pieces, each writer one of a tensor at most, and save their shards. Then readers with
+/// other random boxes read, from files of the host and by ranges of a store.
+final class ShardedLaw {
+    private static final List<DType> DTYPES = List.of(DType.FLOAT32, DType.UINT8, DType.INT64, DType.BFLOAT16,
+            DType.COMPLEX64, DType.BOOL);
+
+    private final Choices choices;
+    private final Scratch scratch;
+    private final Map<String, Tensor> whole = new LinkedHashMap<>();
+    private final List<Map<String, Object>> writers = new ArrayList<>();
+
+    private ShardedLaw(Choices choices, Scratch scratch) {
+        this.choices = choices;
+        this.scratch = scratch;
+    }
+
+    /// Checks the law for a case.
+    static void check(byte[] choices, Scratch scratch) throws IOException {
+        new ShardedLaw(new Choices(choices), scratch).check();
+    }
+
+    private void check() throws IOException {
+        int tensors = 1 + choices.below(4);
+        for (int number = 0; number < tensors; number++) {
+            divide("layer/" + number, tensor());
+        }
+        List<Path> shards = new ArrayList<>();
+        for (int writer = 0; writer < writers.size(); writer++) {
+            shards.add(scratch.file(writer + ".croft"));
+            Checkpoint.save(shards.getLast(), writers.get(writer), SaveOptions.defaults().run("law", writers.size()));
+        }
+        Path manifest = scratch.file("law.croftset");
+        ShardSet.create(manifest, shards);
+        List<Request> requests = requests();
+        try (ShardSet set = ShardSet.open(manifest)) {
+            assertThat(set.names()).containsExactlyElementsOf(whole.keySet());
+            checkStoredOnce(set);
+            checkRead(set, requests);
+            whole.forEach((name, tensor) -> assertThat(set.tensor(name).contentEquals(tensor)).as(name).isTrue());
+        }
+        try (ShardSet set = ShardSet.open(CountedStore.uri(manifest))) {
+            var _ = CountedStore.reads(scratch.directory());
+            checkRead(set, requests);
+            checkReadOnce();
+        }
+    }
+
+    private Tensor tensor() {
+        DType dtype = choices.of(DTYPES);
+        long[] sizes = new long[choices.below(4)];
+        for (int dim = 0; dim < sizes.length; dim++) {
+            sizes[dim] = choices.below(20) == 19 ? 0 : 1 + choices.below(9);
+        }
+        Shape shape = Shape.of(sizes);
+        byte[] bytes = new byte[(int) dtype.nbytes(shape.numel())];
+        for (int i = 0; i < bytes.length; i++) {
+            bytes[i] = dtype == DType.BOOL ? (byte) (i % 2) : (byte) (i * 37 + i / 251 + whole.size() * 11);
+        }
+        return Tensor.of(Storage.copyOf(bytes), dtype, 0, shape);
+    }
+
+    /// Gives each writer a piece, from a random one on.
+    private void divide(String name, Tensor tensor) {
+        whole.put(name, tensor);
+        List<long[]> offsets = new ArrayList<>();
+        List<Tensor> pieces = new ArrayList<>();
+        offsets.add(new long[tensor.dim()]);
+        pieces.add(tensor);
+        for (int dim = 0; dim < tensor.dim(); dim++) {
+            cut(dim, offsets, pieces);
+        }
+        int replicas = 1 + choices.below(3);
+        int writer = choices.below(2);
+        for (int piece = 0; piece < pieces.size(); piece++) {
+            for (int replica = 0; replica < replicas; replica++, writer++) {
+                while (writers.size() <= writer) {
+                    writers.add(new LinkedHashMap<>());
+                }
+                Tensor local = choices.yes() ? pieces.get(piece) : pieces.get(piece).copy();
+                writers.get(writer).put(name,
+                        Slice.of(local, tensor.shape(), offsets.get(piece)).replica(replica, replicas));
+            }
+        }
+    }
+
+    private void cut(int dim, List<long[]> offsets, List<Tensor> pieces) {
+        long size = pieces.getFirst().size(dim);
+        int count = 1 + choices.below((int) Math.min(3, Math.max(1, size)));
+        List<Long> cuts = new ArrayList<>(List.of(0L));
+        for (int i = 1; i < count; i++) {
+            // Pieces without elements are slices, too.
+            cuts.add(Math.min(size, cuts.getLast() + choices.below(4)));
+        }
+        cuts.add(size);
+        List<long[]> before = List.copyOf(offsets);
+        List<Tensor> whole = List.copyOf(pieces);
+        offsets.clear();
+        pieces.clear();
+        for (int number = 0; number < whole.size(); number++) {
+            for (int i = 0; i + 1 < cuts.size(); i++) {
+                long[] offset = before.get(number).clone();
+                offset[dim] = cuts.get(i);
+                offsets.add(offset);
+                pieces.add(whole.get(number).narrow(dim, cuts.get(i), cuts.get(i + 1) - cuts.get(i)));
+            }
+        }
+    }
+
+    /// Boxes that may overlap, of all tensors in turn.
+    private List<Request> requests() {
+        List<Request> requests = new ArrayList<>();
+        List<String> names = List.copyOf(whole.keySet());
+        int count = 1 + choices.below(8);
+        for (int number = 0; number < count; number++) {
+            String name = choices.of(names);
+            Shape shape = whole.get(name).shape();
+            long[] offset = new long[shape.rank()];
+            long[] size = new long[shape.rank()];
+            for (int dim = 0; dim < offset.length; dim++) {
+                offset[dim] = choices.below((int) shape.size(dim) + 1);
+                size[dim] = choices.below((int) (shape.size(dim) - offset[dim]) + 1);
+            }
+            requests.add(new Request(name, offset, Shape.of(size), Device.CPU));
+        }
+        return requests;
+    }
+
+    private void checkRead(ShardSet set, List<Request> requests) {
+        List<Tensor> read = set.tensors(requests);
+        for (int number = 0; number < read.size(); number++) {
+            Request request = requests.get(number);
+            Tensor expected = whole.get(request.name());
+            for (int dim = 0; dim < request.shape().rank(); dim++) {
+                expected = expected.narrow(dim, request.offset().get(dim), request.shape().size(dim));
+            }
+            assertThat(read.get(number).contentEquals(expected)).as("%s of %s", request, expected).isTrue();
+            assertThat(read.get(number).dtype()).isEqualTo(expected.dtype());
+        }
+    }
+
+    /// The bytes of all parts are those of the tensors, and no shard has others of a slice.
+    private void checkStoredOnce(ShardSet set) {
+        long stored = 0;
+        for (Checkpoint shard : set.shards()) {
+            for (String name : shard.names()) {
+                Tensor local = shard.tensor(name);
+                stored += local.device().isMeta() ? 0 : local.nbytes();
+            }
+        }
+        assertThat(stored).isEqualTo(whole.values().stream().mapToLong(Tensor::nbytes).sum());
+    }
+
+    /// No byte of a file is read twice.
+    private void checkReadOnce() {
+        Map<Path, List<CountedStore.Read>> byFile = CountedStore.reads(scratch.directory()).stream()
+                .collect(Collectors.groupingBy(CountedStore.Read::file, TreeMap::new, Collectors.toList()));
+        byFile.forEach((file, reads) -> {
+            List<CountedStore.Read> sorted = new ArrayList<>(reads);
+            sorted.sort(Comparator.comparingLong(CountedStore.Read::offset));
+            long end = 0;
+            for (CountedStore.Read read : sorted) {
+                assertThat(read.offset()).as("%s of %s", read, sorted).isGreaterThanOrEqualTo(end);
+                end = read.offset() + read.length();
+            }
+        });
+    }
+}
