@@ -31,8 +31,9 @@ import org.jspecify.annotations.Nullable;
 
 /// The command that computes the space that one `.croft` file for the storages of many files would save.
 final class DedupCommand {
-    /// The codes of files that are no files of tensors, such as the empty ones in caches of model hubs.
-    private static final Set<String> NO_FORMAT = Set.of("FORMAT-UNKNOWN", "FORMAT-EMPTY");
+    /// The codes of files that are skipped: empty files and indexes without their files are usual in caches of model
+    /// hubs.
+    private static final Set<String> SKIPPED = Set.of("FORMAT-UNKNOWN", "FORMAT-EMPTY", "SHARD-INDEX");
 
     private final Output out;
     private final CommandRunner run;
@@ -153,7 +154,7 @@ final class DedupCommand {
                 shares.add(new Share(file, checkpoint.format(), Files.size(file), storages, unique.add(checkpoint)));
             }
         } catch (FormatException e) {
-            if (!NO_FORMAT.contains(e.code())) {
+            if (!SKIPPED.contains(e.code())) {
                 throw e;
             }
         }

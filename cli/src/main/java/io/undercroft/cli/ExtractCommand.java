@@ -116,7 +116,7 @@ final class ExtractCommand {
         long end = end(tensor, range);
         if (first < 0 || end > tensor.size(0) || first > end) {
             throw new IllegalArgumentException(
-                    "%s %s: the tensor has the shape %s, so its rows are 0:%d".formatted(ROWS,
+                    "%s '%s': the tensor has the shape %s, so its rows are 0:%d".formatted(ROWS,
                             range, tensor.shape(), tensor.size(0)));
         }
         return tensor.narrow(0, first, end - first);

@@ -144,6 +144,11 @@ class DedupTest {
 
         json.get("files").forEach(file -> assertThat(file.get("format").asText()).isEqualTo("safetensors"));
         assertThat(json.get("files").size()).isGreaterThan(1);
+
+        Files.delete(Path.of(json.at("/files/0/file").asText()));
+        Invocation incomplete = Invocation.of("dedup --json", folder);
+        assertThat(incomplete.code()).isZero();
+        assertThat(incomplete.json().get("files")).hasSize(json.get("files").size() - 1);
     }
 
     @Test

@@ -7,9 +7,11 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.undercroft.cli.internal.PickledModules;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
@@ -221,6 +223,24 @@ class PageTest {
 
         assertThat(data.at("/bases/0/path").asText()).hasSize(500).endsWith("…");
         assertThat(data.at("/bases/0/file").asText()).hasSize(500).endsWith("…");
+    }
+
+    @Test
+    void theFirstAliasesOfATensorAreListed() throws IOException {
+        Map<String, Object> modules = new LinkedHashMap<>();
+        TypedMap shared = PickledModules.module(Map.of("weight", Tensor.of(1f)), Map.of());
+        for (int i = 0; i < 30; i++) {
+            modules.put("m" + i, shared);
+        }
+        Path file = folder.resolve("module.croft");
+        Checkpoint.save(file, PickledModules.module(Map.of(), modules));
+        JsonNode all = Invocation.of("inspect --json", file).json().at("/tensors/0/aliases");
+        assertThat(all).hasSize(30);
+
+        JsonNode shown = data(page(file)).at("/tensors/0/aliases");
+
+        assertThat(shown).hasSize(21);
+        assertThat(shown.get(20).asText()).isEqualTo("and 10 more");
     }
 
     @Test
