@@ -6,6 +6,7 @@ import io.undercroft.format.internal.Shard;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.RemoteFileException;
+import io.undercroft.mmap.spi.RangeSource;
 import io.undercroft.serializer.internal.CroftContents;
 import io.undercroft.serializer.internal.CroftFormat;
 import io.undercroft.serializer.internal.Formats;
@@ -176,6 +177,22 @@ public final class Checkpoint implements AutoCloseable {
         }
         Settings.check(options.request().settings().keySet(), Use.OPENING);
         return open(Stores.open(uri, options.request()), null, options);
+    }
+
+    /// Opens an object of a store, as [#open(URI, OpenOptions)], for which the program made the source itself.
+    ///
+    /// @param source the object, which then belongs to the checkpoint; it is closed if opening fails
+    /// @param options how
+    /// @return what it holds
+    /// @throws RemoteFileException if the store refuses or does not respond
+    /// @throws IOException if the file is not readable
+    /// @throws FormatException if its format is unknown, or its contents are damaged, hostile or unsupported
+    /// @throws IllegalArgumentException for options as [#open(Path, OpenOptions)], or if they map it shared
+    /// @throws NoSuchElementException as [#open(Path, OpenOptions)]
+    public static Checkpoint open(RangeSource source, OpenOptions options) throws IOException {
+        Objects.requireNonNull(source, "source");
+        Objects.requireNonNull(options, "options");
+        return open(Stores.open(source, options.request()), null, options);
     }
 
     /// Opens a file of a set, which then belongs to the checkpoint. It is closed if opening fails.
@@ -454,10 +471,31 @@ public final class Checkpoint implements AutoCloseable {
         if (uri.getScheme().equalsIgnoreCase("file")) {
             return save(Path.of(uri), state, options);
         }
-        StoreTarget target = Stores.target(uri, options.request());
+        return save(Stores.target(uri, options.request()), state, options, Stores.settingsForWriting(uri));
+    }
+
+    /// Saves a state to a store, as [#save(URI, Object, SaveOptions)], for which the program made the target itself.
+    ///
+    /// @param target the file to make or replace
+    /// @param state a tree as [io.undercroft.serializer.state] describes it
+    /// @param options in which format, what else to save, and how
+    /// @return the files that were written, what of the state they do not keep, and how many bytes they share
+    /// @throws RemoteFileException if the store refuses or does not respond, or another writer was faster; nothing is
+    ///     visible then
+    /// @throws IOException if writing fails; nothing is visible then
+    /// @throws FormatException if bytes of the state are in a damaged file; nothing is visible then
+    /// @throws IllegalArgumentException as [#save(URI, Object, SaveOptions)]
+    public static SaveReport save(StoreTarget target, @Nullable Object state, SaveOptions options)
+            throws IOException {
+        Objects.requireNonNull(target, "target");
+        Objects.requireNonNull(options, "options");
+        return save(target, state, options, Set.of());
+    }
+
+    private static SaveReport save(StoreTarget target, @Nullable Object state, SaveOptions options,
+            Set<String> settingsOfStore) throws IOException {
         options.requireForStore(target.location());
-        CheckpointFormat format = formatToWrite(target.location(), target.fileName(), options,
-                Stores.settingsForWriting(uri));
+        CheckpointFormat format = formatToWrite(target.location(), target.fileName(), options, settingsOfStore);
         return Formats.isCroft(format)
                 ? CroftWriter.store(target, state, options)
                 : StoreWriter.write(target, state, format, options);

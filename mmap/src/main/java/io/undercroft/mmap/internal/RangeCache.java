@@ -41,8 +41,11 @@ public final class RangeCache implements AutoCloseable {
     private static final int PART = 512;
     /// The maximum number of requests at a time.
     private static final int MOST_AT_ONCE = 6;
-    /// The number of blocks at the end of a file that are fetched together: 64 KiB.
+    /// The least number of blocks at the end of a file that are fetched together: 64 KiB.
     private static final int LAST = 4;
+    /// The share of a file that is fetched together at its end, up to [#MOST_AHEAD] blocks: the index of a `.croft` file
+    /// or a zip archive of large tensors is there, and is smaller.
+    private static final long LAST_SHARE = 4096;
     /// The number of blocks that sequential small reads fetch at most: 1 MiB.
     private static final int MOST_AHEAD = 64;
 
@@ -232,10 +235,11 @@ public final class RangeCache implements AutoCloseable {
                 int blocks = blocksOf(size);
                 ahead = missing == next ? Math.min(2 * ahead, MOST_AHEAD) : 1;
                 stop = Math.min(Math.max(end, missing + ahead), blocks);
-                if (blocks - missing <= LAST) {
+                int last = Math.clamp(size / LAST_SHARE / BLOCK, LAST, MOST_AHEAD);
+                if (blocks - missing <= last) {
                     // The end of a file is read backwards: that of a zip archive, of a `.croft` file.
                     stop = blocks;
-                    start = Math.max(0, stop - LAST);
+                    start = Math.max(0, stop - last);
                 }
                 next = stop;
             }

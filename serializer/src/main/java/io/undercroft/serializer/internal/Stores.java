@@ -45,11 +45,32 @@ public final class Stores {
     /// @throws IOException if opening fails for another reason
     public static MappedFile open(URI uri, OpenRequest request) throws IOException {
         StoreProvider provider = of(uri);
+        requirePrivate(request);
+        return open(provider.open(uri, request), request, new MapBudget());
+    }
+
+    /// Opens an object of a store as a file.
+    ///
+    /// @param source the object, which then belongs to the file
+    /// @param request the options for opening
+    /// @return the file, with one holder
+    /// @throws IllegalArgumentException if the options map it shared
+    /// @throws IOException if there can be no temporary file
+    public static MappedFile open(RangeSource source, OpenRequest request) throws IOException {
+        try {
+            requirePrivate(request);
+        } catch (IllegalArgumentException e) {
+            source.close();
+            throw e;
+        }
+        return open(source, request, new MapBudget());
+    }
+
+    private static void requirePrivate(OpenRequest request) {
         if (request.mapping() == MapMode.SHARED) {
             throw new IllegalArgumentException("a file in a store is not mapped shared: writes would not reach it; "
                     + "open it copy-on-write");
         }
-        return open(provider.open(uri, request), request, new MapBudget());
     }
 
     /// Finds the place of an object to write.

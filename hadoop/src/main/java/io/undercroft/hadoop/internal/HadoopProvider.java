@@ -1,0 +1,67 @@
+package io.undercroft.hadoop.internal;
+
+import io.undercroft.mmap.spi.RangeSource;
+import io.undercroft.serializer.spi.OpenRequest;
+import io.undercroft.serializer.spi.SaveRequest;
+import io.undercroft.serializer.spi.Setting;
+import io.undercroft.serializer.spi.StoreProvider;
+import io.undercroft.serializer.spi.StoreTarget;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.apache.hadoop.fs.FileSystem;
+
+/// Opens and saves files by the client of Hadoop.
+public final class HadoopProvider implements StoreProvider {
+    /// The setting with a file of the configuration.
+    static final String CONFIGURATION = "hadoop.conf";
+
+    private static final String VALUES = "none, or a file as core-site.xml";
+
+    /// For `ServiceLoader`.
+    public HadoopProvider() {}
+
+    @Override
+    public Set<String> schemes() {
+        // Without `http` and `file`, which Hadoop knows too, and which others open better.
+        return Set.of("hdfs", "webhdfs", "swebhdfs", "viewfs", "s3a", "abfs", "abfss", "gs", "o3fs", "ofs", "oss",
+                "cosn", "obs", "wasb", "wasbs");
+    }
+
+    @Override
+    public List<Setting> settings() {
+        return List.of(Setting.ofOpening(CONFIGURATION, VALUES), Setting.ofWriting(CONFIGURATION, VALUES));
+    }
+
+    @Override
+    public RangeSource open(URI uri, OpenRequest request) throws IOException {
+        return HadoopSource.open(fileSystem(uri, request.setting(CONFIGURATION)), path(uri));
+    }
+
+    @Override
+    public StoreTarget target(URI uri, SaveRequest request) throws IOException {
+        return HadoopTarget.of(fileSystem(uri, request.setting(CONFIGURATION)), path(uri));
+    }
+
+    private static FileSystem fileSystem(URI uri, Optional<String> configuration) throws IOException {
+        if (uri.getRawUserInfo() != null && uri.getRawUserInfo().contains(":")) {
+            throw new IllegalArgumentException("the URI of " + uri.getHost() + " contains credentials; leave them out, "
+                    + "and configure the client of Hadoop with them");
+        }
+        if (uri.getRawQuery() != null || uri.getRawFragment() != null) {
+            throw new IllegalArgumentException(FileSystems.location(uri) + ": a file of Hadoop has a path only, "
+                    + "without ? and #; write these characters as %3F and %23");
+        }
+        return FileSystems.of(uri, configuration.map(Path::of), FileSystems.environment());
+    }
+
+    private static org.apache.hadoop.fs.Path path(URI uri) {
+        if (uri.getPath() == null || uri.getPath().isEmpty()) {
+            throw new IllegalArgumentException(FileSystems.location(uri) + " names no file");
+        }
+        return new org.apache.hadoop.fs.Path(uri);
+    }
+}
