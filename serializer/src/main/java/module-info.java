@@ -1,6 +1,8 @@
 /// Opens and saves checkpoints.
 ///
 /// A module whose classes are saved (`StateClasses`) opens their packages to `io.undercroft.serializer`.
+// The command is compiled later.
+@SuppressWarnings("module")
 module io.undercroft.serializer {
     requires static transitive org.jspecify;
     requires transitive io.undercroft.format;
@@ -12,6 +14,7 @@ module io.undercroft.serializer {
     requires jdk.unsupported;
 
     exports io.undercroft.serializer;
+    exports io.undercroft.serializer.analysis to io.undercroft.cli;
     exports io.undercroft.serializer.spi;
     exports io.undercroft.serializer.state;
 

@@ -13,7 +13,6 @@ import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.PartHint;
 import io.undercroft.cli.internal.ProgressBar;
 import io.undercroft.cli.internal.Savings;
-import io.undercroft.cli.internal.Sizes;
 import io.undercroft.cli.internal.StatePart;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.format.FormatException;
@@ -22,8 +21,8 @@ import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport;
-import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
+import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Setting;
 import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.StateIndex;
@@ -181,7 +180,7 @@ final class ConvertCommand {
     private int save(Checkpoint checkpoint, Arguments arguments, SaveOptions options) throws IOException {
         Path target = arguments.path(1);
         Part part = Part.of(checkpoint, arguments);
-        String size = Sizes.of(checkpoint);
+        String size = Text.size(checkpoint);
         DedupReport report = Checkpoint.save(target, part.state, options.format("croft")).dedup().orElseThrow();
         long nbytes = Files.size(target);
         run.say(arguments, "%s (%s, %s) -> %s (%s): %s".formatted(checkpoint.location(), checkpoint.format(), size,
@@ -324,7 +323,7 @@ final class ConvertCommand {
         Path target = arguments.path(1);
         Part part = Part.of(checkpoint, arguments);
         Optional<CheckpointFormat> format = Targets.format(target, arguments.text(TO));
-        String size = Sizes.of(checkpoint);
+        String size = Text.size(checkpoint);
         SaveOptions exporting = exporting(arguments).leavingOutUnreadable().metadata(options.request().metadata())
                 .progress(options.request().progress());
         SaveReport report;

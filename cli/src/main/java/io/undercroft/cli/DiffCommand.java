@@ -6,14 +6,13 @@ import static io.undercroft.cli.Arguments.knownFile;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.ProgressBar;
 import io.undercroft.cli.internal.diff.DiffReport;
-import io.undercroft.cli.internal.diff.StateDiff;
-import io.undercroft.cli.internal.inspect.Inspection;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.analysis.NamedTensors;
+import io.undercroft.serializer.analysis.StateDiff;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Set;
 
 /// The command that compares two files.
 final class DiffCommand {
@@ -63,7 +62,7 @@ final class DiffCommand {
     private int diff(Checkpoint a, Checkpoint b, Arguments arguments) throws IOException {
         StateDiff diff;
         try (ProgressBar bar = ProgressBar.onTerminal()) {
-            diff = new StateDiff(new Inspection(a, null, Set.of()), new Inspection(b, null, Set.of()),
+            diff = new StateDiff(new NamedTensors(a), new NamedTensors(b),
                     arguments.has(STATS), bar);
         }
         if (arguments.has("--json")) {

@@ -4,7 +4,6 @@ import static io.undercroft.cli.Arguments.flag;
 import static io.undercroft.cli.Arguments.knownFile;
 
 import io.undercroft.cli.internal.Json;
-import io.undercroft.cli.internal.LastLoan;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.ProgressBar;
 import io.undercroft.cli.internal.StandardInput;
@@ -14,6 +13,7 @@ import io.undercroft.cli.internal.Text;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.analysis.LastLoan;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;

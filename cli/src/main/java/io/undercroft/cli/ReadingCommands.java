@@ -6,7 +6,6 @@ import static io.undercroft.cli.Arguments.knownFiles;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.ProgressBar;
 import io.undercroft.cli.internal.Sha256;
-import io.undercroft.cli.internal.Sizes;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.cli.internal.inspect.FormatsJson;
 import io.undercroft.cli.internal.inspect.Inspection;
@@ -16,9 +15,10 @@ import io.undercroft.cli.internal.inspect.TextReport;
 import io.undercroft.cli.internal.inspect.VerificationJson;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.UnreadPart.Kind;
+import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.Verification;
+import io.undercroft.serializer.analysis.Sizes;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -219,7 +219,7 @@ final class ReadingCommands {
     }
 
     private int tell(Checkpoint checkpoint, Verification verification, Consumer<String> result) {
-        String contents = "(%s, %s, %s)".formatted(checkpoint.format(), Sizes.of(checkpoint),
+        String contents = "(%s, %s, %s)".formatted(checkpoint.format(), Text.size(checkpoint),
                 Saver.contents(checkpoint));
         if (!verification.missingBases().isEmpty()) {
             result.accept("%s: what was checked is not damaged %s; not checked: %s in other files".formatted(

@@ -5,7 +5,6 @@ import static io.undercroft.cli.Arguments.knownFile;
 
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Savings;
-import io.undercroft.cli.internal.Sizes;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.cli.internal.inspect.SegmentList;
 import io.undercroft.mmap.SharedMemory;
@@ -73,7 +72,7 @@ final class SharingCommands {
             try (Published published = Published.publish(name, checkpoint.tree(),
                     arguments.has(WRITABLE) ? options.writableInPlace() : options)) {
                 run.say(arguments, "%s (%s, %s) -> shared memory %s (%s): %s".formatted(checkpoint.location(),
-                        checkpoint.format(), Sizes.of(checkpoint), published.name(), Text.bytes(published.nbytes()),
+                        checkpoint.format(), Text.size(checkpoint), published.name(), Text.bytes(published.nbytes()),
                         Saver.contents(checkpoint) + Saver.leftOut(published.report())), json -> {
                             Saver.write(json, checkpoint, Saver.readable(checkpoint), checkpoint.storages().size());
                             json.member("name", published.name()).member("nbytes", published.nbytes());

@@ -1,6 +1,8 @@
 package io.undercroft.cli.internal;
 
 import io.undercroft.serializer.SaveProgress;
+import io.undercroft.serializer.analysis.LastLoan;
+import io.undercroft.serializer.analysis.TensorBlocks;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.spi.Backing;

@@ -1,5 +1,7 @@
 package io.undercroft.cli.internal;
 
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.analysis.Sizes;
 import java.util.Collection;
 import java.util.Locale;
 import java.util.OptionalLong;
@@ -31,6 +33,15 @@ public final class Text {
             unit++;
         }
         return withOneDigit(value) + " " + UNITS[unit];
+    }
+
+    /// {@return the size of a file as text; with the files that it names, if it is the index of a set}
+    ///
+    /// @param checkpoint the open file
+    public static String size(Checkpoint checkpoint) {
+        Collection<Long> sizes = checkpoint.fileSizes().values();
+        return bytes(Sizes.sum(sizes.stream().mapToLong(Long::longValue)))
+                + (sizes.size() == 1 ? "" : " in " + sizes.size() + " files");
     }
 
     /// {@return a number, 0 or more, with one digit after the point}

@@ -1,27 +1,19 @@
 package io.undercroft.cli.internal.dedup;
 
-import io.undercroft.cli.internal.LastLoan;
-import io.undercroft.cli.internal.Sizes;
 import io.undercroft.format.Digest128;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.Extent;
-import io.undercroft.serializer.SaveOptions;
-import io.undercroft.serializer.spi.SaveRequest;
+import io.undercroft.serializer.analysis.LastLoan;
+import io.undercroft.serializer.analysis.Sizes;
+import io.undercroft.serializer.analysis.StorageChunks;
 import io.undercroft.storage.Storage;
-import io.undercroft.storage.spi.Backing;
-import java.lang.foreign.MemorySegment;
 import java.util.List;
-import java.util.Optional;
 import java.util.function.LongConsumer;
 
 /// The distinct bytes of the storages of several files, as one `.croft` file would store them: in chunks, equal chunks
 /// once, and no chunks of zeros. Chunks with equal digests count as equal. The storages of a `.croft` file with the
 /// digests of such chunks are not read. For use by one thread.
 public final class UniqueBytes {
-    private static final SaveRequest SAVING = SaveOptions.defaults().request();
-    private static final long CHUNK = SAVING.chunkSize();
-    private static final MemorySegment ZEROS = MemorySegment.ofArray(new byte[(int) CHUNK]);
-
     private final DigestSet chunks = new DigestSet();
     private final LongConsumer progress;
     private long done;
@@ -49,48 +41,20 @@ public final class UniqueBytes {
     }
 
     private long add(Storage storage, List<Extent> extents, LastLoan loan) {
-        return areChunks(storage, extents) ? addExtents(extents) : addBytes(storage, loan);
-    }
-
-    /// Returns whether the file has the digest of each chunk.
-    private static boolean areChunks(Storage storage, List<Extent> extents) {
-        return storage.nbytes() > 0 && !extents.isEmpty()
-                && extents.stream().allMatch(extent -> switch (extent.place()) {
-                    case NOWHERE -> true;
-                    case FILE, BASE -> extent.digest().isPresent() && extent.start() % CHUNK == 0
-                            && extent.length() == Math.min(CHUNK, storage.nbytes() - extent.start());
-                });
-    }
-
-    private long addExtents(List<Extent> extents) {
-        long unique = 0;
-        for (Extent extent : extents) {
-            Optional<Digest128> digest = extent.digest();
-            unique += digest.isPresent() ? add(digest.get(), extent.length()) : 0;
-            advance(extent.length());
-        }
-        return unique;
-    }
-
-    private long addBytes(Storage storage, LastLoan loan) {
-        long unique = 0;
-        if (storage.nbytes() > 0) {
-            Storage there = loan.of(storage).storage();
-            MemorySegment bytes = there.segment();
-            for (long at = 0; at < bytes.byteSize(); at += CHUNK) {
-                MemorySegment chunk = bytes.asSlice(at, Math.min(CHUNK, bytes.byteSize() - at));
-                boolean isNowhere = SAVING.omitsZeros(bytes.byteSize())
-                        && chunk.mismatch(ZEROS.asSlice(0, chunk.byteSize())) < 0;
-                unique += isNowhere ? 0 : add(Digest128.of(chunk), chunk.byteSize());
-                advance(chunk.byteSize());
+        long[] unique = new long[1];
+        StorageChunks.forEach(storage, extents, loan, new StorageChunks.Visitor() {
+            @Override
+            public void chunk(Digest128 digest, long length) {
+                unique[0] += chunks.add(digest) ? length : 0;
+                advance(length);
             }
-            there.backing().ifPresent(Backing::checkNotCut);
-        }
-        return unique;
-    }
 
-    private long add(Digest128 digest, long length) {
-        return chunks.add(digest) ? length : 0;
+            @Override
+            public void zeros(long length) {
+                advance(length);
+            }
+        });
+        return unique[0];
     }
 
     private void advance(long nbytes) {

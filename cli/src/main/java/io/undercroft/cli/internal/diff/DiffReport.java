@@ -8,9 +8,11 @@ import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.StandardInput;
 import io.undercroft.cli.internal.Table;
 import io.undercroft.cli.internal.Text;
-import io.undercroft.cli.internal.inspect.Inspection;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SnapshotInfo;
+import io.undercroft.serializer.analysis.ElementDifferences;
+import io.undercroft.serializer.analysis.NamedTensors;
+import io.undercroft.serializer.analysis.StateDiff;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.util.List;
@@ -45,7 +47,7 @@ public final class DiffReport {
         out.line(summary(diff));
     }
 
-    private static String describe(Inspection file) {
+    private static String describe(NamedTensors file) {
         Checkpoint checkpoint = file.checkpoint();
         return "%s (%s%s), %s".formatted(StandardInput.shown(checkpoint.location()),
                 checkpoint.format(),
@@ -55,7 +57,7 @@ public final class DiffReport {
                 Text.count(file.tensors().size(), "tensor"));
     }
 
-    private static void printNames(String title, List<String> names, Inspection file, Output out) {
+    private static void printNames(String title, List<String> names, NamedTensors file, Output out) {
         if (!names.isEmpty()) {
             out.line("");
             Table table = new Table(left(title), left("dtype"), left("shape"));
@@ -141,7 +143,7 @@ public final class DiffReport {
                 .list("shared_in_b", diff.tiesOfB(), (entry, names) -> entry.values("names", names)));
     }
 
-    private static void write(Json json, Inspection file) throws IOException {
+    private static void write(Json json, NamedTensors file) throws IOException {
         Checkpoint checkpoint = file.checkpoint();
         json.member("file", StandardInput.shown(checkpoint.location())).member("format", checkpoint.format())
                 .member("snapshot", checkpoint.snapshot().map(SnapshotInfo::commit).orElse(null))

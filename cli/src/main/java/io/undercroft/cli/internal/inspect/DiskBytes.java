@@ -1,10 +1,10 @@
 package io.undercroft.cli.internal.inspect;
 
-import io.undercroft.cli.internal.Sizes;
 import io.undercroft.format.Digest128;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.Extent;
+import io.undercroft.serializer.analysis.Sizes;
 import io.undercroft.storage.Storage;
 import java.util.Collection;
 import java.util.HashSet;

@@ -1,36 +1,31 @@
 package io.undercroft.cli.internal.inspect;
 
 import io.undercroft.cli.internal.Sha256;
-import io.undercroft.cli.internal.Sizes;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.analysis.NamedTensors;
+import io.undercroft.serializer.analysis.Sizes;
 import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.HashMap;
-import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.OptionalLong;
 import java.util.SequencedMap;
 import org.jspecify.annotations.Nullable;
 
 /// The data of both reports of an open file: names, and numbers of storages.
 public final class Inspection {
-    private final Checkpoint checkpoint;
+    private final NamedTensors named;
     private final @Nullable Sha256 digests;
     private final Collection<String> absentDevices;
-    private final StateIndex index;
     private final SequencedMap<String, Tensor> tensors;
     private final IdentityHashMap<Storage, Integer> ids;
     private final IdentityHashMap<Storage, List<String>> users;
-    private final Map<String, List<String>> aliases;
-    private @Nullable Map<String, Integer> rawNames;
 
     /// Walks the state.
     ///
@@ -38,43 +33,33 @@ public final class Inspection {
     /// @param digests computes digests, or null to leave them out
     /// @param absentDevices other devices that storages were saved from; the same set may grow while the state is read
     public Inspection(Checkpoint checkpoint, @Nullable Sha256 digests, Collection<String> absentDevices) {
-        this.checkpoint = checkpoint;
+        this.named = new NamedTensors(checkpoint);
         this.digests = digests;
         this.absentDevices = absentDevices;
-        this.index = StateIndex.of(checkpoint.tree());
         this.ids = new IdentityHashMap<>();
         this.users = new IdentityHashMap<>();
-        this.aliases = new HashMap<>();
-        checkpoint.aliases()
-                .forEach((alias, name) -> aliases.computeIfAbsent(name, _ -> new ArrayList<>(1)).add(alias));
-        index.storages().forEach(storage -> ids.put(storage, ids.size()));
-        this.tensors = chosen(checkpoint, index.tensors());
+        index().storages().forEach(storage -> ids.put(storage, ids.size()));
+        this.tensors = named.tensors();
         tensors.forEach((name, tensor) -> users(tensor.storage()).add(name));
     }
 
-    private static SequencedMap<String, Tensor> chosen(Checkpoint checkpoint, SequencedMap<String, Tensor> all) {
-        if (checkpoint.names().size() == all.size()) {
-            return all;
-        }
-        SequencedMap<String, Tensor> chosen = new LinkedHashMap<>(all);
-        chosen.keySet().retainAll(new HashSet<>(checkpoint.names()));
-        return chosen;
-    }
-
     private Inspection(Inspection same, @Nullable Sha256 digests, SequencedMap<String, Tensor> tensors) {
-        this.checkpoint = same.checkpoint;
+        this.named = same.named;
         this.digests = digests;
         this.absentDevices = same.absentDevices;
-        this.index = same.index;
         this.tensors = tensors;
         this.ids = same.ids;
         this.users = same.users;
-        this.aliases = same.aliases;
+    }
+
+    /// {@return the tensors in the order of the state, as they are compared with those of another file}
+    public NamedTensors named() {
+        return named;
     }
 
     /// {@return the open file}
     public Checkpoint checkpoint() {
-        return checkpoint;
+        return named.checkpoint();
     }
 
     /// {@return the same without digests}
@@ -108,7 +93,7 @@ public final class Inspection {
     }
 
     StateIndex index() {
-        return index;
+        return named.index();
     }
 
     /// {@return the tensors by their names, in the order of the state or the order of [#sorted]; only those that were
@@ -117,40 +102,25 @@ public final class Inspection {
         return tensors;
     }
 
-    /// {@return the name by which a user can select a tensor: its keys without escapes, unless another tensor has the
-    /// same}
+    /// {@return the name by which a user can select a tensor; see [NamedTensors#typed]}
     ///
     /// @param name its name
     public String typed(String name) {
-        String rawName = StateIndex.rawName(name);
-        boolean isClear = rawName.equals(name)
-                || (!index.tensors().containsKey(rawName) && rawNames().getOrDefault(rawName, 0) == 1);
-        return isClear ? rawName : name;
-    }
-
-    /// Returns how many names have a raw name that differs from them.
-    private Map<String, Integer> rawNames() {
-        if (rawNames == null) {
-            Map<String, Integer> counts = new HashMap<>();
-            index.tensors().keySet().stream().filter(name -> name.indexOf('~') >= 0)
-                    .forEach(name -> counts.merge(StateIndex.rawName(name), 1, Integer::sum));
-            rawNames = counts;
-        }
-        return rawNames;
+        return named.typed(name);
     }
 
     /// {@return the other names by which programs know a tensor}
     ///
     /// @param name its name
     public List<String> aliases(String name) {
-        return aliases.getOrDefault(name, List.of());
+        return named.aliases(name);
     }
 
     /// {@return all storages; only those of the selected tensors, if some were selected}
     public List<Storage> storages() {
-        return tensors.size() == index.tensors().size()
-                ? index.storages()
-                : index.storages().stream().filter(storage -> !users(storage).isEmpty()).toList();
+        return tensors.size() == index().tensors().size()
+                ? index().storages()
+                : index().storages().stream().filter(storage -> !users(storage).isEmpty()).toList();
     }
 
     /// Returns the number of a storage in order of first use, or null for one that only the key of a map holds.
@@ -161,12 +131,12 @@ public final class Inspection {
 
     /// Returns the number of bytes of a storage in files, if it is known.
     OptionalLong onDisk(Storage storage) {
-        return DiskBytes.of(checkpoint, List.of(storage));
+        return DiskBytes.of(checkpoint(), List.of(storage));
     }
 
     /// Returns the number of bytes of all storages in files, shared bytes counted once, if it is known.
     OptionalLong onDisk() {
-        return DiskBytes.of(checkpoint, storages());
+        return DiskBytes.of(checkpoint(), storages());
     }
 
     /// Returns the size of all storages in bytes; at most 2^63-1.

@@ -1,6 +1,6 @@
 package io.undercroft.cli.internal.inspect;
 
-import io.undercroft.cli.internal.TensorBlocks;
+import io.undercroft.serializer.analysis.TensorBlocks;
 import io.undercroft.storage.Tensor;
 import java.util.Comparator;
 import java.util.Map;

@@ -5,16 +5,15 @@ import static io.undercroft.cli.internal.Table.right;
 
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Sha256;
-import io.undercroft.cli.internal.Sizes;
 import io.undercroft.cli.internal.StandardInput;
 import io.undercroft.cli.internal.Table;
-import io.undercroft.cli.internal.TensorBlocks;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.cli.internal.UnreadParts;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.ForeignClass;
+import io.undercroft.serializer.analysis.TensorBlocks;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -67,7 +66,7 @@ public final class TextReport {
     private void printSummary() throws IOException {
         Checkpoint checkpoint = inspection.checkpoint();
         out.line(StandardInput.shown(checkpoint.location()));
-        out.line("format    " + checkpoint.format() + ", " + Sizes.of(checkpoint));
+        out.line("format    " + checkpoint.format() + ", " + Text.size(checkpoint));
         checkpoint.snapshot().ifPresent(snapshot -> out.line("snapshot  " + SnapshotList.line(snapshot)));
         out.line("tensors   " + Text.number(inspection.tensors().size()) + ", "
                 + Text.bytes(TensorBlocks.nbytes(inspection.tensors().values())));

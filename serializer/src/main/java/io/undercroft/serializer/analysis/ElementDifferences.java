@@ -1,4 +1,4 @@
-package io.undercroft.cli.internal.diff;
+package io.undercroft.serializer.analysis;
 
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;

@@ -1,4 +1,4 @@
-package io.undercroft.cli.internal;
+package io.undercroft.serializer.analysis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,9 +1,8 @@
-package io.undercroft.cli.internal.diff;
+package io.undercroft.serializer.analysis;
 
-import io.undercroft.cli.internal.TensorBlocks;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.Extent;
 import io.undercroft.serializer.Extent.Place;
+import io.undercroft.serializer.Extent;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.util.Arrays;

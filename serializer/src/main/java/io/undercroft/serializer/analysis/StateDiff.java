@@ -1,11 +1,8 @@
-package io.undercroft.cli.internal.diff;
+package io.undercroft.serializer.analysis;
 
-import io.undercroft.cli.internal.LastLoan;
-import io.undercroft.cli.internal.TensorBlocks;
-import io.undercroft.cli.internal.diff.ExtentComparison.Verdict;
-import io.undercroft.cli.internal.inspect.Inspection;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.SaveProgress;
+import io.undercroft.serializer.analysis.ExtentComparison.Verdict;
 import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
@@ -30,8 +27,8 @@ public final class StateDiff {
     /// The number of elements that are compared at a time.
     private static final long BLOCK = 1 << 17;
 
-    private final Inspection a;
-    private final Inspection b;
+    private final NamedTensors a;
+    private final NamedTensors b;
     private final boolean withStatistics;
     private final SequencedMap<String, String> pairs = new LinkedHashMap<>();
     private final List<String> onlyInA = new ArrayList<>();
@@ -78,7 +75,7 @@ public final class StateDiff {
     /// @param withStatistics whether to compute how much elements differ; otherwise reading a tensor ends with the
     ///     first difference
     /// @param progress is called with bytes of the first file
-    public StateDiff(Inspection a, Inspection b, boolean withStatistics, SaveProgress progress) {
+    public StateDiff(NamedTensors a, NamedTensors b, boolean withStatistics, SaveProgress progress) {
         this.a = a;
         this.b = b;
         this.withStatistics = withStatistics;
@@ -132,11 +129,11 @@ public final class StateDiff {
                 && tiesOfB.isEmpty());
     }
 
-    Inspection a() {
+    public NamedTensors a() {
         return a;
     }
 
-    Inspection b() {
+    public NamedTensors b() {
         return b;
     }
 
@@ -176,12 +173,12 @@ public final class StateDiff {
         });
     }
 
-    private static Stream<String> otherNames(Inspection file, String name) {
+    private static Stream<String> otherNames(NamedTensors file, String name) {
         return Stream.concat(Stream.of(StateIndex.rawName(name)), file.aliases(name).stream()).distinct();
     }
 
     /// Returns the groups of tensors that share a storage, of those that both files have.
-    private static Set<List<String>> ties(Inspection file, Stream<Map.Entry<String, String>> pairs) {
+    private static Set<List<String>> ties(NamedTensors file, Stream<Map.Entry<String, String>> pairs) {
         Map<Storage, List<String>> groups = new LinkedHashMap<>();
         pairs.forEach(pair -> {
             groups.computeIfAbsent(tensorOf(file, pair.getValue()).storage(), _ -> new ArrayList<>(1))
@@ -193,7 +190,7 @@ public final class StateDiff {
     }
 
     /// Returns a tensor that a file has.
-    static Tensor tensorOf(Inspection file, String name) {
+    public static Tensor tensorOf(NamedTensors file, String name) {
         return Objects.requireNonNull(file.tensors().get(name));
     }
 

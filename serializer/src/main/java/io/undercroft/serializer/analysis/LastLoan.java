@@ -1,4 +1,4 @@
-package io.undercroft.cli.internal;
+package io.undercroft.serializer.analysis;
 
 import io.undercroft.storage.Loan;
 import io.undercroft.storage.Storage;
