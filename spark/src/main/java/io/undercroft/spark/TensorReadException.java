@@ -1,0 +1,45 @@
+package io.undercroft.spark;
+
+import java.io.IOException;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/// A file, or a tensor of it, cannot be read. Thrown by tasks that read with the mode `FAILFAST`; Spark reports it as the
+/// cause of the failed job.
+public final class TensorReadException extends IOException {
+    private static final long serialVersionUID = 1;
+
+    private final String file;
+    private final @Nullable String tensor;
+
+    /// Describes what cannot be read.
+    ///
+    /// @param file the URI of the file
+    /// @param tensor the name of the tensor; null if the file is not readable
+    /// @param cause why
+    public TensorReadException(String file, @Nullable String tensor, Throwable cause) {
+        super((tensor == null ? "the file " : "the tensor " + tensor + " in ") + file + " cannot be read: "
+                + describe(cause) + ". Remove the file from the paths, or read with the option mode=PERMISSIVE, which"
+                + " gives a row with the error", cause);
+        this.file = file;
+        this.tensor = tensor;
+    }
+
+    /// {@return the URI of the file}
+    public String file() {
+        return file;
+    }
+
+    /// {@return the name of the tensor that cannot be read; empty if the whole file cannot}
+    public Optional<String> tensor() {
+        return Optional.ofNullable(tensor);
+    }
+
+    /// {@return an exception as one line}
+    ///
+    /// @param cause the exception
+    public static String describe(Throwable cause) {
+        String message = cause.getMessage();
+        return message == null ? cause.getClass().getSimpleName() : message;
+    }
+}

@@ -1,0 +1,138 @@
+package io.undercroft.spark.internal.jobs;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.Damage;
+import io.undercroft.serializer.ForeignClass;
+import io.undercroft.serializer.LockedException;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.SaveReport;
+import io.undercroft.serializer.spi.CheckpointFormat.Capability;
+import io.undercroft.spark.TensorReadException;
+import io.undercroft.spark.internal.files.DataFile;
+import io.undercroft.spark.internal.files.OpenFiles;
+import io.undercroft.spark.internal.jobs.FileResult.Status;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/// Writes a file anew as a `.croft` file. The target appears whole or not at all, so the task may run twice, also at the
+/// same time.
+///
+/// @param targets the target of each file
+/// @param isOverwriting whether targets that are current, or have several snapshots, are replaced
+/// @param isAllowingDangerous whether files are converted that name functions with which they could run code in Python
+record ConvertTask(Map<URI, URI> targets, boolean isOverwriting, boolean isAllowingDangerous) implements FileTask {
+    private static final int ATTEMPTS = 10;
+    private static final long PAUSE = 500;
+
+    @Override
+    public FileResult run(DataFile file) throws IOException {
+        URI target = Objects.requireNonNull(targets.get(file.uri()), "a target");
+        Optional<Path> local = DataFile.pathOf(target);
+        for (int attempt = 1;; attempt++) {
+            if (local.isPresent() && !isOverwriting && isCurrent(local.get(), file.modified())) {
+                return new FileResult(file.toString(), Status.CURRENT, null, target.toString(), file.nbytes(),
+                        Files.size(local.get()));
+            }
+            try {
+                return convert(file, target, local);
+            } catch (LockedException e) {
+                // Another job replaces the target, perhaps by the same.
+                if (attempt == ATTEMPTS) {
+                    throw e;
+                }
+                pause();
+            }
+        }
+    }
+
+    /// {@return whether a target is not older than its source}
+    static boolean isCurrent(Path target, long modified) throws IOException {
+        return Files.exists(target) && Files.getLastModifiedTime(target).toMillis() >= modified;
+    }
+
+    private static void pause() throws IOException {
+        try {
+            Thread.sleep(PAUSE);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IOException("interrupted while another job wrote the target", e);
+        }
+    }
+
+    private FileResult convert(DataFile file, URI target, Optional<Path> local) throws IOException {
+        if (local.isPresent()) {
+            Files.createDirectories(Objects.requireNonNull(local.get().getParent(), "a directory"));
+            requireOneSnapshot(local.get());
+        }
+        try (Checkpoint source = OpenFiles.open(file, OpenOptions.defaults())) {
+            requireWhole(source);
+            requireHarmless(source);
+            SaveReport report = save(source, target, local);
+            return new FileResult(file.toString(), Status.OK, null, target.toString(), file.nbytes(), report.nbytes());
+        }
+    }
+
+    private static SaveReport save(Checkpoint source, URI target, Optional<Path> local) throws LockedException {
+        Object state = source.tree();
+        SaveOptions options = SaveOptions.defaults().metadata(source.metadata()).format("croft");
+        try {
+            return local.isPresent()
+                    ? Checkpoint.save(local.get(), state, options)
+                    : Checkpoint.save(target, state, options);
+        } catch (LockedException e) {
+            throw e;
+        } catch (IOException e) {
+            throw new IllegalStateException(target + " cannot be written: " + TensorReadException.describe(e), e);
+        }
+    }
+
+    /// Refuses to replace a file to which others have committed.
+    private void requireOneSnapshot(Path target) throws IOException {
+        if (!isOverwriting && Files.exists(target)) {
+            try (Checkpoint there = Checkpoint.open(target, OpenOptions.defaults().onMeta())) {
+                int snapshots = there.snapshots().size();
+                if (snapshots > 1) {
+                    throw new IllegalArgumentException(target + " is older than its source, and has " + snapshots
+                            + " snapshots, which would be lost; move it away, or convert with --overwrite");
+                }
+            }
+        }
+    }
+
+    /// Refuses what would get new checksums although it is damaged, and files of which only a part would be saved. Files
+    /// with checksums are checked when they are read.
+    private static void requireWhole(Checkpoint source) throws IOException {
+        boolean hasChecksums = Checkpoint.formats().stream().filter(format -> format.name().equals(source.format()))
+                .anyMatch(format -> format.capabilities().contains(Capability.CHECKSUMS));
+        if (!hasChecksums) {
+            List<Damage> damages = source.verify().damages();
+            if (!damages.isEmpty()) {
+                throw new FormatException("DAMAGED", VerifyTask.describe(damages), damages.getFirst().offset(),
+                        "Take the file from a backup or make it again");
+            }
+        }
+        source.unread().stream().filter(part -> part.setting() != null).findFirst().ifPresent(part -> {
+            throw new IllegalArgumentException("the file holds more than what would be saved: " + part.what()
+                    + "; convert it with croft convert, which can choose what to save");
+        });
+    }
+
+    private void requireHarmless(Checkpoint source) {
+        List<ForeignClass> dangerous = source.foreignClasses().stream().filter(ForeignClass::isDangerous).toList();
+        if (!dangerous.isEmpty() && !isAllowingDangerous) {
+            throw new IllegalArgumentException("it was perhaps made to attack: with "
+                    + dangerous.stream().map(ForeignClass::name).collect(Collectors.joining(", "))
+                    + " it could run code in the program that loads it. Nothing of it was run. Take it from a source"
+                    + " that you trust, or convert with --allow-dangerous");
+        }
+    }
+}

@@ -1,0 +1,39 @@
+package io.undercroft.spark.internal.jobs;
+
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.analysis.NamedTensors;
+import io.undercroft.serializer.analysis.StateDiff;
+import io.undercroft.spark.internal.files.DataFile;
+import io.undercroft.spark.internal.files.OpenFiles;
+import io.undercroft.spark.internal.jobs.FileResult.Status;
+import java.io.IOException;
+import java.net.URI;
+import java.util.Map;
+import java.util.Objects;
+
+/// Compares the tensors of a file with those of another one, as `croft diff` does.
+///
+/// @param others the other file of each
+record DiffTask(Map<URI, DataFile> others) implements FileTask {
+    @Override
+    public FileResult run(DataFile file) throws IOException {
+        DataFile other = Objects.requireNonNull(others.get(file.uri()), "the other file");
+        try (Checkpoint a = OpenFiles.open(file, OpenOptions.defaults());
+                Checkpoint b = OpenFiles.open(other, OpenOptions.defaults())) {
+            StateDiff diff = new StateDiff(new NamedTensors(a), new NamedTensors(b), false, (_, _) -> {});
+            long different = diff.changes().size() + (long) diff.onlyInA().size() + diff.onlyInB().size();
+            String counts = "%d tensors equal, %d changed, %d only in A, %d only in B%s".formatted(diff.equal(),
+                    diff.changes().size(), diff.onlyInA().size(), diff.onlyInB().size(),
+                    diff.tiesOfA().size() + diff.tiesOfB().size() == 0 ? "" : ", shared storages differ");
+            if (!diff.notCompared().isEmpty()) {
+                StateDiff.NotCompared first = diff.notCompared().getFirst();
+                return new FileResult(file.toString(), Status.UNREADABLE, "%s, %d not compared: %s: %s"
+                        .formatted(counts, diff.notCompared().size(), first.name(), first.why()), other.toString(),
+                        file.nbytes(), different);
+            }
+            return new FileResult(file.toString(), diff.hasDifferences() ? Status.DIFFERENT : Status.OK, counts,
+                    other.toString(), file.nbytes(), different);
+        }
+    }
+}

@@ -1,0 +1,44 @@
+package io.undercroft.spark.internal.jobs;
+
+import io.undercroft.serializer.BaseFile;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.Damage;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.Verification;
+import io.undercroft.spark.internal.files.DataFile;
+import io.undercroft.spark.internal.files.OpenFiles;
+import io.undercroft.spark.internal.jobs.FileResult.Status;
+import java.io.IOException;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/// Reads a whole file and compares it with its checksums.
+final class VerifyTask implements FileTask {
+    private static final long serialVersionUID = 1;
+
+    @Override
+    public FileResult run(DataFile file) throws IOException {
+        try (Checkpoint checkpoint = OpenFiles.open(file, OpenOptions.defaults())) {
+            Verification found = checkpoint.verify();
+            String uri = file.toString();
+            if (!found.damages().isEmpty()) {
+                return new FileResult(uri, Status.DAMAGED, describe(found.damages()), file.nbytes(),
+                        found.unverifiedBytes());
+            }
+            if (!found.missingBases().isEmpty()) {
+                return new FileResult(uri, Status.UNREADABLE, "it has bytes in files that are not there: "
+                        + found.missingBases().stream().map(BaseFile::path).collect(Collectors.joining(", ")),
+                        file.nbytes(), found.unverifiedBytes());
+            }
+            return new FileResult(uri, found.isComplete() ? Status.OK : Status.UNVERIFIED, file.nbytes(),
+                    found.unverifiedBytes());
+        }
+    }
+
+    /// {@return the first damage, and how many there are}
+    static String describe(List<Damage> damages) {
+        Damage first = damages.getFirst();
+        return "%s: %s [%s]%s".formatted(first.where(), first.what(), first.code(),
+                damages.size() == 1 ? "" : ", the first of " + damages.size() + " damaged parts");
+    }
+}

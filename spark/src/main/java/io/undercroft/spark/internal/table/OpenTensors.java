@@ -1,0 +1,175 @@
+package io.undercroft.spark.internal.table;
+
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.Extent;
+import io.undercroft.serializer.SnapshotInfo;
+import io.undercroft.serializer.analysis.LastLoan;
+import io.undercroft.serializer.analysis.StorageChunks;
+import io.undercroft.serializer.analysis.TensorBlocks;
+import io.undercroft.spark.internal.files.DataFile;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.lang.foreign.MemorySegment;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
+import org.apache.spark.unsafe.types.UTF8String;
+import org.jspecify.annotations.Nullable;
+
+/// A snapshot of an open file, and the values that its tensors have in the columns of the table, as Spark represents
+/// them. For use by one thread.
+final class OpenTensors implements AutoCloseable {
+    /// The number of elements that are copied at a time from a tensor that is not contiguous.
+    private static final long BLOCK = 1 << 16;
+
+    private final DataFile file;
+    private final Checkpoint checkpoint;
+    private final TableOptions options;
+    private final UTF8String uri;
+    private final LastLoan loan = new LastLoan();
+    private @Nullable Map<Storage, Long> numbers;
+    private @Nullable Storage digested;
+    private @Nullable UTF8String digest;
+    private @Nullable Tensor measured;
+    private @Nullable TensorStatistics statistics;
+    private long elementBytes;
+
+    OpenTensors(DataFile file, Checkpoint checkpoint, TableOptions options) {
+        this.file = file;
+        this.checkpoint = checkpoint;
+        this.options = options;
+        this.uri = UTF8String.fromString(file.toString());
+    }
+
+    DataFile file() {
+        return file;
+    }
+
+    Checkpoint checkpoint() {
+        return checkpoint;
+    }
+
+    /// {@return how many bytes of elements were read}
+    long elementBytes() {
+        return elementBytes;
+    }
+
+    /// {@return the value of a tensor in a column, or null}
+    ///
+    /// @param name the name of the tensor
+    /// @throws io.undercroft.format.FormatException if what the column is about is damaged
+    @Nullable
+    Object value(String name, TensorColumn column) {
+        return switch (column) {
+            case FILE -> uri;
+            case SNAPSHOT -> checkpoint.snapshot().map(SnapshotInfo::commit).orElse(null);
+            case NAME -> UTF8String.fromString(name);
+            case DTYPE -> UTF8String.fromString(checkpoint.tensor(name).dtype().name());
+            case SHAPE -> UnsafeArrayData.fromPrimitiveArray(checkpoint.tensor(name).shape().toArray());
+            case STRIDE -> UnsafeArrayData.fromPrimitiveArray(checkpoint.tensor(name).stride());
+            case OFFSET -> checkpoint.tensor(name).storageOffset();
+            case STORAGE -> number(checkpoint.tensor(name).storage());
+            case BYTES -> TensorBlocks.nbytes(checkpoint.tensor(name));
+            case DIGEST -> digest(checkpoint.tensor(name).storage());
+            case MIN, MAX, MEAN, NAN_COUNT -> statistic(checkpoint.tensor(name), column);
+            case PAYLOAD -> payload(checkpoint.tensor(name));
+            case ERROR -> null;
+        };
+    }
+
+    private @Nullable Long number(Storage storage) {
+        Map<Storage, Long> known = numbers;
+        if (known == null) {
+            known = new IdentityHashMap<>();
+            for (Storage each : checkpoint.storages()) {
+                known.put(each, (long) known.size());
+            }
+            numbers = known;
+        }
+        return known.get(storage);
+    }
+
+    private @Nullable UTF8String digest(Storage storage) {
+        if (storage.isMeta()) {
+            return null;
+        }
+        if (storage != digested) {
+            List<Extent> extents = checkpoint.extents(storage);
+            count(StorageChunks.areChunks(storage, extents) ? 0 : storage.nbytes());
+            digest = UTF8String.fromString(StorageDigest.of(storage, extents, loan).toString());
+            digested = storage;
+        }
+        return digest;
+    }
+
+    private @Nullable Object statistic(Tensor tensor, TensorColumn column) {
+        if (!TensorStatistics.isPossible(tensor)) {
+            return null;
+        }
+        TensorStatistics known = statistics;
+        if (known == null || tensor != measured) {
+            count(tensor.nbytes());
+            known = TensorStatistics.of(tensor, loan);
+            statistics = known;
+            measured = tensor;
+        }
+        if (column == TensorColumn.NAN_COUNT) {
+            return known.nans();
+        }
+        if (known.count() == 0) {
+            return null;
+        }
+        return switch (column) {
+            case MIN -> known.min();
+            case MAX -> known.max();
+            default -> known.mean();
+        };
+    }
+
+    /// Elements smaller than a byte have no payload unless it starts with the first one.
+    private byte @Nullable [] payload(Tensor tensor) {
+        boolean isDivisible = tensor.dtype().isByteSized() || options.payloadStart() == 0;
+        if (tensor.device().isMeta() || !isDivisible) {
+            return null;
+        }
+        long start = Math.min(options.payloadStart(), tensor.numel());
+        long most = (long) (options.maxPayload() / (tensor.dtype().bits() / (double) Byte.SIZE));
+        long count = Math.min(tensor.numel() - start, most);
+        byte[] bytes = new byte[(int) tensor.dtype().nbytes(count)];
+        count(bytes.length);
+        if (count > 0) {
+            copy(tensor, start, count, MemorySegment.ofArray(bytes));
+        }
+        return bytes;
+    }
+
+    private void copy(Tensor tensor, long start, long count, MemorySegment target) {
+        if (tensor.isContiguous()) {
+            loan.checked(tensor.view(tensor.numel()).narrow(0, start, count)).copyTo(target);
+            return;
+        }
+        long[] passed = new long[1];
+        TensorBlocks.forEach(List.of(tensor), BLOCK, blocks -> {
+            Tensor block = blocks.getFirst();
+            long from = Math.max(start - passed[0], 0);
+            long to = Math.min(start + count - passed[0], block.numel());
+            if (from < to) {
+                Tensor part = loan.checked(block).contiguous().view(block.numel()).narrow(0, from, to - from);
+                part.copyTo(target.asSlice(tensor.dtype().nbytes(passed[0] + from - start), part.nbytes()));
+            }
+            passed[0] += block.numel();
+            return passed[0] < start + count;
+        });
+    }
+
+    private void count(long nbytes) {
+        elementBytes += Math.min(nbytes, Long.MAX_VALUE - elementBytes);
+    }
+
+    @Override
+    public void close() {
+        loan.close();
+        checkpoint.close();
+    }
+}

@@ -1,0 +1,79 @@
+package io.undercroft.spark.internal.table;
+
+import io.undercroft.serializer.analysis.LastLoan;
+import io.undercroft.serializer.analysis.TensorBlocks;
+import io.undercroft.storage.DType.Kind;
+import io.undercroft.storage.Tensor;
+import java.util.List;
+
+/// The statistics of the elements of a tensor, computed in float64 and without NaN.
+///
+/// @param count the number of elements that are not NaN
+/// @param min the smallest of these; not a number for none
+/// @param max the largest; not a number for none
+/// @param mean their mean; not a number for none
+/// @param nans the number of elements that are NaN
+record TensorStatistics(long count, double min, double max, double mean, long nans) {
+    /// The number of elements that are decoded at a time.
+    private static final long BLOCK = 1 << 16;
+
+    /// {@return whether the elements are numbers with an order, and not too many to be read}
+    static boolean isPossible(Tensor tensor) {
+        return !tensor.device().isMeta() && !TensorBlocks.isEndless(tensor) && isOrdered(tensor.dtype().kind());
+    }
+
+    private static boolean isOrdered(Kind kind) {
+        return switch (kind) {
+            case FLOATING, SIGNED, UNSIGNED, BOOLEAN -> true;
+            case COMPLEX, QUANTIZED, BITS -> false;
+        };
+    }
+
+    /// Reads all elements.
+    ///
+    /// @param tensor a tensor for which this [is possible][#isPossible]
+    /// @param loan borrows its bytes
+    /// @throws io.undercroft.format.FormatException if they are damaged
+    static TensorStatistics of(Tensor tensor, LastLoan loan) {
+        Sums sums = new Sums();
+        TensorBlocks.forEach(List.of(tensor), BLOCK, blocks -> {
+            sums.add(loan.checked(blocks.getFirst()).toDoubleArray());
+            return true;
+        });
+        return sums.count == 0
+                ? new TensorStatistics(0, Double.NaN, Double.NaN, Double.NaN, sums.nans)
+                : new TensorStatistics(sums.count, sums.min, sums.max, sums.mean(), sums.nans);
+    }
+
+    private static final class Sums {
+        private double min = Double.POSITIVE_INFINITY;
+        private double max = Double.NEGATIVE_INFINITY;
+        private double mean;
+        private long count;
+        private long nans;
+
+        void add(double... values) {
+            double sum = 0;
+            long numbers = 0;
+            for (double value : values) {
+                if (Double.isNaN(value)) {
+                    nans++;
+                } else {
+                    numbers++;
+                    sum += value;
+                    min = Math.min(min, value);
+                    max = Math.max(max, value);
+                }
+            }
+            if (numbers > 0) {
+                // The sum of all could overflow; that of a block does only if its numbers are near the largest.
+                count += numbers;
+                mean += (sum / numbers - mean) * ((double) numbers / count);
+            }
+        }
+
+        double mean() {
+            return mean;
+        }
+    }
+}
