@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 class ModuleDependencyTest {
     private static final String ROOT = "io.undercroft.";
     private static final List<String> MODULES = List.of("format", "storage", "mmap", "serializer", "interop",
-            "http", "adapters", "cuda", "cli", "benchmarks");
+            "http", "adapters", "cuda", "spark", "cli", "benchmarks");
 
     private static final JavaClasses CLASSES = new ClassFileImporter()
             .withImportOption(new ImportOption.DoNotIncludeTests())
@@ -51,6 +51,7 @@ class ModuleDependencyTest {
                 .layer("http").definedBy(ROOT + "http..")
                 .layer("adapters").definedBy(ROOT + "adapters..")
                 .layer("cuda").definedBy(ROOT + "cuda..")
+                .layer("spark").definedBy(ROOT + "spark..")
                 .layer("cli").definedBy(ROOT + "cli..")
                 .layer("benchmarks").definedBy(ROOT + "benchmarks..")
                 .whereLayer("format-spec").mayNotAccessAnyLayer()
@@ -61,6 +62,7 @@ class ModuleDependencyTest {
                 .whereLayer("http").mayOnlyAccessLayers("format-spec", "mmap", "serializer")
                 .whereLayer("adapters").mayOnlyAccessLayers("storage-core")
                 .whereLayer("cuda").mayOnlyAccessLayers("storage-core", "mmap")
+                .whereLayer("spark").mayNotBeAccessedByAnyLayer()
                 .whereLayer("cli").mayNotBeAccessedByAnyLayer()
                 .whereLayer("benchmarks").mayNotBeAccessedByAnyLayer()
                 .check(CLASSES);
@@ -129,6 +131,12 @@ class ModuleDependencyTest {
     void descriptionsOfBytesAreUsedByTheCommandAndMadeByFormats() {
         classes().that().belongToAnyOf(FileDump.class).should(beUsedBy(Set.of("cli"))).check(CLASSES);
         classes().that().belongToAnyOf(FormatDump.class).should(beUsedBy(Set.of("cli", "interop"))).check(CLASSES);
+    }
+
+    @Test
+    void analysesOfFilesAreUsedByTheCommandAndSparkOnly() {
+        classes().that().resideInAPackage(ROOT + "serializer.analysis").should(beUsedBy(Set.of("cli", "spark")))
+                .check(CLASSES);
     }
 
     @Test

@@ -1,7 +1,10 @@
 package io.undercroft.spark;
 
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
@@ -20,7 +23,9 @@ public final class Cluster implements BeforeAllCallback {
     }
 
     @Override
-    public void beforeAll(ExtensionContext context) {
+    public void beforeAll(ExtensionContext context) throws IOException {
+        // Spark wants to see the directory of its jars, which are on the class path here.
+        Files.createDirectories(Path.of(System.getenv("SPARK_HOME"), "jars"));
         context.getRoot().getStore(Namespace.GLOBAL).getOrComputeIfAbsent(Session.class, _ -> new Session(start()),
                 Session.class);
     }
@@ -37,15 +42,22 @@ public final class Cluster implements BeforeAllCallback {
                 .getOrCreate();
     }
 
-    static SparkSession session() {
-        return SparkSession.active();
+    /// {@return the process of an executor} Linux only: the JDK does not return such long command lines.
+    ///
+    /// @param id its id in Spark
+    static Optional<ProcessHandle> executor(String id) {
+        return ProcessHandle.current().descendants().filter(process -> {
+            List<String> all = commandLine(process);
+            return all.contains(EXECUTOR) && all.get(all.indexOf("--executor-id") + 1).equals(id);
+        }).findFirst();
     }
 
-    /// {@return the processes of the executors}
-    static List<ProcessHandle> executors() {
-        return ProcessHandle.current().descendants()
-                .filter(process -> process.info().arguments().filter(all -> List.of(all).contains(EXECUTOR))
-                        .isPresent())
-                .toList();
+    private static List<String> commandLine(ProcessHandle process) {
+        try {
+            return List.of(Files.readString(Path.of("/proc", process.pid() + "", "cmdline")).split("\0"));
+        } catch (IOException _) {
+            // It has ended.
+            return List.of();
+        }
     }
 }

@@ -12,7 +12,6 @@ import io.undercroft.storage.Tensor;
 import java.lang.foreign.MemorySegment;
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
 import org.apache.spark.unsafe.types.UTF8String;
 import org.jspecify.annotations.Nullable;
@@ -23,12 +22,15 @@ final class OpenTensors implements AutoCloseable {
     /// The number of elements that are copied at a time from a tensor that is not contiguous.
     private static final long BLOCK = 1 << 16;
 
+    /// The maximum number of bytes of rows that are copied for a payload.
+    private static final long MOST_OF_ROWS = 16L << 20;
+
     private final DataFile file;
     private final Checkpoint checkpoint;
     private final TableOptions options;
     private final UTF8String uri;
     private final LastLoan loan = new LastLoan();
-    private @Nullable Map<Storage, Long> numbers;
+    private @Nullable IdentityHashMap<Storage, Long> numbers;
     private @Nullable Storage digested;
     private @Nullable UTF8String digest;
     private @Nullable Tensor measured;
@@ -73,13 +75,13 @@ final class OpenTensors implements AutoCloseable {
             case BYTES -> TensorBlocks.nbytes(checkpoint.tensor(name));
             case DIGEST -> digest(checkpoint.tensor(name).storage());
             case MIN, MAX, MEAN, NAN_COUNT -> statistic(checkpoint.tensor(name), column);
-            case PAYLOAD -> payload(checkpoint.tensor(name));
+            case PAYLOAD -> payload(name, checkpoint.tensor(name));
             case ERROR -> null;
         };
     }
 
     private @Nullable Long number(Storage storage) {
-        Map<Storage, Long> known = numbers;
+        IdentityHashMap<Storage, Long> known = numbers;
         if (known == null) {
             known = new IdentityHashMap<>();
             for (Storage each : checkpoint.storages()) {
@@ -128,7 +130,7 @@ final class OpenTensors implements AutoCloseable {
     }
 
     /// Elements smaller than a byte have no payload unless it starts with the first one.
-    private byte @Nullable [] payload(Tensor tensor) {
+    private byte @Nullable [] payload(String name, Tensor tensor) {
         boolean isDivisible = tensor.dtype().isByteSized() || options.payloadStart() == 0;
         if (tensor.device().isMeta() || !isDivisible) {
             return null;
@@ -139,16 +141,27 @@ final class OpenTensors implements AutoCloseable {
         byte[] bytes = new byte[(int) tensor.dtype().nbytes(count)];
         count(bytes.length);
         if (count > 0) {
-            copy(tensor, start, count, MemorySegment.ofArray(bytes));
+            copy(name, tensor, start, count, MemorySegment.ofArray(bytes));
         }
         return bytes;
     }
 
-    private void copy(Tensor tensor, long start, long count, MemorySegment target) {
-        if (tensor.isContiguous()) {
+    /// Reads the rows that have the elements only, unless these are very long.
+    private void copy(String name, Tensor tensor, long start, long count, MemorySegment target) {
+        long rowLength = tensor.dim() == 0 ? 1 : tensor.numel() / tensor.size(0);
+        long from = start / rowLength;
+        long to = Math.ceilDiv(start + count, rowLength);
+        if (tensor.dim() > 0 && tensor.dtype().nbytes((to - from) * rowLength) <= MOST_OF_ROWS) {
+            Tensor rows = checkpoint.rows(name, from, to);
+            rows.view(rows.numel()).narrow(0, start - from * rowLength, count).copyTo(target);
+        } else if (tensor.isContiguous()) {
             loan.checked(tensor.view(tensor.numel()).narrow(0, start, count)).copyTo(target);
-            return;
+        } else {
+            copyBlocks(tensor, start, count, target);
         }
+    }
+
+    private void copyBlocks(Tensor tensor, long start, long count, MemorySegment target) {
         long[] passed = new long[1];
         TensorBlocks.forEach(List.of(tensor), BLOCK, blocks -> {
             Tensor block = blocks.getFirst();

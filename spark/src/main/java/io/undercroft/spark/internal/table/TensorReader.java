@@ -118,7 +118,8 @@ final class TensorReader implements PartitionReader<InternalRow> {
         for (int i = 0; i < values.length; i++) {
             try {
                 // The error of a tensor whose description is damaged is found with its dtype.
-                Object value = file.value(name, columns.get(i) == TensorColumn.ERROR ? TensorColumn.DTYPE : columns.get(i));
+                Object value = file.value(name,
+                        columns.get(i) == TensorColumn.ERROR ? TensorColumn.DTYPE : columns.get(i));
                 values[i] = columns.get(i) == TensorColumn.ERROR ? null : value;
             } catch (RuntimeException | InternalError e) {
                 if (options.mode() != ReadMode.PERMISSIVE) {
