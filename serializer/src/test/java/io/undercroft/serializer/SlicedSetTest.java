@@ -244,7 +244,8 @@ class SlicedSetTest {
     void elementsOfEveryKindArePutTogether() throws IOException {
         for (Tensor whole : List.of(Tensor.of(new Complex(1, 2), new Complex(3, 4), new Complex(5, 6)).conj(),
                 Tensor.arange(DType.INT8, 12).t(), Tensor.arange(DType.INT64, 12).view(3, 4).t(),
-                Tensor.of(Storage.copyOf(new byte[] {0x12, 0x34, 0x56, 0x78, 0x0A}), DType.of("quint4x2"), 0, Shape.of(10)),
+                Tensor.of(Storage.copyOf(new byte[]{0x12, 0x34, 0x56, 0x78, 0x0A}), DType.of("quint4x2"), 0,
+                        Shape.of(10)),
                 Tensor.zeros(DType.opaque("gguf.q4_0", 144), 6))) {
             Path set = folder.resolve(whole.dtype().name() + whole.dim() + ".croftset");
             List<Path> files = new ArrayList<>();
