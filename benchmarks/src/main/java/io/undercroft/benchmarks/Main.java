@@ -30,6 +30,7 @@ public final class Main {
                           start of the command croft, compared with a bare JVM
               peers       save, convert, open and load by this library, PyTorch, safetensors and NumPy; draws peers.svg
               scale       open and save files of 16 MiB to 8 GiB, and of 10 to 1 000 000 tensors; draws scale.svg
+              spark       verify 200 files by the job of undercroft-spark, with one executor and with two
               storage     copy, fill, convert, read elements and make views, compared with MemorySegment and torch
 
               --quick     smaller and shorter: less than a minute
@@ -39,7 +40,7 @@ public final class Main {
 
             UNDERCROFT_PYTHON may name a Python that has torch, safetensors and numpy.""";
     private static final List<String> NAMES = List.of("open", "eager", "save", "async", "delta", "stitch", "attach",
-            "import", "model", "convert", "startup", "peers", "scale", "storage");
+            "import", "model", "convert", "startup", "peers", "scale", "spark", "storage");
 
     private String name = "";
     private Effort effort = Effort.FULL;
@@ -158,6 +159,7 @@ public final class Main {
             case "startup" -> new StartupBenchmark(bench(peers, scratch, 15, 5)).run();
             case "peers" -> new PeersBenchmark(bench(peers, scratch, 7, 3), directory).run();
             case "scale" -> new ScaleBenchmark(bench(peers, scratch, 7, 3), directory).run();
+            case "spark" -> new SparkBenchmark(bench(peers, scratch, 9, 3)).run();
             default -> new StorageBenchmark(bench(peers, scratch, 3, 1)).run();
         };
     }

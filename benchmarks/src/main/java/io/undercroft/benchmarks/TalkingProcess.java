@@ -4,11 +4,12 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
-/// A separate JVM that reads and prints lines. Its error output is that of this process.
+/// A separate process that reads and prints lines. Its error output is that of this process.
 final class TalkingProcess implements AutoCloseable {
     private static final List<String> FLAGS = List.of("-Xmx64m", "-XX:+UseSerialGC",
             "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow");
@@ -32,7 +33,19 @@ final class TalkingProcess implements AutoCloseable {
         List<String> command = Stream.of(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString()),
                 FLAGS, List.of("-cp", System.getProperty("java.class.path"), main.getName()))
                 .flatMap(List::stream).toList();
-        return new TalkingProcess(new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start());
+        return start(command, Map.of());
+    }
+
+    /// Starts a program.
+    ///
+    /// @param command the command line
+    /// @param environment variables of its environment, besides those of this process
+    /// @return the running process
+    /// @throws IOException if it cannot be started
+    static TalkingProcess start(List<String> command, Map<String, String> environment) throws IOException {
+        ProcessBuilder builder = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT);
+        builder.environment().putAll(environment);
+        return new TalkingProcess(builder.start());
     }
 
     /// {@return its number}

@@ -107,7 +107,7 @@ final class RowFilter {
         if (Boolean.FALSE.equals(left) || Boolean.FALSE.equals(right)) {
             return false;
         }
-        return left == null || right == null ? null : true;
+        return (left == null || right == null) ? null : true;
     }
 
     private static @Nullable Boolean in(@Nullable Object value, @Nullable Object[] wanted) {
@@ -134,7 +134,7 @@ final class RowFilter {
 
     private static @Nullable Boolean compared(@Nullable Object value, @Nullable Object other, Sign sign) {
         Object right = of(other);
-        return value == null || right == null ? null : sign.test(compare(value, right));
+        return (value == null || right == null) ? null : sign.test(compare(value, right));
     }
 
     private static int compare(Object value, Object other) {

@@ -7,19 +7,7 @@ import org.apache.spark.sql.types.DataTypes;
 
 /// The columns of the table.
 enum TensorColumn {
-    FILE(DataTypes.StringType), SNAPSHOT(DataTypes.LongType), NAME(DataTypes.StringType), DTYPE(
-            DataTypes.StringType), SHAPE(DataTypes.createArrayType(DataTypes.LongType, false)), STRIDE(
-                    DataTypes.createArrayType(DataTypes.LongType, false)), OFFSET(
-                            DataTypes.LongType), STORAGE(DataTypes.LongType), BYTES(DataTypes.LongType), DIGEST(
-                                    DataTypes.StringType), MIN(DataTypes.DoubleType), MAX(DataTypes.DoubleType), MEAN(
-                                            DataTypes.DoubleType), NAN_COUNT(DataTypes.LongType), PAYLOAD(
-                                                    DataTypes.BinaryType), ERROR(DataTypes.StringType);
-
-    private final DataType type;
-
-    TensorColumn(DataType type) {
-        this.type = type;
-    }
+    FILE, SNAPSHOT, NAME, DTYPE, SHAPE, STRIDE, OFFSET, STORAGE, BYTES, DIGEST, MIN, MAX, MEAN, NAN_COUNT, PAYLOAD, ERROR;
 
     /// {@return the column of a name}
     static TensorColumn of(String name) {
@@ -32,8 +20,15 @@ enum TensorColumn {
         return name().toLowerCase(Locale.ROOT);
     }
 
+    /// {@return its type in tables}
     DataType type() {
-        return type;
+        return switch (this) {
+            case FILE, NAME, DTYPE, DIGEST, ERROR -> DataTypes.StringType;
+            case SNAPSHOT, OFFSET, STORAGE, BYTES, NAN_COUNT -> DataTypes.LongType;
+            case SHAPE, STRIDE -> DataTypes.createArrayType(DataTypes.LongType, false);
+            case MIN, MAX, MEAN -> DataTypes.DoubleType;
+            case PAYLOAD -> DataTypes.BinaryType;
+        };
     }
 
     /// {@return whether its values are found without reading elements}

@@ -1,0 +1,107 @@
+package io.undercroft.benchmarks;
+
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Random;
+import java.util.stream.Stream;
+
+/// The job of `undercroft-spark` that verifies files, on 200 `.croft` files in the page cache: by one executor and by
+/// two, in turn. An executor is a process with one core. The time is that of the job in a running session; starting the
+/// executors and what the first jobs compile do not count.
+final class SparkBenchmark {
+    private static final int FILES = 200;
+    private static final double GOAL = 0.6;
+    private static final String OPENS = "--add-opens=java.base/";
+    private static final List<String> OPENED = List.of("java.lang", "java.lang.invoke", "java.lang.reflect", "java.io",
+            "java.net", "java.nio", "java.util", "java.util.concurrent", "java.util.concurrent.atomic",
+            "jdk.internal.ref", "sun.nio.ch", "sun.nio.cs", "sun.util.calendar");
+
+    private final Bench bench;
+    private final Path repository = Path.of(System.getProperty("undercroft.repository"));
+
+    SparkBenchmark(Bench bench) {
+        this.bench = bench;
+    }
+
+    List<Figure> run() throws IOException {
+        Path files = Files.createDirectory(bench.file("checkpoints"));
+        int elements = bench.effort() == Effort.FULL ? 4 << 20 : 1 << 20;
+        long nbytes = make(files, elements);
+        List<Figure> figures = new ArrayList<>();
+        try (TalkingProcess one = driver(1); TalkingProcess two = driver(2)) {
+            Timings timings = new Rounds(bench.warmUp(), bench.rounds())
+                    .time(List.of(verifying("one executor", one, files), verifying("two executors", two, files)));
+            for (String contender : timings.contenders()) {
+                figures.add(Figure.of("verify %d files of %d MiB: %s".formatted(FILES, elements * 4 >> 20, contender),
+                        timings.of(contender), "s"));
+                figures.add(Figure.of("the same: " + contender,
+                        timings.of(contender).map(seconds -> nbytes / 0x1p30 / seconds), "GiB/s"));
+            }
+            figures.add(Figure.of("two executors, compared with one",
+                    timings.of("two executors").over(timings.of("one executor")), "x").with(Goal.atMost(GOAL)));
+        }
+        return figures;
+    }
+
+    private static long make(Path directory, int elements) throws IOException {
+        Random random = new Random(1);
+        float[] values = new float[elements];
+        for (int i = 0; i < elements; i++) {
+            values[i] = random.nextFloat();
+        }
+        long nbytes = 0;
+        for (int i = 0; i < FILES; i++) {
+            values[0] = i;
+            Path file = directory.resolve("checkpoint-" + i + ".croft");
+            Checkpoint.save(file, Map.of("weights", Tensor.of(values, elements)));
+            nbytes += Files.size(file);
+        }
+        return nbytes;
+    }
+
+    private static Contender verifying(String name, TalkingProcess driver, Path files) {
+        return new Contender(name, () -> {
+            driver.say("verify " + files);
+            double seconds = Double.parseDouble(driver.answer());
+            if (Double.isNaN(seconds)) {
+                throw new IOException("the job failed, see above");
+            }
+            return new Contender.Outcome(seconds, FILES);
+        });
+    }
+
+    /// Starts the driver of a cluster with some executors, as `spark-submit` does.
+    private TalkingProcess driver(int executors) throws IOException {
+        Path source = bench.file("SparkDriver.java");
+        try (InputStream in = Objects.requireNonNull(SparkBenchmark.class.getResourceAsStream("SparkDriver.java"))) {
+            Files.write(source, in.readAllBytes());
+        }
+        Path target = repository.resolve("spark/target");
+        String classPath = target.resolve("classes") + ":" + Files.readString(target.resolve("classpath")).strip();
+        List<String> command = Stream.of(
+                Stream.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx512m",
+                        "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED",
+                        "--sun-misc-unsafe-memory-access=allow"),
+                OPENED.stream().map(name -> OPENS + name + "=ALL-UNNAMED"),
+                Stream.of("-cp", classPath, source.toString(), Integer.toString(executors),
+                        "-XX:+UseSerialGC -XX:ActiveProcessorCount=1"))
+                .flatMap(each -> each).toList();
+        Path home = bench.file("spark-home-" + executors);
+        Files.createDirectories(home.resolve("jars"));
+        Map<String, String> environment = new HashMap<>();
+        environment.put("SPARK_HOME", home.toAbsolutePath().toString());
+        environment.put("SPARK_SCALA_VERSION", "2.13");
+        environment.put("SPARK_LOCAL_IP", "127.0.0.1");
+        environment.put("JAVA_HOME", System.getProperty("java.home"));
+        return TalkingProcess.start(command, environment);
+    }
+}
