@@ -1,6 +1,8 @@
 # How croft starts Java. Sourced by the script `croft` of the repository, and part of bin/croft of the archive.
 #
 # java_home is the JDK or the Java runtime, lib the directory of the jars, caches the directory of the AOT caches.
+#
+#   CROFT_CLASSPATH   more jars, for instance those of Hadoop: CROFT_CLASSPATH=$(hadoop classpath --glob)
 
 # The serial collector starts fastest. Tensors are off the heap: the machine limits them, not the size of the heap.
 flags="--enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow
@@ -55,7 +57,8 @@ start_java() {
     choose_cache "$@"
     # The archive has only the cache for short commands.
     [ -f "$caches/$cache.aot" ] || cache=short
+    # A cache may be used with a longer class path than the one that it was made with.
     # shellcheck disable=SC2086 # several flags
     exec "$java_home/bin/java" $flags -XX:AOTCache="$caches/$cache.aot" -Xlog:disable \
-        -jar "$lib/undercroft-cli.jar" "$@"
+        -cp "$lib/undercroft-cli.jar${CROFT_CLASSPATH:+:$CROFT_CLASSPATH}" io.undercroft.cli.Croft "$@"
 }

@@ -261,8 +261,9 @@ final class CommandRunner {
     private static String describe(FileSystemException e, @Nullable Path file) {
         Object subject = file == null || e instanceof RemoteFileException ? e.getFile() : Inputs.shown(file);
         if (e.getReason() != null) {
-            return subject + ": " + e.getReason().replace("OpenOptions.temporaryDirectory",
-                    "JAVA_TOOL_OPTIONS=-Djava.io.tmpdir=DIR");
+            return subject + ": " + e.getReason()
+                    .replace("OpenOptions.temporaryDirectory", "JAVA_TOOL_OPTIONS=-Djava.io.tmpdir=DIR")
+                    .replace("to the class path", "to the class path with CROFT_CLASSPATH");
         }
         return switch (e) {
             // A directory perhaps; what is not there is no temporary file.

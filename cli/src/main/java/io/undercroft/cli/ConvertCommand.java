@@ -70,8 +70,8 @@ final class ConvertCommand {
     private static List<ArgSpec> takes() {
         return List.of(knownFile("IN"),
                 Arguments.file("OUT",
-                        "The file to write; the suffix of its name selects the format. - writes a .croft file to "
-                                + "standard output."),
+                        "The file to write, or a URI of a store; the suffix of its name selects the format. - writes "
+                                + "a .croft file to standard output."),
                 Arguments.text(PART, "PATH",
                         "Save only the part of the state that is at this path, for instance model."),
                 Arguments.text(TO, "NAME",
@@ -115,9 +115,9 @@ final class ConvertCommand {
             return Saver.contents(readable(), readableStorages());
         }
 
-        void write(Json json, Checkpoint source, Path target, long nbytes) throws IOException {
+        void write(Json json, Checkpoint source, String target, long nbytes) throws IOException {
             Saver.write(json, source, readable(), readableStorages());
-            json.member("target", target.toString()).member("nbytes", nbytes);
+            json.member("target", target).member("nbytes", nbytes);
         }
 
         int readableStorages() {
@@ -140,7 +140,7 @@ final class ConvertCommand {
         if (isStream && !isCroft) {
             return run.complain("only a .croft file can go to standard output. Give OUT a name");
         }
-        if (isCroft && arguments.has(TO_SETTING)) {
+        if (isCroft && arguments.has(TO_SETTING) && !Inputs.isUri(target)) {
             return run.complain("%s: %s is not for .croft files, whose format has no settings. Leave it out"
                     .formatted(target, TO_SETTING));
         }
@@ -178,11 +178,13 @@ final class ConvertCommand {
     }
 
     private int save(Checkpoint checkpoint, Arguments arguments, SaveOptions options) throws IOException {
-        Path target = arguments.path(1);
+        String target = Inputs.shown(arguments.path(1));
         Part part = Part.of(checkpoint, arguments);
         String size = Text.size(checkpoint);
-        DedupReport report = Checkpoint.save(target, part.state, options.format("croft")).dedup().orElseThrow();
-        long nbytes = Files.size(target);
+        SaveReport saved = Targets.save(arguments.path(1), part.state,
+                options.format("croft").settings(arguments.settings(TO_SETTING)));
+        DedupReport report = saved.dedup().orElseThrow();
+        long nbytes = saved.nbytes();
         run.say(arguments, "%s (%s, %s) -> %s (%s): %s".formatted(checkpoint.location(), checkpoint.format(), size,
                 target, Text.bytes(nbytes), part.contents() + Saver.leftOut(report)), json -> {
                     part.write(json, checkpoint, target, nbytes);
@@ -255,6 +257,10 @@ final class ConvertCommand {
     }
 
     private int copy(Path source, Path target, Arguments arguments) throws IOException {
+        if (Inputs.isUri(source) || Inputs.isUri(target)) {
+            return run.complain("%s: snapshots are copied between files of this machine only. Leave out %s and %s"
+                    .formatted(Inputs.shown(Inputs.isUri(target) ? target : source), KEEP_BASES, SELF_CONTAINED));
+        }
         long number;
         try (Checkpoint checkpoint = Checkpoint.open(source, arguments.openingOnMeta())) {
             number = IntegrityChecks.requireSnapshot(checkpoint).commit();
@@ -320,15 +326,15 @@ final class ConvertCommand {
     }
 
     private int export(Checkpoint checkpoint, Arguments arguments, SaveOptions options) throws IOException {
-        Path target = arguments.path(1);
+        String target = Inputs.shown(arguments.path(1));
         Part part = Part.of(checkpoint, arguments);
-        Optional<CheckpointFormat> format = Targets.format(target, arguments.text(TO));
+        Optional<CheckpointFormat> format = Targets.format(arguments.path(1), arguments.text(TO));
         String size = Text.size(checkpoint);
         SaveOptions exporting = exporting(arguments).leavingOutUnreadable().metadata(options.request().metadata())
                 .progress(options.request().progress());
         SaveReport report;
         try {
-            report = Checkpoint.save(target, part.state, exporting);
+            report = Targets.save(arguments.path(1), part.state, exporting);
         } catch (IllegalArgumentException e) {
             boolean isOfSetting = arguments.settings(TO_SETTING).keySet().stream()
                     .anyMatch(String.valueOf(e.getMessage())::contains);

@@ -36,11 +36,15 @@ final class Inputs {
         if (StandardInput.isMeant(file)) {
             return StandardInput.open(options);
         }
-        if (!isUri(file)) {
-            return Checkpoint.open(file, options);
-        }
+        return isUri(file) ? Checkpoint.open(uri(file), options) : Checkpoint.open(file, options);
+    }
+
+    /// {@return the URI by which the user named a file}
+    ///
+    /// @throws IllegalArgumentException if it is invalid
+    static URI uri(Path file) {
         try {
-            return Checkpoint.open(new URI(shown(file)), options);
+            return new URI(shown(file));
         } catch (URISyntaxException e) {
             throw new IllegalArgumentException("the URI is not valid: " + e.getReason()
                     + "; write a space as %20, and quote ? and & for the shell", e);

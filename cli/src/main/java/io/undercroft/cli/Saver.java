@@ -76,7 +76,7 @@ final class Saver {
     }
 
     /// Says what of a file is not in the one to which its whole state was saved.
-    int noteLeftOut(Checkpoint source, Path target, Arguments arguments) {
+    int noteLeftOut(Checkpoint source, Object target, Arguments arguments) {
         return noteLeftOut(source, target, unreadable(source), arguments);
     }
 

@@ -1,6 +1,8 @@
 package io.undercroft.cli;
 
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
@@ -10,6 +12,7 @@ import java.util.Comparator;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /// Checks of the names of files to write.
 final class Targets {
@@ -42,6 +45,15 @@ final class Targets {
         return file.toString().toLowerCase(Locale.ROOT);
     }
 
+    /// Saves a state to a file, or to a store if it is named by a URI.
+    ///
+    /// @throws IllegalArgumentException if the URI is invalid, or as [Checkpoint#save(Path, Object, SaveOptions)]
+    static SaveReport save(Path target, @Nullable Object state, SaveOptions options) throws IOException {
+        return Inputs.isUri(target)
+                ? Checkpoint.save(Inputs.uri(target), state, options)
+                : Checkpoint.save(target, state, options);
+    }
+
     static int refuse(String label, Path target, CommandRunner run) {
         return run.complain(
                 "%s: only .croft files can be written. Give %s a name that ends in %s".formatted(target, label,
@@ -62,6 +74,9 @@ final class Targets {
     }
 
     static boolean isSame(Path source, Path target) throws IOException {
+        if (Inputs.isUri(target)) {
+            return Inputs.shown(source).equals(Inputs.shown(target));
+        }
         return Files.exists(target) && Files.exists(source) && Files.isSameFile(source, target);
     }
 }

@@ -351,6 +351,43 @@ public final class MappedFile implements AutoCloseable {
         }
     }
 
+    /// {@return whether bytes of an object of a store have been fetched} True for a file of the host.
+    ///
+    /// @param offset where they start, in bytes
+    /// @param length how many there are
+    /// @throws IllegalStateException if the file is closed
+    public boolean isFetched(long offset, long length) {
+        lifetime.retain();
+        try {
+            return remote == null || remote.isPresent(offset, length);
+        } finally {
+            lifetime.release();
+        }
+    }
+
+    /// Stores bytes of an object of a store, so that they are not fetched.
+    ///
+    /// @param offset where they start, in bytes
+    /// @param bytes the bytes that the object has there
+    /// @throws IOException if they cannot be stored
+    /// @throws IllegalArgumentException if the file does not have so many bytes
+    /// @throws IllegalStateException if the file is closed, or one of the host
+    public void supply(long offset, MemorySegment bytes) throws IOException {
+        if (remote == null) {
+            throw new IllegalStateException(location + " is a file of the host, whose bytes are there");
+        }
+        if (offset < 0 || bytes.byteSize() > size - offset) {
+            throw new IllegalArgumentException(location + " does not have " + bytes.byteSize() + " bytes at byte "
+                    + offset);
+        }
+        lifetime.retain();
+        try {
+            remote.supply(offset, bytes);
+        } finally {
+            lifetime.release();
+        }
+    }
+
     private void fetchRanges(List<RangeCache.Range> ranges) throws IOException {
         lifetime.retain();
         try {

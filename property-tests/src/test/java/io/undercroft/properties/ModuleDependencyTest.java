@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 class ModuleDependencyTest {
     private static final String ROOT = "io.undercroft.";
     private static final List<String> MODULES = List.of("format", "storage", "mmap", "serializer", "interop",
-            "http", "adapters", "cuda", "spark", "cli", "benchmarks");
+            "http", "hadoop", "adapters", "cuda", "spark", "cli", "benchmarks");
 
     private static final JavaClasses CLASSES = new ClassFileImporter()
             .withImportOption(new ImportOption.DoNotIncludeTests())
@@ -49,6 +49,7 @@ class ModuleDependencyTest {
                 .layer("serializer").definedBy(ROOT + "serializer..")
                 .layer("interop").definedBy(ROOT + "interop..")
                 .layer("http").definedBy(ROOT + "http..")
+                .layer("hadoop").definedBy(ROOT + "hadoop..")
                 .layer("adapters").definedBy(ROOT + "adapters..")
                 .layer("cuda").definedBy(ROOT + "cuda..")
                 .layer("spark").definedBy(ROOT + "spark..")
@@ -60,6 +61,7 @@ class ModuleDependencyTest {
                 .whereLayer("serializer").mayOnlyAccessLayers("format-spec", "storage-core", "mmap")
                 .whereLayer("interop").mayOnlyAccessLayers("format-spec", "storage-core", "mmap", "serializer")
                 .whereLayer("http").mayOnlyAccessLayers("format-spec", "mmap", "serializer")
+                .whereLayer("hadoop").mayOnlyAccessLayers("format-spec", "mmap", "serializer")
                 .whereLayer("adapters").mayOnlyAccessLayers("storage-core")
                 .whereLayer("cuda").mayOnlyAccessLayers("storage-core", "mmap")
                 .whereLayer("spark").mayNotBeAccessedByAnyLayer()

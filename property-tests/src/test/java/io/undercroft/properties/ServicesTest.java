@@ -20,7 +20,7 @@ class ServicesTest {
     private static final Pattern PROVIDES = Pattern.compile("provides ([\\w.]+) with\\s+([\\w.,\\s]+);");
 
     @ParameterizedTest
-    @ValueSource(strings = {"mmap", "interop", "http", "cuda", "docs/samples"})
+    @ValueSource(strings = {"mmap", "interop", "http", "hadoop", "cuda", "docs/samples"})
     void bothPathsFindTheSameServicesInTheSameOrder(String module) throws IOException {
         Map<String, List<String>> onModulePath = new TreeMap<>();
         Matcher provides = PROVIDES

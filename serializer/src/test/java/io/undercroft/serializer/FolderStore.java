@@ -21,9 +21,13 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
 
 /// A store whose objects are files of a folder: `folder:///path/of/a/file`.
 public final class FolderStore implements StoreProvider {
+    /// The number of bytes that were read from files.
+    static final AtomicLong READ = new AtomicLong();
+
     static URI uri(Path file) {
         return URI.create("folder://" + file.toUri().getRawPath());
     }
@@ -73,6 +77,7 @@ public final class FolderStore implements StoreProvider {
 
         @Override
         public void read(long offset, MemorySegment into) throws IOException {
+            READ.addAndGet(into.byteSize());
             var buffer = into.asByteBuffer();
             while (buffer.hasRemaining()) {
                 channel.read(buffer, offset + buffer.position());

@@ -58,7 +58,7 @@ class SettingsTest {
     @Test
     void aNameThatIsNearNoneIsAnsweredWithThoseThatThereAre() {
         assertThatThrownBy(opening("")).isInstanceOf(IllegalArgumentException.class)
-                .hasMessageEndingWith("there are raw.reversed");
+                .hasMessageEndingWith("there are croft.cache, croft.cacheMiB, raw.reversed");
         assertThatThrownBy(exporting("nonsense")).isInstanceOf(IllegalArgumentException.class)
                 .hasMessageEndingWith("there are folder.fails, raw.padded");
     }

@@ -36,7 +36,7 @@ final class FileSystems {
     /// @throws RemoteFileException if there is none, or it cannot be reached
     /// @throws IllegalArgumentException if the URI or the file is invalid
     static FileSystem of(URI uri, Optional<Path> file, Optional<Path> environment) throws RemoteFileException {
-        String location = location(uri);
+        String location = HadoopProvider.location(uri);
         try {
             Configuration configuration = new Configuration();
             if (environment.isPresent()) {
@@ -93,13 +93,5 @@ final class FileSystems {
     /// {@return the value of `HADOOP_CONF_DIR`, if it is set}
     static Optional<Path> environment() {
         return Optional.ofNullable(System.getenv(DIRECTORY)).filter(text -> !text.isBlank()).map(Path::of);
-    }
-
-    /// {@return a URI for messages, without credentials}
-    ///
-    /// @param uri the URI
-    static String location(URI uri) {
-        String authority = uri.getRawAuthority() == null ? "" : uri.getRawAuthority();
-        return uri.getScheme() + "://" + authority.substring(authority.lastIndexOf('@') + 1) + uri.getPath();
     }
 }

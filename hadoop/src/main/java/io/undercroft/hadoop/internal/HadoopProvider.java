@@ -1,5 +1,7 @@
 package io.undercroft.hadoop.internal;
 
+import io.undercroft.mmap.RemoteFileException;
+import io.undercroft.mmap.RemoteFileException.Kind;
 import io.undercroft.mmap.spi.RangeSource;
 import io.undercroft.serializer.spi.OpenRequest;
 import io.undercroft.serializer.spi.SaveRequest;
@@ -38,30 +40,57 @@ public final class HadoopProvider implements StoreProvider {
 
     @Override
     public RangeSource open(URI uri, OpenRequest request) throws IOException {
-        return HadoopSource.open(fileSystem(uri, request.setting(CONFIGURATION)), path(uri));
+        check(uri);
+        try {
+            return HadoopSource.open(fileSystem(uri, request.setting(CONFIGURATION)),
+                    new org.apache.hadoop.fs.Path(uri));
+        } catch (NoClassDefFoundError e) {
+            throw withoutClient(uri, e);
+        }
     }
 
     @Override
     public StoreTarget target(URI uri, SaveRequest request) throws IOException {
-        return HadoopTarget.of(fileSystem(uri, request.setting(CONFIGURATION)), path(uri));
+        check(uri);
+        try {
+            return HadoopTarget.of(fileSystem(uri, request.setting(CONFIGURATION)),
+                    new org.apache.hadoop.fs.Path(uri));
+        } catch (NoClassDefFoundError e) {
+            throw withoutClient(uri, e);
+        }
     }
 
-    private static FileSystem fileSystem(URI uri, Optional<String> configuration) throws IOException {
+    /// This class is loaded without the client, too, so that it can say what is missing.
+    private static RemoteFileException withoutClient(URI uri, NoClassDefFoundError e) {
+        return new RemoteFileException(location(uri), Kind.UNSUPPORTED, "the client of Hadoop is missing ("
+                + e.getMessage()
+                + "); add hadoop-client-api, hadoop-client-runtime and the connector of the store, or the output of "
+                + "hadoop classpath --glob, to the class path", e);
+    }
+
+    private static void check(URI uri) {
         if (uri.getRawUserInfo() != null && uri.getRawUserInfo().contains(":")) {
             throw new IllegalArgumentException("the URI of " + uri.getHost() + " contains credentials; leave them out, "
                     + "and configure the client of Hadoop with them");
         }
         if (uri.getRawQuery() != null || uri.getRawFragment() != null) {
-            throw new IllegalArgumentException(FileSystems.location(uri) + ": a file of Hadoop has a path only, "
+            throw new IllegalArgumentException(location(uri) + ": a file of Hadoop has a path only, "
                     + "without ? and #; write these characters as %3F and %23");
         }
+        if (uri.getPath() == null || uri.getPath().isEmpty()) {
+            throw new IllegalArgumentException(location(uri) + " names no file");
+        }
+    }
+
+    private static FileSystem fileSystem(URI uri, Optional<String> configuration) throws IOException {
         return FileSystems.of(uri, configuration.map(Path::of), FileSystems.environment());
     }
 
-    private static org.apache.hadoop.fs.Path path(URI uri) {
-        if (uri.getPath() == null || uri.getPath().isEmpty()) {
-            throw new IllegalArgumentException(FileSystems.location(uri) + " names no file");
-        }
-        return new org.apache.hadoop.fs.Path(uri);
+    /// {@return a URI for messages, without credentials}
+    ///
+    /// @param uri the URI
+    static String location(URI uri) {
+        String authority = uri.getRawAuthority() == null ? "" : uri.getRawAuthority();
+        return uri.getScheme() + "://" + authority.substring(authority.lastIndexOf('@') + 1) + uri.getPath();
     }
 }

@@ -60,7 +60,7 @@ public final class HadoopSource implements RangeSource {
     /// @throws RemoteFileException if it is not there, or the store refuses or does not respond
     public static HadoopSource open(FileSystem fs, Path path) throws IOException {
         Path full = path.makeQualified(fs.getUri(), fs.getWorkingDirectory());
-        String location = FileSystems.location(full.toUri());
+        String location = HadoopProvider.location(full.toUri());
         HadoopSource source;
         try {
             FileStatus status = fs.getFileStatus(full);

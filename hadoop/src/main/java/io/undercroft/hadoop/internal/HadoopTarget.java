@@ -24,7 +24,7 @@ public record HadoopTarget(FileSystem fs, Path path, String location) implements
     /// @param path its path
     public static HadoopTarget of(FileSystem fs, Path path) {
         Path full = path.makeQualified(fs.getUri(), fs.getWorkingDirectory());
-        return new HadoopTarget(fs, full, FileSystems.location(full.toUri()));
+        return new HadoopTarget(fs, full, HadoopProvider.location(full.toUri()));
     }
 
     @Override

@@ -59,6 +59,8 @@ public final class RangeCache implements AutoCloseable {
     /// Guards the fields below.
     private final Object lock = new Object();
     private final BitSet present = new BitSet();
+    /// The ends of ranges that were supplied, by their starts; they do not overlap or touch.
+    private final NavigableMap<Long, Long> supplied = new TreeMap<>();
     private final NavigableMap<Integer, Fetch> pending = new TreeMap<>();
     private int next;
     private int ahead = LAST;
@@ -200,7 +202,7 @@ public final class RangeCache implements AutoCloseable {
         List<Fetch> begun = new ArrayList<>();
         synchronized (lock) {
             for (Range range : ranges) {
-                if (range.length > 0 && range.offset < size) {
+                if (range.length > 0 && range.offset < size && !isSupplied(range.offset, range.length)) {
                     needed.addAll(plan(firstOf(range.offset), endOf(range.offset, range.length), begun));
                 }
             }
@@ -224,6 +226,9 @@ public final class RangeCache implements AutoCloseable {
         List<Fetch> needed;
         List<Fetch> begun = new ArrayList<>();
         synchronized (lock) {
+            if (isSupplied(offset, length)) {
+                return;
+            }
             int end = endOf(offset, length);
             int missing = present.nextClearBit(firstOf(offset));
             if (missing >= end) {
@@ -247,6 +252,53 @@ public final class RangeCache implements AutoCloseable {
             enter(needed, begun);
         }
         startAndAwait(needed, begun);
+    }
+
+    /// Stores bytes of the source that the caller has from elsewhere, so that they are not fetched.
+    ///
+    /// @param offset their offset
+    /// @param bytes the bytes, all of them in the file
+    /// @throws RemoteFileException if they cannot be stored
+    /// @throws IOException if this is closed
+    public void supply(long offset, MemorySegment bytes) throws IOException {
+        for (long done = 0; done < bytes.byteSize(); done += (long) PART * BLOCK) {
+            write(offset + done, bytes.asSlice(done, Math.min((long) PART * BLOCK, bytes.byteSize() - done)));
+        }
+        synchronized (lock) {
+            long start = offset;
+            long end = offset + bytes.byteSize();
+            Map.Entry<Long, Long> before = supplied.floorEntry(start);
+            if (before != null && before.getValue() >= start) {
+                start = before.getKey();
+                end = Math.max(end, before.getValue());
+            }
+            for (Map.Entry<Long, Long> after = supplied.ceilingEntry(start); after != null
+                    && after.getKey() <= end; after = supplied.ceilingEntry(start)) {
+                end = Math.max(end, after.getValue());
+                supplied.remove(after.getKey());
+            }
+            supplied.put(start, end);
+            int first = blocksOf(start);
+            int stop = end == size ? blocksOf(size) : firstOf(end);
+            if (first < stop) {
+                present.set(first, stop);
+            }
+        }
+    }
+
+    /// {@return whether bytes are present}
+    ///
+    /// @param offset the start of a range
+    /// @param length its length in bytes
+    public boolean isPresent(long offset, long length) {
+        synchronized (lock) {
+            return isSupplied(offset, length) || present.nextClearBit(firstOf(offset)) >= endOf(offset, length);
+        }
+    }
+
+    private boolean isSupplied(long offset, long length) {
+        Map.Entry<Long, Long> range = supplied.floorEntry(offset);
+        return range != null && range.getValue() - offset >= length;
     }
 
     /// Counts this thread among those that wait for requests.

@@ -7,6 +7,7 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.spi.Setting;
 import java.io.IOException;
 import java.util.List;
 import java.util.Set;
@@ -31,6 +32,11 @@ public final class CroftFormat implements CheckpointFormat {
     @Override
     public List<String> suffixes() {
         return List.of(".croft");
+    }
+
+    @Override
+    public List<Setting> settings() {
+        return ExtentCache.SETTINGS;
     }
 
     @Override

@@ -63,6 +63,7 @@ final class CroftStorages implements AutoCloseable {
     private final Bases bases;
     private final StorageCheck check;
     private final ChosenStorages chosen;
+    private final Optional<ExtentCache.Use> cache;
     private final PieceReader memory;
     private final Map<Integer, Storage> storages = new ConcurrentHashMap<>();
     private IdentityHashMap<Storage, Integer> numbers = new IdentityHashMap<>();
@@ -81,6 +82,7 @@ final class CroftStorages implements AutoCloseable {
         this.check = new StorageCheck(snapshot);
         this.chosen = new ChosenStorages(snapshot, request);
         this.memory = new PieceReader(file, request);
+        this.cache = ExtentCache.Use.of(request);
     }
 
     /// {@return whether a tensor that was chosen uses a storage}
@@ -243,6 +245,12 @@ final class CroftStorages implements AutoCloseable {
                 || (request.isInMemory() && !storage.device().isCpu());
     }
 
+    /// {@return whether bytes of a storage travel over a network, so that they are checked when they arrive}
+    private boolean isFetched(StorageRecord record) {
+        return request.checksums() != ChecksumPolicy.NONE && extents(record).stream()
+                .anyMatch(extent -> extent.kind() != ExtentKind.ZERO && fileOf(extent.base()).source().isPresent());
+    }
+
     private boolean isToBeChecked(StorageRecord record) {
         return switch (request.checksums()) {
             case NONE -> false;
@@ -301,10 +309,20 @@ final class CroftStorages implements AutoCloseable {
 
     private Allocation allocate(int number, StorageRecord record) {
         checkKnown(number);
+        if (cache.isEmpty()) {
+            return allocateNow(number, record);
+        }
+        List<ExtentRecord> fetched = cache.get().supply(extents(record), this::fileOf);
+        Allocation bytes = allocateNow(number, record);
+        cache.get().keep(fetched, this::fileOf);
+        return bytes;
+    }
+
+    private Allocation allocateNow(int number, StorageRecord record) {
         if (request.isInMemory()) {
             return read(number, record);
         }
-        boolean checksNow = isToBeChecked(record);
+        boolean checksNow = isToBeChecked(record) || isFetched(record);
         Allocation bytes = checkable(number, record, map(record));
         List<StorageChunk> chunks = checksNow
                 ? check(number, new Span(0, record.nbytes()), bytes, true)
