@@ -3,9 +3,16 @@ package io.undercroft.cli;
 import static io.undercroft.cli.Invocation.torch;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.state.Slice;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -69,6 +76,31 @@ class SetsTest {
         assertOneLine(Invocation.of("set", "create", set), "--help");
         assertOneLine(Invocation.of("set", "list", first), "signature of a set");
         assertThat(set).doesNotExist();
+    }
+
+    @Test
+    void theTensorsOfASetAreShownAndConvertedAsThoseOfOneFile() throws IOException {
+        Tensor whole = Tensor.arange(DType.FLOAT32, 12).view(4, 3);
+        for (int half = 0; half < 2; half++) {
+            Checkpoint.save(List.of(first, second).get(half),
+                    Map.of("weight", Slice.of(whole.narrow(0, 2 * half, 2), whole.shape(), 2 * half, 0)),
+                    SaveOptions.defaults().replacingReferenced());
+        }
+        Invocation.of("set", "create", set, first, second);
+        Path joined = folder.resolve("joined.safetensors");
+
+        Invocation shown = Invocation.of("inspect", set);
+        Invocation converted = Invocation.of("convert", set, joined);
+
+        assertThat(shown.err()).isEmpty();
+        assertThat(shown.out()).containsPattern("weight +float32 +\\[4, 3\\]");
+        assertThat(converted.err()).isEmpty();
+        assertThat(Invocation.of("verify", set).code()).isZero();
+        try (Checkpoint opened = Checkpoint.open(joined)) {
+            assertThat(opened.tensor("weight").contentEquals(whole)).isTrue();
+        }
+        assertOneLine(Invocation.of("set", "create", folder.resolve("half.croftset"), first), "V22-SLICE", "'weight'",
+                "from [2, 0] to [4, 3]");
     }
 
     private static void assertOneLine(Invocation refused, String... words) {

@@ -15,6 +15,7 @@ import io.undercroft.properties.processes.CyclesProof;
 import io.undercroft.properties.processes.RacesProof;
 import io.undercroft.properties.processes.SharedPeer;
 import io.undercroft.properties.processes.SoakProof;
+import io.undercroft.properties.sets.ShardsProof;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Iterator;
@@ -35,6 +36,7 @@ public final class Main {
               truncations   cuts files at every length: each must be reported
               crashes       cuts the power at every moment of a save, an append and a compaction
               scale         builds an index of 2^24 tensors, opens it, finds names and copies it
+              shards        saves and opens sets of 10 000 shards, and reads other layouts from them
               races         lets threads use, free and move storages at once
               soak          kills processes that share memory, and looks for torn reads and leftovers
               kills         kills processes at random moments of a save or an append over a file that is there
@@ -45,7 +47,7 @@ public final class Main {
 
     private static final List<String> NAMES = List.of("laws", "foreign", "fuzz", "differential", "objects", "bitflips",
             "truncations",
-            "crashes", "scale",
+            "crashes", "scale", "shards",
             "races", "soak", "kills", "cycles");
 
     private Main() {}
@@ -136,6 +138,7 @@ public final class Main {
             case "truncations" -> TruncationsProof.run(effort);
             case "crashes" -> CrashesProof.run(effort);
             case "scale" -> ScaleProof.run(effort);
+            case "shards" -> ShardsProof.run(effort);
             case "races" -> RacesProof.run(effort);
             case "soak" -> SoakProof.run(effort);
             case "kills" -> KillsProof.run(effort);

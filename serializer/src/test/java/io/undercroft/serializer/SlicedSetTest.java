@@ -320,6 +320,8 @@ class SlicedSetTest {
     @Test
     void onlyTheShardsOfChosenTensorsAreLookedAt() throws IOException {
         ShardSet.create(manifest(), quarters());
+        assertThatExceptionOfType(NoSuchElementException.class)
+                .isThrownBy(() -> ShardSet.open(manifest(), OpenOptions.defaults().only("no such")));
         Files.delete(folder.resolve("1.croft"));
         assertRefused("V21-SHARD", () -> ShardSet.open(manifest())).contains("'1.croft'");
         try (ShardSet set = ShardSet.open(manifest(), OpenOptions.defaults().only("last"))) {
@@ -329,8 +331,6 @@ class SlicedSetTest {
             assertRefused("V21-SHARD", () -> set.shards().get(1)).contains("'1.croft'");
         }
         assertRefused("V21-SHARD", () -> ShardSet.open(manifest(), OpenOptions.defaults().only("weight")));
-        assertThatExceptionOfType(NoSuchElementException.class)
-                .isThrownBy(() -> ShardSet.open(manifest(), OpenOptions.defaults().only("no such")));
     }
 
     @Test
@@ -502,6 +502,34 @@ class SlicedSetTest {
         assertThat(Files.readAllBytes(manifest())).isEqualTo(before);
         ShardSet.save(manifest(), files.reversed());
         assertThat(Files.readAllBytes(manifest())).isNotEqualTo(before);
+    }
+
+    @Test
+    void aSetIsOpenedAsOneFile() throws IOException {
+        Tensor whole = matrix(4, 6);
+        Slice tied = box(whole, 2, 0, 2, 6);
+        Path a = saved("a.croft", Map.of("model", Map.of("w", box(whole, 0, 0, 2, 6), "one", Tensor.of(1f, 2f))));
+        Path b = saved("b.croft", Map.of("model", Map.of("w", tied), "other", Map.of("a/b", Tensor.of(3L))));
+        ShardSet.create(manifest(), List.of(a, b));
+        try (Checkpoint set = Checkpoint.open(manifest())) {
+            assertThat(set.format()).isEqualTo("croft");
+            assertThat(set.names()).containsExactly("model/one", "model/w", "other/a~1b");
+            assertThat(set.tensor("model/w").contentEquals(whole)).isTrue();
+            assertThat(set.tensor("other/a/b").getLong(0)).isEqualTo(3);
+            assertThat(set.files()).containsExactly(manifest(), a.toRealPath(), b.toRealPath());
+            assertThat(set.verify().isIntact()).isTrue();
+            Checkpoint.save(folder.resolve("joined.croft"), set.state());
+        }
+        try (Checkpoint joined = Checkpoint.open(folder.resolve("joined.croft"))) {
+            assertThat(joined.tensor("model/w").contentEquals(whole)).isTrue();
+        }
+        PretendDevice.Memory device = PretendDevice.fresh();
+        try (Checkpoint set = Checkpoint.open(manifest(),
+                OpenOptions.defaults().device(device.device()).only("**/w"))) {
+            assertThat(set.names()).containsExactly("model/w");
+            assertThat(set.tensor("model/w").cpu().contentEquals(whole)).isTrue();
+        }
+        assertThat(device.live.get()).isZero();
     }
 
     @Test

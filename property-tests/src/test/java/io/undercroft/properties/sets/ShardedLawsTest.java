@@ -55,7 +55,7 @@ class ShardedLawsTest {
             try (ShardSet set = ShardSet.open(CountedStore.uri(manifest))) {
                 var _ = CountedStore.reads(scratch.directory());
                 List<Request> requests = IntStream.range(0, 3)
-                        .mapToObj(i -> new Request("w", new long[] {0, 1024 * i}, Shape.of(64, 2048), Device.CPU))
+                        .mapToObj(i -> new Request("w", new long[]{0, 1024 * i}, Shape.of(64, 2048), Device.CPU))
                         .toList();
                 List<Tensor> read = set.tensors(requests);
                 for (int i = 0; i < 3; i++) {

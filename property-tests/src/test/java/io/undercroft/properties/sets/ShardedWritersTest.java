@@ -109,9 +109,9 @@ class ShardedWritersTest {
         int rows = ROWS / READERS;
         try (ShardSet set = ShardSet.open(manifest(folder, step))) {
             List<Tensor> read = set.tensors(List.of(
-                    new Request("rows", new long[] {0, column}, Shape.of(ROWS, columns), Device.CPU),
-                    new Request("columns", new long[] {reader * rows, 0}, Shape.of(rows, COLUMNS), Device.CPU),
-                    new Request("vector", new long[] {0}, Shape.of(COLUMNS), Device.CPU)));
+                    new Request("rows", new long[]{0, column}, Shape.of(ROWS, columns), Device.CPU),
+                    new Request("columns", new long[]{reader * rows, 0}, Shape.of(rows, COLUMNS), Device.CPU),
+                    new Request("vector", new long[]{0}, Shape.of(COLUMNS), Device.CPU)));
             return read.get(0).contentEquals(block(step, 0, ROWS, column, columns))
                     && read.get(1).contentEquals(block(step, reader * rows, rows, 0, COLUMNS))
                     && read.get(2).contentEquals(block(step, 0, 1, 0, COLUMNS).select(0, 0))

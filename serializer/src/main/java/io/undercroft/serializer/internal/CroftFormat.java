@@ -5,6 +5,7 @@ import io.undercroft.format.internal.Shard;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.internal.sets.SetContents;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Setting;
@@ -12,10 +13,11 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Set;
 
-/// The format of `.croft` files.
+/// The format of `.croft` files, and of the manifests of sets of them.
 public final class CroftFormat implements CheckpointFormat {
     /// Enough of the signature to recognise the format; damage of the rest is then reported as such.
     private static final byte[] SIGNATURE_START = {(byte) 0x89, 'C', 'R', 'F'};
+    private static final byte[] SET_START = {(byte) 0x89, 'C', 'R', 'S'};
 
     @Override
     public String name() {
@@ -41,7 +43,7 @@ public final class CroftFormat implements CheckpointFormat {
 
     @Override
     public boolean matches(MappedFile file) throws IOException {
-        return file.startsWith(SIGNATURE_START);
+        return file.startsWith(SIGNATURE_START) || file.startsWith(SET_START);
     }
 
     /// Opens a file of a set at the snapshot of the set.
@@ -59,6 +61,9 @@ public final class CroftFormat implements CheckpointFormat {
 
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
+        if (file.startsWith(SET_START)) {
+            return SetContents.open(file, options);
+        }
         Snapshot newest = Snapshot.open(new FileSource(file), Limits.DEFAULT);
         Snapshot wanted = options.request().snapshot().isPresent()
                 ? CommitNumbers.find(newest, options.request().snapshot().getAsLong())

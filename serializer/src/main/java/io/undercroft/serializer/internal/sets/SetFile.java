@@ -23,6 +23,7 @@ import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
@@ -69,9 +70,24 @@ public final class SetFile implements AutoCloseable {
         }
     }
 
+    /// All are checked, so that of several faults always the same one is thrown.
     private void checkShards() throws IOException {
-        BitSet needed = needed();
-        shared(needed.stream().mapToObj(members::get).toList(), SetMember::check);
+        Map<Integer, FormatException> faults = new ConcurrentSkipListMap<>();
+        shared(needed().stream().boxed().toList(), number -> {
+            try {
+                members.get(number).check();
+            } catch (FormatException e) {
+                faults.put(number, e);
+            }
+        });
+        for (FormatException first : faults.values()) {
+            throw faults.size() == 1
+                    ? first
+                    : new FormatException(first.code(), first.what() + "; in all " + faults.size()
+                            + " shards are missing or others than those that were saved", first.offset(),
+                            first.remedy(), first).withFile(
+                                    first.file() == null ? location() : first.file());
+        }
     }
 
     private BitSet needed() {
@@ -195,6 +211,15 @@ public final class SetFile implements AutoCloseable {
     /// @throws IOException if reading fails
     public List<Tensor> read(List<Wanted> wanted) throws IOException {
         return new SetRead(this).run(wanted);
+    }
+
+    /// {@return the shards that the options need, which stay open until the set is closed}
+    List<MappedFile> files() throws IOException {
+        List<MappedFile> files = new ArrayList<>();
+        for (int number : needed().stream().toArray()) {
+            files.add(members.get(number).lend((file, _) -> file));
+        }
+        return files;
     }
 
     SetMember member(int number) {

@@ -21,6 +21,7 @@ import io.undercroft.storage.Tensor;
 import io.undercroft.storage.spi.DeviceMemory;
 import io.undercroft.storage.spi.DeviceMemory.Upload;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -31,6 +32,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /// Reads boxes of tensors of a set, all together.
 ///
@@ -76,8 +78,10 @@ final class SetRead {
     /// Where the elements of a cut are. Equal if they are the same bytes, read in the same way.
     private record Source(int shard, TensorRecord record, DTypeRecord dtype, List<Long> from, List<Long> size) {}
 
-    /// What a result consists of, apart from the name.
-    private record Content(Device device, List<Source> sources, List<List<Long>> places) {}
+    /// What a result consists of.
+    ///
+    /// @param name the name of a tensor without elements, or nothing
+    private record Content(Device device, String name, List<Source> sources, List<List<Long>> places) {}
 
     /// A box with its cuts, which have no element in common.
     private record Plan(Wanted wanted, List<Cut> cuts) {}
@@ -112,9 +116,75 @@ final class SetRead {
         }
     }
 
+    /// Makes tensors as [#run], whose bytes are read when they are touched.
+    ///
+    /// @param wanted whole tensors
+    /// @param joined receives the storages of those that are no views
+    List<Tensor> later(List<Wanted> wanted, List<Storage> joined) throws IOException {
+        List<Plan> plans = wanted.stream().map(this::plan).toList();
+        look(plans);
+        List<Tensor> results = new ArrayList<>(plans.size());
+        for (Plan plan : plans) {
+            Tensor immediate = immediate(plan);
+            results.add(immediate != null ? immediate : made.computeIfAbsent(content(plan), _ -> {
+                Storage storage = later(plan);
+                joined.add(storage);
+                return Tensor.of(storage, dtype(plan), 0, plan.wanted.box().shape());
+            }));
+        }
+        return results;
+    }
+
+    private Storage later(Plan plan) {
+        Device device = plan.wanted.device();
+        long nbytes = nbytes(plan);
+        return device.isCpu()
+                ? Storage.decoded(nbytes, () -> allocation(plan.wanted), set.location())
+                : Storage.deferred(nbytes, memoryFor(plan.wanted), () -> allocation(plan.wanted), set.location());
+    }
+
+    /// {@return the bytes of a tensor, read now}
+    private Allocation allocation(Wanted wanted) {
+        try {
+            SetRead read = new SetRead(set);
+            Plan plan = read.plan(wanted);
+            read.look(List.of(plan));
+            Allocation bytes = wanted.device().isCpu()
+                    ? AnonymousMemory.allocator().allocate(nbytes(plan))
+                    : memoryFor(wanted).allocateUninitialized(nbytes(plan));
+            try {
+                read.fill(plan, bytes);
+                return bytes;
+            } catch (Throwable e) {
+                bytes.free();
+                throw e;
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private void fill(Plan plan, Allocation bytes) throws IOException {
+        if (!plan.wanted.device().isCpu()) {
+            upload(new OnDevice(plan, dtype(plan), memoryFor(plan.wanted), bytes.segment()));
+            return;
+        }
+        Tensor result = Tensor.of(Storage.wrap(bytes.segment()), dtype(plan), 0, plan.wanted.box().shape());
+        copy(plan.cuts.stream().map(cut -> new Copy(cut, cut.box, cut.box.in(result, plan.wanted.box()))).toList());
+    }
+
+    private static DType dtype(Plan plan) {
+        DTypeRecord record = plan.wanted.tensor().dtype();
+        return DType.opaque(record.name(), record.bits());
+    }
+
+    private static DeviceMemory memoryFor(Wanted wanted) {
+        return DeviceSource.memoryOf(wanted.device(), "CROFT-DEVICE",
+                "the tensor " + FormatException.quote(wanted.tensor().name()) + " is");
+    }
+
     private static long nbytes(Plan plan) {
-        DTypeRecord dtype = plan.wanted.tensor().dtype();
-        return DType.opaque(dtype.name(), dtype.bits()).nbytes(plan.wanted.box().shape().numel());
+        return dtype(plan).nbytes(plan.wanted.box().shape().numel());
     }
 
     // ---- plan ----
@@ -171,32 +241,39 @@ final class SetRead {
 
     // ---- give ----
 
-    private Tensor result(Plan plan, Allocator host) throws IOException {
+    /// {@return a meta tensor or a view, if the result is one, or else null}
+    private @Nullable Tensor immediate(Plan plan) throws IOException {
         Wanted wanted = plan.wanted;
-        DTypeRecord record = wanted.tensor().dtype();
-        DType dtype = DType.opaque(record.name(), record.bits());
-        long[] size = wanted.box().size();
         if (wanted.device().isMeta()) {
-            return Tensor.meta(dtype, size);
+            return Tensor.meta(dtype(plan), wanted.box().size());
         }
-        if (wanted.device().isCpu() && plan.cuts.size() == 1 && plan.cuts.getFirst().box.isSame(wanted.box())) {
-            Optional<Tensor> view = view(plan.cuts.getFirst());
-            if (view.isPresent()) {
-                return view.get();
-            }
+        boolean isOfOne = wanted.device().isCpu() && plan.cuts.size() == 1
+                && plan.cuts.getFirst().box.isSame(wanted.box());
+        return isOfOne ? view(plan.cuts.getFirst()) : null;
+    }
+
+    private Content content(Plan plan) {
+        return new Content(plan.wanted.device(), plan.cuts.isEmpty() ? plan.wanted.tensor().name() : "",
+                plan.cuts.stream().map(sources::get).toList(),
+                plan.cuts.stream().map(cut -> place(cut, plan.wanted.box())).toList());
+    }
+
+    private Tensor result(Plan plan, Allocator host) throws IOException {
+        Tensor immediate = immediate(plan);
+        if (immediate != null) {
+            return immediate;
         }
-        Content content = new Content(wanted.device(), plan.cuts.stream().map(sources::get).toList(),
-                plan.cuts.stream().map(cut -> place(cut, wanted.box())).toList());
+        Content content = content(plan);
         Tensor known = plan.cuts.isEmpty() ? null : made.get(content);
         if (known != null) {
             return known;
         }
         Tensor result;
-        if (wanted.device().isCpu()) {
-            result = Tensor.zeros(host, dtype, size);
-            plan.cuts.forEach(cut -> copies.add(new Copy(cut, cut.box, cut.box.in(result, wanted.box()))));
+        if (plan.wanted.device().isCpu()) {
+            result = Tensor.zeros(host, dtype(plan), plan.wanted.box().size());
+            plan.cuts.forEach(cut -> copies.add(new Copy(cut, cut.box, cut.box.in(result, plan.wanted.box()))));
         } else {
-            result = onDevice(plan, dtype);
+            result = onDevice(plan);
         }
         if (!plan.cuts.isEmpty()) {
             made.put(content, result);
@@ -212,23 +289,21 @@ final class SetRead {
         return place;
     }
 
-    private Tensor onDevice(Plan plan, DType dtype) {
-        Wanted wanted = plan.wanted;
-        DeviceMemory memory = DeviceSource.memoryOf(wanted.device(), "CROFT-DEVICE",
-                "the tensor " + FormatException.quote(wanted.tensor().name()) + " is");
-        Allocation bytes = memory.allocateUninitialized(dtype.nbytes(wanted.box().shape().numel()));
-        uploads.add(new OnDevice(plan, dtype, memory, bytes.segment()));
-        return Tensor.of(Storage.over(bytes, memory.device()), dtype, 0, wanted.box().shape());
+    private Tensor onDevice(Plan plan) {
+        DeviceMemory memory = memoryFor(plan.wanted);
+        Allocation bytes = memory.allocateUninitialized(nbytes(plan));
+        uploads.add(new OnDevice(plan, dtype(plan), memory, bytes.segment()));
+        return Tensor.of(Storage.over(bytes, memory.device()), dtype(plan), 0, plan.wanted.box().shape());
     }
 
-    /// {@return the elements of a cut in the memory of the shard, if it is the whole part or contiguous there} In a
+    /// {@return the elements of a cut in the memory of the shard, if it is the whole part or contiguous there; or null} In a
     /// store, a view of a part would fetch the whole part.
-    private Optional<Tensor> view(Cut cut) throws IOException {
+    private @Nullable Tensor view(Cut cut) throws IOException {
         if (!cut.isWhole() && (set.isStore() || !isContiguous(cut))) {
-            return Optional.empty();
+            return null;
         }
-        return Optional.of(set.member(cut.part.shard())
-                .lend((_, contents) -> cut.box.in(contents.tensor(cut.tensor.name()).orElseThrow(), cut.whole())));
+        return set.member(cut.part.shard())
+                .lend((_, contents) -> cut.box.in(contents.tensor(cut.tensor.name()).orElseThrow(), cut.whole()));
     }
 
     private boolean isContiguous(Cut cut) {

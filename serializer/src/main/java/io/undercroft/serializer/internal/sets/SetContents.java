@@ -1,0 +1,153 @@
+package io.undercroft.serializer.internal.sets;
+
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.Damage;
+import io.undercroft.serializer.Extent;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.Verification;
+import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.spi.TreeContents;
+import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SequencedCollection;
+import org.jspecify.annotations.Nullable;
+
+/// The tensors of a set as the state of one file: maps of tensors, as their names nest. Slices are put together when a
+/// tensor is touched. Other values than tensors are in the shards only.
+public final class SetContents implements Contents {
+    private final SetFile set;
+    private final TreeContents tensors;
+    /// The storages that were made for tensors of several slices; all others are those of the shards.
+    private final List<Storage> joined;
+    private final List<MappedFile> files;
+
+    private SetContents(SetFile set, TreeContents tensors, List<Storage> joined, List<MappedFile> files) {
+        this.set = set;
+        this.tensors = tensors;
+        this.joined = joined;
+        this.files = files;
+    }
+
+    /// Opens a set, and the descriptions of its tensors in all shards.
+    ///
+    /// @param manifest the manifest
+    /// @param options how to open the shards
+    /// @return its contents
+    /// @throws IOException if reading fails
+    public static SetContents open(MappedFile manifest, OpenOptions options) throws IOException {
+        SetFile set = SetFile.open(manifest.retain(), options);
+        try {
+            List<Wanted> wanted = new ArrayList<>();
+            for (String name : set.names()) {
+                wanted.add(Wanted.all(set.tensor(name), set.device()));
+            }
+            List<Storage> joined = new ArrayList<>();
+            List<Tensor> all = new SetRead(set).later(wanted, joined);
+            Map<String, @Nullable Object> state = new LinkedHashMap<>();
+            for (int i = 0; i < all.size(); i++) {
+                put(state, wanted.get(i).tensor().name(), all.get(i));
+            }
+            TreeContents tensors = TreeContents.of(state, Map.of(), List::of);
+            return new SetContents(set, tensors, joined, set.files());
+        } catch (Throwable e) {
+            set.close();
+            throw e;
+        }
+    }
+
+    /// Puts a tensor where its name leads to. If another tensor is on the way, the whole name is its key.
+    private static void put(Map<String, @Nullable Object> state, String name, Tensor tensor) {
+        Map<String, @Nullable Object> map = state;
+        String[] segments = name.split("/", -1);
+        for (int i = 0; i < segments.length - 1; i++) {
+            Object next = map.computeIfAbsent(StateIndex.rawName(segments[i]), _ -> new LinkedHashMap<>());
+            if (!(next instanceof Map<?, ?>)) {
+                state.put(name, tensor);
+                return;
+            }
+            @SuppressWarnings("unchecked")
+            Map<String, @Nullable Object> inner = (Map<String, @Nullable Object>) next;
+            map = inner;
+        }
+        if (map.putIfAbsent(StateIndex.rawName(segments[segments.length - 1]), tensor) != null) {
+            state.put(name, tensor);
+        }
+    }
+
+    @Override
+    public @Nullable Object state() {
+        return tensors.state();
+    }
+
+    @Override
+    public Map<String, String> metadata() {
+        return tensors.metadata();
+    }
+
+    @Override
+    public SequencedCollection<String> names() {
+        return tensors.names();
+    }
+
+    @Override
+    public Optional<Tensor> tensor(String name) {
+        return tensors.tensor(name);
+    }
+
+    @Override
+    public boolean contains(String name) {
+        return tensors.contains(name);
+    }
+
+    @Override
+    public List<Storage> storages() {
+        return tensors.storages();
+    }
+
+    @Override
+    public List<Extent> extents(Storage storage) {
+        return List.of();
+    }
+
+    @Override
+    public List<MappedFile> companions() {
+        return files;
+    }
+
+    @Override
+    public Map<String, String> aliases() {
+        return tensors.aliases();
+    }
+
+    @Override
+    public List<Damage> damages() {
+        return tensors.damages();
+    }
+
+    @Override
+    public Verification verify() throws IOException {
+        List<Damage> damages = new ArrayList<>();
+        long extents = 0;
+        long nbytes = 0;
+        for (int number = 0; number < set.manifest().shards().size(); number++) {
+            Verification found = set.member(number).use((_, contents) -> contents.verify());
+            damages.addAll(found.damages());
+            extents += found.unverifiedExtents();
+            nbytes += found.unverifiedBytes();
+        }
+        return new Verification(damages, extents, nbytes);
+    }
+
+    @Override
+    public void release() {
+        joined.forEach(Contents::release);
+        set.close();
+    }
+}
