@@ -83,7 +83,7 @@ class SetsTest {
         Tensor whole = Tensor.arange(DType.FLOAT32, 12).view(4, 3);
         for (int half = 0; half < 2; half++) {
             Checkpoint.save(List.of(first, second).get(half),
-                    Map.of("weight", Slice.of(whole.narrow(0, 2 * half, 2), whole.shape(), 2 * half, 0)),
+                    Map.of("weight", Slice.of(whole.narrow(0, 2L * half, 2), whole.shape(), 2L * half, 0)),
                     SaveOptions.defaults().replacingReferenced());
         }
         Invocation.of("set", "create", set, first, second);
