@@ -59,7 +59,8 @@ final class AttachPeer {
         return sum;
     }
 
-    private static long sum(MemorySegment bytes) {
+    /// {@return the sum of the words of some bytes}
+    static long sum(MemorySegment bytes) {
         long sum = 0;
         for (long at = 0; at < bytes.byteSize(); at += Long.BYTES) {
             sum += bytes.get(ValueLayout.JAVA_LONG_UNALIGNED, at);

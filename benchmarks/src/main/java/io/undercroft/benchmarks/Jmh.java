@@ -56,6 +56,26 @@ record Jmh(Duration each) {
                 secondary(result, "gc.alloc.rate.norm") / OPERATIONS);
     }
 
+    /// Measures the time and the allocations of one operation together.
+    ///
+    /// @param type the class of the method
+    /// @param method its name
+    /// @param parameters values for the class's parameters
+    /// @param rounds the number of measured iterations
+    /// @throws IOException if it cannot be run
+    Rate rate(Class<?> type, String method, Map<String, String> parameters, int rounds) throws IOException {
+        TimeValue time = TimeValue.milliseconds(each.toMillis());
+        RunResult result = run(options(type, method, parameters).warmupIterations(rounds).warmupTime(time)
+                .measurementIterations(rounds).measurementTime(time).addProfiler(GCProfiler.class));
+        return new Rate(result.getPrimaryResult().getScore(), secondary(result, "gc.alloc.rate.norm"),
+                secondary(result, "gc.alloc.rate"));
+    }
+
+    /// @param seconds the time of one operation, on average
+    /// @param nbytes how many bytes it allocates on the heap, on average
+    /// @param mebibytes how many MiB are allocated in a second
+    record Rate(double seconds, double nbytes, double mebibytes) {}
+
     /// @param objects how many objects, on average
     /// @param nbytes how many bytes, on average
     record Allocated(double objects, double nbytes) {}

@@ -14,7 +14,7 @@ import java.util.Map;
 /// Runs a benchmark by name; `benchmarks/run` starts it.
 public final class Main {
     private static final String USAGE = """
-            usage: benchmarks/run NAME [--quick] [--dir DIR] [--rounds N]
+            usage: benchmarks/run NAME [--quick] [--dir DIR] [--rounds N] [--case CASE]
 
               open        open a file and read one element, compared with torch and safetensors
               eager       load 1 GiB into memory, compared with reading the file, torch and safetensors
@@ -28,7 +28,9 @@ public final class Main {
               convert     make files of 1 GiB of one format from another, compared with a save from memory
               startup     open a small file in a new JVM, compared with a new Python that imports safetensors; the
                           start of the command croft, compared with a bare JVM
-              peers       save, convert, open and load by this library, PyTorch, safetensors and NumPy; draws peers.svg
+              peers       save, convert, open and load by this library, PyTorch, safetensors and NumPy, the memory of
+                          several processes, and the limits of the machine; draws peers.svg
+              loops       time and allocation of operations that run very often
               scale       open and save files of 16 MiB to 8 GiB, and of 10 to 1 000 000 tensors; draws scale.svg
               spark       verify 200 files by the job of undercroft-spark, with one executor and with two
               storage     copy, fill, convert, read elements and make views, compared with MemorySegment and torch
@@ -37,15 +39,19 @@ public final class Main {
               --dir DIR   put the files on the disk of this directory (default: benchmarks/target); for save also a
                           directory in memory (/dev/shm): then it is compared with a plain copy
               --rounds N  counted rounds of each measurement
+              --case CASE of scale and peers only this case: small, medium or large (16 MiB, 1 or 8 GiB), or few, many
+                          or most (10, 10 000 or 1 000 000 tensors); of peers also processes. Without it, peers
+                          leaves out large, which needs 48 GiB of the disk, and most; both take minutes
 
             UNDERCROFT_PYTHON may name a Python that has torch, safetensors and numpy.""";
     private static final List<String> NAMES = List.of("open", "eager", "save", "async", "delta", "stitch", "attach",
-            "import", "model", "convert", "startup", "peers", "scale", "spark", "storage");
+            "import", "model", "convert", "startup", "peers", "scale", "spark", "storage", "loops");
 
     private String name = "";
     private Effort effort = Effort.FULL;
     private Path directory;
     private int rounds;
+    private String only = "";
     private boolean inMemory;
 
     private Main(Path directory) {
@@ -84,6 +90,7 @@ public final class Main {
             switch (argument) {
                 case "--quick" -> effort = Effort.QUICK;
                 case "--dir" -> directory = Path.of(value(argument, left));
+                case "--case" -> only = value(argument, left);
                 case "--rounds" -> rounds = rounds(value(argument, left));
                 default -> takeName(argument);
             }
@@ -91,12 +98,26 @@ public final class Main {
         if (name.isEmpty()) {
             throw new IllegalArgumentException("which benchmark? There are " + String.join(", ", NAMES));
         }
+        checkCase();
+    }
+
+    private void checkCase() {
+        List<String> cases = switch (name) {
+            case "peers" -> PeersBenchmark.CASES;
+            case "scale" -> ScaleBenchmark.CASES;
+            default -> List.of();
+        };
+        if (!only.isEmpty() && !cases.contains(only)) {
+            throw new IllegalArgumentException(
+                    name + " has no case '" + only + "'; it has "
+                            + (cases.isEmpty() ? "none" : String.join(", ", cases)));
+        }
     }
 
     private void takeName(String argument) {
         if (argument.startsWith("-")) {
             throw new IllegalArgumentException(
-                    "there is no option '" + argument + "'; there are --quick, --dir DIR and --rounds N");
+                    "there is no option '" + argument + "'; there are --quick, --dir DIR, --rounds N and --case CASE");
         }
         if (!NAMES.contains(argument)) {
             throw new IllegalArgumentException(
@@ -157,9 +178,10 @@ public final class Main {
             case "model" -> new ModelBenchmark(bench(peers, scratch, 15, 5)).run();
             case "convert" -> new ConvertBenchmark(bench(peers, scratch, 5, 3)).run();
             case "startup" -> new StartupBenchmark(bench(peers, scratch, 15, 5)).run();
-            case "peers" -> new PeersBenchmark(bench(peers, scratch, 7, 3), directory).run();
-            case "scale" -> new ScaleBenchmark(bench(peers, scratch, 7, 3), directory).run();
+            case "peers" -> new PeersBenchmark(bench(peers, scratch, 7, 3), directory, only).run();
+            case "scale" -> new ScaleBenchmark(bench(peers, scratch, 7, 3), directory, only).run();
             case "spark" -> new SparkBenchmark(bench(peers, scratch, 9, 3)).run();
+            case "loops" -> new LoopsBenchmark(bench(peers, scratch, 3, 1)).run();
             default -> new StorageBenchmark(bench(peers, scratch, 3, 1)).run();
         };
     }

@@ -18,10 +18,12 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /// Frequent operations on checkpoints by this library, PyTorch, safetensors and NumPy, each with files of its own
 /// format and its fastest call: with the same tensors, in turn, in one run. Loads are measured with the files in the
-/// page cache and with the files read from the disk. Writes a table in Markdown and a chart as SVG.
+/// page cache and with the files read from the disk. Writes tables in Markdown and a chart as SVG. Below the tables of
+/// sizes are the limits of the machine, measured in the same run.
 final class PeersBenchmark {
     private static final String OURS = "Undercroft";
     private static final String OURS_SAFETENSORS = "Undercroft, .safetensors";
@@ -35,9 +37,19 @@ final class PeersBenchmark {
     /// Between two snapshots, one of this number of tensors changes.
     private static final int CHANGED = 100;
     private static final Duration WARM_UP = Duration.ofSeconds(2);
+    private static final String DURABLY = "_durably";
+
+    /// The cases by their names, as `--case` takes them: three sizes in 256 tensors, three numbers of tensors of 32
+    /// bytes, and several processes with one file.
+    static final List<String> CASES = List.of("small", "medium", "large", "few", "many", "most", "processes");
+    /// The cases that need minutes, and 40 GiB of the disk or of patience, are measured on request.
+    private static final List<String> USUAL = List.of("small", "medium", "few", "many", "processes");
+    private static final List<String> QUICK = List.of("small");
+    private static final int PROCESSES = 4;
 
     private final Bench bench;
     private final Path results;
+    private final String only;
     private final List<Figure> figures = new ArrayList<>();
     private final StringBuilder tables = new StringBuilder();
     private final List<DotChart> charts = new ArrayList<>();
@@ -48,9 +60,11 @@ final class PeersBenchmark {
     private final Path npz;
 
     /// @param results the directory for the table and the chart
-    PeersBenchmark(Bench bench, Path results) {
+    /// @param only one of [#CASES], or nothing for the usual ones
+    PeersBenchmark(Bench bench, Path results, String only) {
         this.bench = bench;
         this.results = results;
+        this.only = only;
         this.croft = bench.file("model.croft");
         this.pt = bench.file("model.pt");
         this.safetensors = bench.file("model.safetensors");
@@ -58,41 +72,224 @@ final class PeersBenchmark {
     }
 
     List<Figure> run() throws IOException {
-        measure(new Workload("16 MiB in 256 tensors", 256, 128, 128));
-        if (bench.effort() == Effort.FULL) {
-            measure(new Workload("1 GiB in 256 tensors", 256, 1024, 1024));
+        List<String> usual = bench.effort() == Effort.FULL ? USUAL : QUICK;
+        for (String name : only.isEmpty() ? usual : List.of(only)) {
+            switch (name) {
+                case "small" -> measureBytes(new Workload("16 MiB in 256 tensors", 256, 128, 128));
+                case "medium" -> measureBytes(new Workload("1 GiB in 256 tensors", 256, 1024, 1024));
+                case "large" -> measureLarge(new Workload("8 GiB in 256 tensors", 256, 2048, 4096));
+                case "few" -> measureTensors(new Workload("10 tensors of 32 bytes", 10, 2, 4), true);
+                case "many" -> measureTensors(new Workload("10 000 tensors of 32 bytes", 10_000, 2, 4), true);
+                case "most" -> measureTensors(new Workload("1 000 000 tensors of 32 bytes", 1_000_000, 2, 4), false);
+                default -> measureProcesses();
+            }
+            write();
         }
         return figures;
     }
 
-    private void measure(Workload workload) throws IOException {
+    /// What is measured so far; the last cases take minutes.
+    private void write() throws IOException {
+        String name = only.isEmpty() ? "peers" : "peers-" + only;
+        Files.writeString(results.resolve(name + ".md"), tables);
+        if (!charts.isEmpty()) {
+            Files.writeString(results.resolve(name + ".svg"), DotChart.page(charts));
+        }
+    }
+
+    private DotChart begin(Workload workload) {
+        DotChart chart = new DotChart(workload.what(), PEERS.size() + 1);
+        tables.append("| ").append(workload.what()).append(" | ").append(String.join(" | ", COLUMNS))
+                .append(" | compared with the fastest other |\n|---|").append("---|".repeat(COLUMNS.size() + 1))
+                .append('\n');
+        return chart;
+    }
+
+    private void end(DotChart chart) throws IOException {
+        tables.append('\n');
+        charts.add(chart);
+        bench.peers().ask("settle", croft, pt, safetensors, npz);
+    }
+
+    private void measureBytes(Workload workload) throws IOException {
         bench.prepare(workload);
         bench.peers().ask("write_numpy", npz);
         Map<String, Object> state = SaveBenchmark.copyToMemory(pt);
         Checkpoint.save(croft, state);
 
-        DotChart chart = new DotChart(workload.what(), PEERS.size() + 1);
-        tables.append("| ").append(workload.what()).append(" | ").append(String.join(" | ", COLUMNS))
-                .append(" | compared with the fastest other |\n|---|").append("---|".repeat(COLUMNS.size() + 1))
-                .append('\n');
-        job(workload, chart, "save, durable", WARM_UP, saves(state));
+        DotChart chart = begin(workload);
+        job(workload, chart, "save, others not durable", WARM_UP, saves(state, ""));
+        job(workload, chart, "save, durable", WARM_UP, saves(state, DURABLY));
         job(workload, chart, "save again, 1 % changed, durable", WARM_UP, secondSaves(state));
-        state.values().forEach(tensor -> ((Tensor) tensor).storage().release());
-        state.clear();
-        bench.peers().ask("forget");
+        release(state);
         job(workload, chart, "convert .pt to .safetensors, durable", WARM_UP, conversions());
+        reads(workload, chart);
+        end(chart);
+        limits(workload);
+    }
 
+    private void reads(Workload workload, DotChart chart) throws IOException {
         String tensor = workload.someName();
         readingJob(workload, chart, "open, one element", opens(tensor));
         readingJob(workload, chart, "open, one tensor", refreshed(oneTensor(tensor), workload));
         readingJob(workload, chart, "load all into memory", refreshed(loads(), workload));
         readingJob(workload, chart, "map all, read from each page", touches());
-        tables.append('\n');
-        charts.add(chart);
-        Files.writeString(results.resolve("peers.md"), tables);
-        Files.writeString(results.resolve("peers.svg"), DotChart.page(charts));
-        bench.peers().ask("settle", croft, pt, safetensors, npz);
     }
+
+    /// Only one process has the tensors in memory at a time, and files are read from the disk: the cache has no space
+    /// for all of them. What the others take for a save is also what they take for the second one.
+    private void measureLarge(Workload workload) throws IOException {
+        bench.prepare(workload);
+        bench.peers().ask("write_numpy", npz);
+        Timings plain = time(Duration.ZERO, peerSaves(""));
+        Timings durable = time(Duration.ZERO, peerSaves(DURABLY));
+        bench.peers().ask("forget");
+        Map<String, Object> state = SaveBenchmark.copyToMemory(pt);
+        Checkpoint.save(croft, state);
+
+        DotChart chart = begin(workload);
+        Timings ours = time(Duration.ZERO, ourSaves(state));
+        report(workload, chart, "save, others not durable", ours.and(plain));
+        report(workload, chart, "save, durable", ours.and(durable));
+        report(workload, chart, "save again, 1 % changed, durable",
+                time(Duration.ZERO, List.of(ourSecondSave(state))).and(durable));
+        release(state);
+        bench.peers().ask("settle", bench.file("made.croft"), bench.file("snapshots.croft"));
+        job(workload, chart, "convert .pt to .safetensors, durable", Duration.ZERO, conversions());
+        String tensor = workload.someName();
+        readingJob(workload, chart, "open, one element", opens(tensor));
+        readingJob(workload, chart, "open, one tensor", refreshed(oneTensor(tensor), new Workload("", 1, 2048, 4096)));
+        job(workload, chart, "load all into memory, from the disk", Duration.ZERO,
+                refreshed(loads(), workload).stream().map(this::evicted).toList());
+        job(workload, chart, "map all, read from each page, from the disk", Duration.ZERO,
+                touches().stream().map(this::evicted).toList());
+        end(chart);
+        limits(workload);
+    }
+
+    /// NumPy takes minutes for a million arrays, each a file in a zip archive.
+    private void measureTensors(Workload workload, boolean withNumpy) throws IOException {
+        bench.prepare(workload);
+        if (withNumpy) {
+            bench.peers().ask("write_numpy", npz);
+        }
+        DotChart chart = begin(workload);
+        Map<String, Object> state = SaveBenchmark.copyToMemory(pt);
+        Checkpoint.save(croft, state);
+        job(workload, chart, "save, durable", WARM_UP, without(withNumpy, saves(state, DURABLY)));
+        job(workload, chart, "save again, 1 % changed, durable", WARM_UP, without(withNumpy, secondSaves(state)));
+        release(state);
+        job(workload, chart, "convert .pt to .safetensors, durable", WARM_UP, conversions());
+        String tensor = workload.someName();
+        job(workload, chart, "open, one element", WARM_UP, without(withNumpy, opens(tensor)));
+        job(workload, chart, "open, one tensor", WARM_UP, without(withNumpy, oneTensor(tensor)));
+        job(workload, chart, "open, the names of all tensors", WARM_UP, without(withNumpy, names()));
+        job(workload, chart, "load all into memory", WARM_UP, without(withNumpy, loads()));
+        end(chart);
+    }
+
+    private static List<Contender> without(boolean withNumpy, List<Contender> contenders) {
+        return contenders.stream().filter(contender -> withNumpy || !contender.name().equals(NUMPY)).toList();
+    }
+
+    private void release(Map<String, Object> state) throws IOException {
+        state.values().forEach(tensor -> ((Tensor) tensor).storage().release());
+        state.clear();
+        bench.peers().ask("forget");
+    }
+
+    private Timings time(Duration warmUp, List<Contender> contenders) throws IOException {
+        return Rounds.bounded(warmUp, bench.rounds()).time(contenders);
+    }
+
+    private void limits(Workload workload) throws IOException {
+        Timings limits = new MachineLimits(bench, workload.nbytes()).measure();
+        tables.append("| limits of the machine for ").append(workload.nbytes() >> 20)
+                .append(" MiB, one thread | time | rate |\n|---|---|---|\n");
+        for (String limit : limits.contenders()) {
+            Samples seconds = limits.of(limit);
+            figures.add(Figure.of(workload.what() + ", limit, " + limit, seconds.map(s -> s * 1e3), "ms"));
+            tables.append("| ").append(limit).append(" | ").append(Timings.shown(seconds.median()))
+                    .append(String.format(Locale.ROOT, " | %.3g GiB/s |%n", workload.nbytes() / 0x1p30
+                            / seconds.median()));
+        }
+        tables.append('\n');
+    }
+
+    // ---- several processes ----
+
+    /// What several processes with one file take of the memory: the growth of the sum of their proportional set sizes.
+    private void measureProcesses() throws IOException {
+        Workload workload = bench.effort() == Effort.FULL
+                ? new Workload("1 GiB in 256 tensors", 256, 1024, 1024)
+                : new Workload("64 MiB in 256 tensors", 256, 256, 256);
+        bench.prepare(workload);
+        bench.peers().ask("forget");
+        try (Checkpoint made = Checkpoint.open(pt)) {
+            Checkpoint.save(croft, made.tree());
+        }
+        tables.append("| ").append(PROCESSES).append(" processes read all of ").append(workload.what())
+                .append(" | growth of PSS, all together | copies |\n|---|---|---|\n");
+        memory(workload, "Undercroft, Checkpoint.open", jvms("map", croft));
+        memory(workload, "Undercroft, Checkpoint.open of .safetensors", jvms("map", safetensors));
+        memory(workload, "PyTorch, torch.load(mmap=True)", pythons("keep_torch_mmap", pt));
+        memory(workload, "safetensors, safe_open", pythons("keep_safe_open", safetensors));
+        memory(workload, "Undercroft, OpenOptions.inMemory", jvms("load", croft));
+        memory(workload, "PyTorch, torch.load", pythons("keep_torch", pt));
+        memory(workload, "safetensors, load_file, cloned", pythons("keep_safetensors_clones", safetensors));
+        tables.append('\n');
+        bench.peers().ask("settle", croft, pt, safetensors);
+    }
+
+    private void memory(Workload workload, String what, long growth) {
+        double copies = (double) growth / workload.nbytes();
+        figures.add(Figure.of(PROCESSES + " processes, " + workload.what() + ", growth of PSS: " + what, copies,
+                "copies"));
+        tables.append("| ").append(what).append(String.format(Locale.ROOT, " | %d MiB | %.2f |%n", growth >> 20,
+                copies));
+    }
+
+    /// Returns by how much the PSS of JVMs grows while all of them open a file and read all of its bytes.
+    private static long jvms(String how, Path file) throws IOException {
+        List<TalkingProcess> jvms = new ArrayList<>();
+        try {
+            for (int i = 0; i < PROCESSES; i++) {
+                jvms.add(TalkingProcess.java(OpenPeer.class));
+            }
+            for (TalkingProcess jvm : jvms) {
+                jvm.answer();
+            }
+            List<Long> pids = jvms.stream().map(TalkingProcess::pid).toList();
+            long before = Pss.of(pids);
+            for (TalkingProcess jvm : jvms) {
+                jvm.say(how + " " + file);
+                jvm.answer();
+            }
+            return Pss.of(pids) - before;
+        } finally {
+            jvms.forEach(TalkingProcess::close);
+        }
+    }
+
+    private long pythons(String request, Path file) throws IOException {
+        List<Peers> pythons = new ArrayList<>();
+        try {
+            for (int i = 0; i < PROCESSES; i++) {
+                pythons.add(bench.peers().another());
+                pythons.getLast().ask("versions");
+            }
+            List<Long> pids = pythons.stream().map(Peers::pid).toList();
+            long before = Pss.of(pids);
+            for (Peers python : pythons) {
+                python.ask(request, file);
+            }
+            return Pss.of(pids) - before;
+        } finally {
+            pythons.forEach(Peers::close);
+        }
+    }
+
+    // ---- contenders ----
 
     private void readingJob(Workload workload, DotChart chart, String what, List<Contender> contenders)
             throws IOException {
@@ -113,18 +310,30 @@ final class PeersBenchmark {
         });
     }
 
-    private List<Contender> saves(Map<String, Object> state) {
-        Path made = bench.file("made.croft");
-        Path madeSafetensors = bench.file("made.safetensors");
-        return List.of(bench.writing(OURS, made, path -> Checkpoint.save(path, state), nbytes(state)),
-                bench.writing(OURS_SAFETENSORS, madeSafetensors, path -> Checkpoint.save(path, state), nbytes(state)),
-                peer(TORCH, "torch_save_durably", bench.file("made.pt")),
-                peer(SAFETENSORS, "safetensors_save_durably", madeSafetensors),
-                peer(NUMPY, "numpy_savez_durably", bench.file("made.npz")));
+    private List<Contender> saves(Map<String, Object> state, String durably) {
+        return Stream.concat(ourSaves(state).stream(), peerSaves(durably).stream()).toList();
+    }
+
+    private List<Contender> ourSaves(Map<String, Object> state) {
+        return List.of(
+                bench.writing(OURS, bench.file("made.croft"), path -> Checkpoint.save(path, state), nbytes(state)),
+                bench.writing(OURS_SAFETENSORS, bench.file("made.safetensors"), path -> Checkpoint.save(path, state),
+                        nbytes(state)));
+    }
+
+    private List<Contender> peerSaves(String durably) {
+        return List.of(peer(TORCH, "torch_save" + durably, bench.file("made.pt")),
+                peer(SAFETENSORS, "safetensors_save" + (durably.isEmpty() ? "_file" : durably),
+                        bench.file("made.safetensors")),
+                peer(NUMPY, "numpy_savez" + durably, bench.file("made.npz")));
     }
 
     /// The other libraries save everything again, since none of them can append.
     private List<Contender> secondSaves(Map<String, Object> state) throws IOException {
+        return Stream.concat(Stream.of(ourSecondSave(state)), peerSaves(DURABLY).stream()).toList();
+    }
+
+    private Contender ourSecondSave(Map<String, Object> state) throws IOException {
         Path file = bench.file("snapshots.croft");
         Checkpoint.save(file, state);
         List<Storage> changing = new ArrayList<>();
@@ -132,7 +341,7 @@ final class PeersBenchmark {
             changing.add(((Tensor) tensor).storage());
         }
         changing.subList(Math.max(1, changing.size() / CHANGED), changing.size()).clear();
-        return List.of(new Contender(OURS, () -> {
+        return new Contender(OURS, () -> {
             for (Storage storage : changing) {
                 storage.fill((byte) (storage.get(0) + 1));
             }
@@ -140,9 +349,7 @@ final class PeersBenchmark {
             long start = System.nanoTime();
             CheckpointFile.open(file).commit(state, SaveOptions.defaults());
             return outcome(start, (double) nbytes(state));
-        }), peer(TORCH, "torch_save_durably", bench.file("made.pt")),
-                peer(SAFETENSORS, "safetensors_save_durably", bench.file("made.safetensors")),
-                peer(NUMPY, "numpy_savez_durably", bench.file("made.npz")));
+        });
     }
 
     private List<Contender> conversions() {
@@ -168,15 +375,30 @@ final class PeersBenchmark {
                 peer(NUMPY, "numpy_one", npz, tensor));
     }
 
+    /// By [Checkpoint#rows], which reads a part of a tensor into memory, here all of its rows.
     private static Contender copyingOne(String name, Path file, String tensor) {
         return new Contender(name, () -> {
             long start = System.nanoTime();
             try (Checkpoint checkpoint = Checkpoint.open(file)) {
-                Tensor copy = checkpoint.tensor(tensor).copy();
+                Tensor copy = checkpoint.rows(tensor, 0, checkpoint.tensor(tensor).size(0));
                 double seconds = (System.nanoTime() - start) / 1e9;
                 double witness = witness(sum(copy.bytes(), Integer.BYTES));
                 copy.storage().release();
                 return new Contender.Outcome(seconds, witness);
+            }
+        });
+    }
+
+    private List<Contender> names() {
+        return List.of(naming(OURS, croft), naming(OURS_SAFETENSORS, safetensors), peer(TORCH, "torch_names", pt),
+                peer(SAFETENSORS, "safetensors_names", safetensors), peer(NUMPY, "numpy_names", npz));
+    }
+
+    private static Contender naming(String name, Path file) {
+        return new Contender(name, () -> {
+            long start = System.nanoTime();
+            try (Checkpoint checkpoint = Checkpoint.open(file)) {
+                return outcome(start, checkpoint.names().stream().mapToInt(String::length).sum());
             }
         });
     }
@@ -250,7 +472,10 @@ final class PeersBenchmark {
 
     private void job(Workload workload, DotChart chart, String what, Duration warmUp, List<Contender> contenders)
             throws IOException {
-        Timings timings = new Rounds(warmUp, bench.rounds()).time(contenders);
+        report(workload, chart, what, time(warmUp, contenders));
+    }
+
+    private void report(Workload workload, DotChart chart, String what, Timings timings) {
         List<String> present = timings.contenders();
         for (String contender : present) {
             figures.add(Figure.of(workload.what() + ", " + what + ": " + contender,

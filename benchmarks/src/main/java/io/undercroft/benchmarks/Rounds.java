@@ -12,7 +12,26 @@ import java.util.Map;
 /// @param warmUp how long each contender runs before, uncounted: the JVM compiles, Python imports, the page cache
 ///     fills. It is run until that time is over; not at all if it is zero
 /// @param counted rounds that are counted
-record Rounds(Duration warmUp, int counted) {
+/// @param slow seconds from which on a contender is not warmed up: its first run counts
+/// @param most seconds after which a contender is not run again
+record Rounds(Duration warmUp, int counted, double slow, double most) {
+    private static final double SLOW_SECONDS = 1;
+    private static final double MOST_SECONDS = 20;
+
+    /// Rounds in which all contenders run equally often.
+    Rounds(Duration warmUp, int counted) {
+        this(warmUp, counted, Double.POSITIVE_INFINITY, Double.POSITIVE_INFINITY);
+    }
+
+    /// {@return rounds that end in bounded time also if a contender takes a minute} One that takes a second is not
+    /// warmed up, and one whose runs have taken 20 seconds together is not run again.
+    ///
+    /// @param warmUp how long each other contender runs before
+    /// @param counted the maximum number of rounds that are counted
+    static Rounds bounded(Duration warmUp, int counted) {
+        return new Rounds(warmUp, counted, SLOW_SECONDS, MOST_SECONDS);
+    }
+
     /// Runs every contender once in each round; each round starts with the next one, so that none always follows the
     /// same.
     ///
@@ -21,15 +40,21 @@ record Rounds(Duration warmUp, int counted) {
     /// @throws IOException if a contender fails
     /// @throws IllegalStateException if two contenders did not do the same thing
     Timings time(List<Contender> contenders) throws IOException {
-        List<List<Double>> seconds = contenders.stream().<List<Double>>map(contender -> new ArrayList<>()).toList();
-        warmUp(contenders);
+        List<List<Double>> seconds = new ArrayList<>();
+        for (Contender contender : contenders) {
+            seconds.add(warmedUp(contender));
+        }
         double witness = Double.NaN;
         for (int round = 0; round < counted; round++) {
             for (int turn = 0; turn < contenders.size(); turn++) {
                 int i = (round + turn) % contenders.size();
+                List<Double> there = seconds.get(i);
+                if (there.size() > round || there.stream().mapToDouble(Double::doubleValue).sum() >= most) {
+                    continue;
+                }
                 Contender.Outcome outcome = contenders.get(i).task().run();
                 witness = agree(witness, outcome, contenders.get(i));
-                seconds.get(i).add(outcome.seconds());
+                there.add(outcome.seconds());
             }
         }
         Map<String, Samples> samples = new LinkedHashMap<>();
@@ -39,13 +64,16 @@ record Rounds(Duration warmUp, int counted) {
         return new Timings(samples);
     }
 
-    private void warmUp(List<Contender> contenders) throws IOException {
-        for (Contender contender : contenders) {
-            long end = System.nanoTime() + warmUp.toNanos();
-            while (System.nanoTime() < end) {
-                contender.task().run();
+    /// Returns what counts of the runs before the first round: nothing, or the first of a slow contender.
+    private List<Double> warmedUp(Contender contender) throws IOException {
+        long end = System.nanoTime() + warmUp.toNanos();
+        for (boolean first = true; System.nanoTime() < end; first = false) {
+            double seconds = contender.task().run().seconds();
+            if (first && seconds >= slow) {
+                return new ArrayList<>(List.of(seconds));
             }
         }
+        return new ArrayList<>();
     }
 
     /// Returns the witness that all contenders agree on; the first one, which has none to agree with, finds NaN.

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// How the time of an open and of a save grows with the bytes of a file, and with the number of its tensors. Writes a
@@ -30,13 +31,14 @@ final class ScaleBenchmark {
     /// The contenders in the order of their colours.
     private static final List<String> COLOURS = List.of(OURS, OURS_SAFETENSORS, TORCH_LOAD, SAFE_OPEN, OURS_DURABLE,
             "", TORCH_DURABLE, SAVE_FILE);
-    /// A contender that is slower than this is not warmed up.
-    private static final double SLOW_SECONDS = 1;
-    /// A contender is not run again once its runs took this long together.
-    private static final double MOST_SECONDS = 20;
+    private static final List<String> SIZES = List.of("small", "medium", "large");
+    private static final List<String> COUNTS = List.of("few", "many", "most");
+    /// The names of the cases: three sizes, and three numbers of tensors.
+    static final List<String> CASES = Stream.concat(SIZES.stream(), COUNTS.stream()).toList();
 
     private final Bench bench;
     private final Path results;
+    private final String only;
     private final List<Figure> figures = new ArrayList<>();
     private final Table opensBySize = new Table();
     private final Table opensByCount = new Table();
@@ -51,9 +53,11 @@ final class ScaleBenchmark {
     private record Case(String what, double x, Workload workload) {}
 
     /// @param results the directory for the table and the chart
-    ScaleBenchmark(Bench bench, Path results) {
+    /// @param only one of [#CASES], or nothing for all of them; the chart needs all
+    ScaleBenchmark(Bench bench, Path results, String only) {
         this.bench = bench;
         this.results = results;
+        this.only = only;
     }
 
     List<Figure> run() throws IOException {
@@ -64,27 +68,39 @@ final class ScaleBenchmark {
         List<Case> counts = full
                 ? List.of(ofCount("10", 10), ofCount("10 000", 10_000), ofCount("1 000 000", 1_000_000))
                 : List.of(ofCount("10", 10), ofCount("1000", 1000), ofCount("10 000", 10_000));
-        for (Case scale : sizes) {
+        List<Case> chosenSizes = chosen(sizes, SIZES);
+        List<Case> chosenCounts = chosen(counts, COUNTS);
+        for (Case scale : chosenSizes) {
             measure(scale, scale.what() + " in 16 tensors", opensBySize, savesBySize);
-            write(sizes, counts);
+            write(chosenSizes, chosenCounts);
         }
-        for (Case scale : counts) {
+        for (Case scale : chosenCounts) {
             measure(scale, scale.what() + " tensors", opensByCount, savesByCount);
-            write(sizes, counts);
+            write(chosenSizes, chosenCounts);
         }
         return figures;
     }
 
+    /// Returns the cases that are measured: all, or one of a name.
+    private List<Case> chosen(List<Case> cases, List<String> names) {
+        return only.isEmpty()
+                ? cases
+                : names.contains(only) ? List.of(cases.get(names.indexOf(only))) : List.of();
+    }
+
     /// What is measured so far; the last cases take minutes.
     private void write(List<Case> sizes, List<Case> counts) throws IOException {
-        Files.writeString(results.resolve("scale.md"), opensBySize.markdown("open, one element: size")
+        String name = only.isEmpty() ? "scale" : "scale-" + only;
+        Files.writeString(results.resolve(name + ".md"), opensBySize.markdown("open, one element: size")
                 + opensByCount.markdown("open, one element: tensors of 32 bytes")
                 + savesBySize.markdown("save: size") + savesByCount.markdown("save: tensors of 32 bytes"));
-        Files.writeString(results.resolve("scale.svg"), LogChart.page(List.of(
-                opensBySize.chart("Open and read one element", "size of the file, 16 tensors", sizes),
-                opensByCount.chart("Open and read one element", "number of tensors of 32 bytes", counts),
-                savesBySize.chart("Save", "size of the file, 16 tensors", sizes),
-                savesByCount.chart("Save", "number of tensors of 32 bytes", counts))));
+        if (only.isEmpty()) {
+            Files.writeString(results.resolve(name + ".svg"), LogChart.page(List.of(
+                    opensBySize.chart("Open and read one element", "size of the file, 16 tensors", sizes),
+                    opensByCount.chart("Open and read one element", "number of tensors of 32 bytes", counts),
+                    savesBySize.chart("Save", "size of the file, 16 tensors", sizes),
+                    savesByCount.chart("Save", "number of tensors of 32 bytes", counts))));
+        }
     }
 
     private static Case ofSize(String what, int rows, int columns) {
@@ -148,36 +164,7 @@ final class ScaleBenchmark {
     ///
     /// @param seconds gets what they took
     private void time(List<Contender> contenders, Map<String, Samples> seconds) throws IOException {
-        List<List<Double>> samples = new ArrayList<>();
-        for (Contender contender : contenders) {
-            samples.add(warmedUp(contender));
-        }
-        for (int round = 0; round < bench.rounds(); round++) {
-            for (int i = 0; i < contenders.size(); i++) {
-                List<Double> there = samples.get(i);
-                if (there.size() <= round && there.stream().mapToDouble(Double::doubleValue).sum() < MOST_SECONDS) {
-                    there.add(contenders.get(i).task().run().seconds());
-                }
-            }
-        }
-        for (int i = 0; i < contenders.size(); i++) {
-            seconds.put(contenders.get(i).name(), new Samples(samples.get(i)));
-        }
-    }
-
-    /// {@return what counts of the first runs: nothing, or the first of a slow contender}
-    private List<Double> warmedUp(Contender contender) throws IOException {
-        List<Double> samples = new ArrayList<>();
-        double first = contender.task().run().seconds();
-        if (first >= SLOW_SECONDS) {
-            samples.add(first);
-            return samples;
-        }
-        long end = System.nanoTime() + bench.warmUp().toNanos();
-        while (System.nanoTime() < end) {
-            contender.task().run();
-        }
-        return samples;
+        seconds.putAll(Rounds.bounded(bench.warmUp(), bench.rounds()).time(contenders).seconds());
     }
 
     private void report(String what, Map<String, Samples> seconds, Table table, Case scale) {

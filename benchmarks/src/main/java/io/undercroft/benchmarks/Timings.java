@@ -1,5 +1,6 @@
 package io.undercroft.benchmarks;
 
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -20,12 +21,17 @@ record Timings(Map<String, Samples> seconds) {
         return found;
     }
 
-    /// {@return how many times faster one was than another, round by round}
+    /// {@return how many times faster one was than another: round by round, or by the medians if one of them ran less
+    /// often}
     ///
     /// @param contender the one
     /// @param other the other
     Samples speedup(String contender, String other) {
-        return of(other).over(of(contender));
+        Samples slower = of(other);
+        Samples faster = of(contender);
+        return slower.values().size() == faster.values().size()
+                ? slower.over(faster)
+                : new Samples(List.of(slower.median() / faster.median()));
     }
 
     /// {@return how many bytes of a workload one contender handled in a second}
@@ -35,6 +41,15 @@ record Timings(Map<String, Samples> seconds) {
     Figure rate(Workload workload, String contender) {
         double gibibytes = workload.nbytes() / 0x1p30;
         return Figure.of(workload.what() + ": " + contender, of(contender).map(s -> gibibytes / s), "GiB/s");
+    }
+
+    /// {@return these and the times of further contenders}
+    ///
+    /// @param further the others
+    Timings and(Timings further) {
+        Map<String, Samples> all = new LinkedHashMap<>(seconds);
+        all.putAll(further.seconds);
+        return new Timings(all);
     }
 
     /// {@return the names of the contenders}

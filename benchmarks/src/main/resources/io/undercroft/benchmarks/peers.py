@@ -208,6 +208,31 @@ def safetensors_one(path, name):
     return all_read(*timed(action))
 
 
+def counted(seconds, names):
+    """The lengths of all names, added up."""
+    return seconds, sum(len(name) for name in names)
+
+
+def torch_names(path):
+    return counted(*timed(lambda: list(torch.load(path, mmap=True, weights_only=True))))
+
+
+def safetensors_names(path):
+    def action():
+        with safetensors.safe_open(path, framework="pt") as f:
+            return list(f.keys())
+
+    return counted(*timed(action))
+
+
+def numpy_names(path):
+    def action():
+        with numpy.load(path) as f:
+            return list(f.files)
+
+    return counted(*timed(action))
+
+
 def numpy_element(path, name):
     """Reads the whole array: an array in a zip archive cannot be mapped by numpy."""
     def action():
@@ -273,6 +298,14 @@ def safetensors_load_all(path):
     return all_read(*timed(lambda: {name: t.clone() for name, t in safetensors.torch.load_file(path).items()}))
 
 
+def keep_torch(path):
+    return keep(*timed(lambda: torch.load(path, weights_only=True)))
+
+
+def keep_safetensors_clones(path):
+    return keep(*timed(lambda: {name: t.clone() for name, t in safetensors.torch.load_file(path).items()}))
+
+
 def keep_torch_mmap(path):
     """Opens all tensors, and reads every byte after that; they stay open."""
     seconds, opened = timed(lambda: torch.load(path, mmap=True, weights_only=True))
@@ -333,6 +366,10 @@ def safetensors_save_durably(path):
 
 def savez(path):
     numpy.savez(path, **{name: t.numpy() for name, t in held.items()})
+
+
+def numpy_savez(path):
+    return save(savez, path)
 
 
 def numpy_savez_durably(path):
@@ -407,7 +444,8 @@ REQUESTS = {f.__name__: f for f in (versions, make, make_counting, write, write_
                                     processor_time, settle, evict, torch_touch, safetensors_touch, torch_one,
                                     safetensors_one, numpy_element, numpy_one, numpy_load_all_fresh,
                                     safetensors_load_all_fresh, safetensors_save_durably, numpy_savez_durably,
-                                    torch_to_safetensors, torch_load, torch_load_mmap, safetensors_load_file,
+                                    torch_to_safetensors, torch_names, safetensors_names,
+                                    numpy_names, numpy_savez, keep_torch, keep_safetensors_clones, torch_load, torch_load_mmap, safetensors_load_file,
                                     safetensors_safe_open, safe_open_folder, torch_load_all, torch_load_all_fresh,
                                     safetensors_load_all, keep_torch_mmap, keep_safe_open, torch_save,
                                     torch_save_durably, safetensors_save_file, copy)}
