@@ -82,6 +82,7 @@ class CommandsOfThePagesTest {
             for (int number = 1; number <= 3; number++) {
                 snapshots.commit(checkpoint.tree(), SaveOptions.defaults());
             }
+            Checkpoint.save(files.resolve("model.safetensors"), checkpoint.tree());
             Checkpoint.save(Files.createDirectory(files.resolve("llama")).resolve("model.safetensors.index.json"),
                     checkpoint.tree());
         }
