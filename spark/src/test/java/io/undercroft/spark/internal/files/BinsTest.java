@@ -18,7 +18,7 @@ class BinsTest {
 
     @Test
     void noTaskHasMuchMoreBytesThanAnother() {
-        List<DataFile> files = IntStream.range(0, 100).mapToObj(i -> file(i, (long) i * i << 20)).toList();
+        List<DataFile> files = IntStream.range(0, 100).mapToObj(i -> file(i, ((long) i * i) << 20)).toList();
 
         List<List<DataFile>> bins = Bins.divide(files, DataFile::nbytes, 8, Long.MAX_VALUE);
 
