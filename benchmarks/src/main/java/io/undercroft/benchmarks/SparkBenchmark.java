@@ -41,7 +41,7 @@ final class SparkBenchmark {
             Timings timings = new Rounds(bench.warmUp(), bench.rounds())
                     .time(List.of(verifying("one executor", one, files), verifying("two executors", two, files)));
             for (String contender : timings.contenders()) {
-                figures.add(Figure.of("verify %d files of %d MiB: %s".formatted(FILES, elements * 4 >> 20, contender),
+                figures.add(Figure.of("verify %d files of %d MiB: %s".formatted(FILES, (elements * 4) >> 20, contender),
                         timings.of(contender), "s"));
                 figures.add(Figure.of("the same: " + contender,
                         timings.of(contender).map(seconds -> nbytes / 0x1p30 / seconds), "GiB/s"));
