@@ -36,7 +36,7 @@ final class PeersBenchmark {
     private static final int PAGE = 4096;
     /// Between two snapshots, one of this number of tensors changes.
     private static final int CHANGED = 100;
-    private static final Duration WARM_UP = Duration.ofSeconds(2);
+    private static final Duration WARM_UP = Duration.ofSeconds(1);
     private static final String DURABLY = "_durably";
 
     /// The cases by their names, as `--case` takes them: three sizes in 256 tensors, three numbers of tensors of 32

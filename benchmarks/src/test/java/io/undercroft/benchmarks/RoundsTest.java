@@ -32,6 +32,24 @@ class RoundsTest {
         assertThat(samples.of("a").values()).containsExactly((double) order.size());
     }
 
+    private Contender lasting(String name, double seconds) {
+        return new Contender(name, () -> {
+            order.add(name);
+            return new Contender.Outcome(seconds, 0);
+        });
+    }
+
+    @Test
+    void ofBoundedRoundsTheFirstRunOfASlowContenderCountsAndItIsNotRunAgainAfterSomeTime() throws IOException {
+        var rounds = Rounds.bounded(Duration.ofMillis(1), 4);
+        var timings = rounds.time(List.of(lasting("slow", 15), lasting("slower", 60), lasting("fast", 0.1)));
+        assertThat(timings.of("slow").values()).containsExactly(15.0, 15.0);
+        assertThat(timings.of("slower").values()).containsExactly(60.0);
+        assertThat(timings.of("fast").values()).hasSize(4);
+        assertThat(order.subList(0, 2)).containsExactly("slow", "slower");
+        assertThat(timings.speedup("fast", "slower").values()).containsExactly(600.0);
+    }
+
     @Test
     void contendersThatDoDifferentThingsAreNotCompared() {
         var rounds = new Rounds(Duration.ZERO, 1);

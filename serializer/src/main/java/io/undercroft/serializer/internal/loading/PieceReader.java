@@ -1,5 +1,6 @@
 package io.undercroft.serializer.internal.loading;
 
+import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.Piece;
 import io.undercroft.mmap.Piece.FilePiece;
@@ -20,6 +21,9 @@ import org.jspecify.annotations.Nullable;
 /// The memory is not touched before: the system allocates a huge page, zeroes it and fills it while it is in the cache.
 /// So zeros that are in no file take no memory.
 public final class PieceReader {
+    /// A copy of fewer bytes has memory of its own: the first bytes of a block for many storages take as long as a whole
+    /// huge page.
+    private static final long OF_ITS_OWN = 2L << 20;
     /// The number of bytes that one thread reads at once: one huge page or a few.
     private static final long SHARE = 4L << 20;
     /// The number of bytes that are read before their checksums are computed: they are still in the second-level cache.
@@ -68,7 +72,7 @@ public final class PieceReader {
     /// @throws UncheckedIOException if a file ends before, or reading fails
     /// @throws OutOfMemoryError if there is not enough memory; the message has the kind and amount
     public Allocation read(List<Piece> pieces, RunChecksums sums) {
-        return DeviceSource.withAccess(request, copy(pieces, sums));
+        return DeviceSource.withAccess(request, copy(pieces, sums, memory(), nbytes(pieces)));
     }
 
     /// Reads pieces as [#read], for a copy that is the caller's own.
@@ -78,11 +82,20 @@ public final class PieceReader {
     /// @throws UncheckedIOException if a file ends before, or reading fails
     /// @throws OutOfMemoryError if there is not enough memory; the message has the kind and amount
     public Allocation copy(List<Piece> pieces) {
-        return copy(pieces, RunChecksums.NONE);
+        long nbytes = nbytes(pieces);
+        return copy(pieces, RunChecksums.NONE, nbytes < OF_ITS_OWN ? single() : memory(), nbytes);
     }
 
-    private Allocation copy(List<Piece> pieces, RunChecksums sums) {
-        Allocation made = allocate(pieces.stream().mapToLong(Piece::length).reduce(0, Math::addExact));
+    private static long nbytes(List<Piece> pieces) {
+        return pieces.stream().mapToLong(Piece::length).reduce(0, Math::addExact);
+    }
+
+    private Allocator single() {
+        return request.memory().orElseGet(AnonymousMemory::allocator);
+    }
+
+    private Allocation copy(List<Piece> pieces, RunChecksums sums, Allocator allocator, long nbytes) {
+        Allocation made = allocate(allocator, nbytes);
         try {
             read(pieces, made.segment(), sums);
             return made;
@@ -102,9 +115,9 @@ public final class PieceReader {
         return memory;
     }
 
-    private Allocation allocate(long nbytes) {
+    private Allocation allocate(Allocator allocator, long nbytes) {
         try {
-            return memory().allocate(nbytes);
+            return allocator.allocate(nbytes);
         } catch (OutOfMemoryError e) {
             OutOfMemoryError told = new OutOfMemoryError(file.location() + ": a storage of " + nbytes
                     + " bytes cannot be read into memory (" + e.getMessage()
