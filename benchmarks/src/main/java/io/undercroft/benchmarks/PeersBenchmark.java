@@ -37,6 +37,8 @@ final class PeersBenchmark {
     /// Between two snapshots, one of this number of tensors changes.
     private static final int CHANGED = 100;
     private static final Duration WARM_UP = Duration.ofSeconds(1);
+    /// Compiling a save takes longer than that, and a save of few tensors is over in a few milliseconds.
+    private static final Duration SHORT_SAVES = Duration.ofSeconds(3);
     private static final String DURABLY = "_durably";
 
     /// The cases by their names, as `--case` takes them: three sizes in 256 tensors, three numbers of tensors of 32
@@ -176,10 +178,10 @@ final class PeersBenchmark {
         DotChart chart = begin(workload);
         Map<String, Object> state = SaveBenchmark.copyToMemory(pt);
         Checkpoint.save(croft, state);
-        job(workload, chart, "save, durable", WARM_UP, without(withNumpy, saves(state, DURABLY)));
-        job(workload, chart, "save again, 1 % changed, durable", WARM_UP, without(withNumpy, secondSaves(state)));
+        job(workload, chart, "save, durable", SHORT_SAVES, without(withNumpy, saves(state, DURABLY)));
+        job(workload, chart, "save again, 1 % changed, durable", SHORT_SAVES, without(withNumpy, secondSaves(state)));
         release(state);
-        job(workload, chart, "convert .pt to .safetensors, durable", WARM_UP, conversions());
+        job(workload, chart, "convert .pt to .safetensors, durable", SHORT_SAVES, conversions());
         String tensor = workload.someName();
         job(workload, chart, "open, one element", WARM_UP, without(withNumpy, opens(tensor)));
         job(workload, chart, "open, one tensor", WARM_UP, without(withNumpy, oneTensor(tensor)));
