@@ -1,0 +1,312 @@
+package io.undercroft.benchmarks;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpsConfigurator;
+import com.sun.net.httpserver.HttpsServer;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.lang.management.ManagementFactory;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import javax.management.JMException;
+import javax.management.MBeanServer;
+import javax.management.ObjectName;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.hdfs.MiniDFSCluster;
+import org.gaul.s3proxy.AuthenticationType;
+import org.gaul.s3proxy.S3Proxy;
+import org.jclouds.ContextBuilder;
+import org.jclouds.blobstore.BlobStore;
+import org.jclouds.blobstore.BlobStoreContext;
+import org.jclouds.blobstore.domain.Blob;
+import org.jclouds.blobstore.options.GetOptions;
+import org.jclouds.blobstore.util.ForwardingBlobStore;
+
+/// A file of 1 GiB in HDFS, in an S3 endpoint and on a web server, all on this machine: one tensor of it, counted by the
+/// store; all of it, compared with the plain client of the store, which copies the file to the same disk.
+/// `benchmarks/run remote` starts it.
+final class RemoteBenchmark {
+    private static final int MOST_READS = 3;
+    private static final double MOST_BYTES = 1.1;
+    private static final double RATE = 0.8;
+    private static final int PIECE = 1 << 20;
+    private static final String PASSWORD = "changeit";
+
+    private final Path scratch;
+    private final Workload workload;
+    private final int rounds;
+    private final AtomicLong reads = new AtomicLong();
+    private final AtomicLong bytes = new AtomicLong();
+    private final List<Figure> figures = new ArrayList<>();
+
+    private RemoteBenchmark(Path scratch, Effort effort) {
+        this.scratch = scratch;
+        this.workload = Workload.large(effort);
+        this.rounds = effort == Effort.FULL ? 5 : 3;
+    }
+
+    /// Runs the benchmark and prints its report.
+    ///
+    /// @param arguments the directory for its files, `remote`, and perhaps `--quick`
+    public static void main(String... arguments) throws Exception {
+        Path directory = Path.of(arguments[0]);
+        Effort effort = List.of(arguments).contains("--quick") ? Effort.QUICK : Effort.FULL;
+        Files.createDirectories(directory);
+        Path scratch = Files.createTempDirectory(directory, "bench-");
+        try {
+            RemoteBenchmark benchmark = new RemoteBenchmark(scratch, effort);
+            benchmark.hdfs();
+            benchmark.s3();
+            benchmark.https();
+            new Report("remote", benchmark.figures, Environment.of(directory)).print(System.out);
+        } finally {
+            try (Stream<Path> files = Files.walk(scratch)) {
+                files.sorted(Comparator.reverseOrder()).map(Path::toFile).forEach(java.io.File::delete);
+            }
+        }
+        // Clients and servers have threads that do not end.
+        System.exit(0);
+    }
+
+    private Map<String, Tensor> state() {
+        Map<String, Tensor> state = new LinkedHashMap<>();
+        for (int i = 0; i < workload.count(); i++) {
+            state.put(workload.name(i), Tensor.full(DType.FLOAT32, i + 1, workload.rows(), workload.columns()));
+        }
+        return state;
+    }
+
+    /// Copies a file with the plain client of its store.
+    private interface Plain {
+        void copy(Path to) throws IOException;
+    }
+
+    private void compare(String store, URI uri, OpenOptions options, long size, Plain plain) throws IOException {
+        OpenOptions here = options.temporaryDirectory(scratch);
+        long tensor = workload.nbytes() / workload.count();
+        long index = size - workload.nbytes();
+        try (Checkpoint warm = Checkpoint.open(uri, here)) {
+            warm.tensor(workload.name(0)).getDouble(0, 0);
+        }
+        reads.addAndGet(-reads.get() - datanodes("ReadBlockOpNumOps"));
+        bytes.addAndGet(-bytes.get() - datanodes("BytesRead"));
+        try (Checkpoint opened = Checkpoint.open(uri, here)) {
+            opened.tensor(workload.someName()).getDouble(1, 3);
+        }
+        reads.addAndGet(datanodes("ReadBlockOpNumOps"));
+        bytes.addAndGet(datanodes("BytesRead"));
+        figures.add(Figure.count(store + ": reads for one tensor of " + workload.what(), reads.get())
+                .with(Goal.atMost(MOST_READS)));
+        figures.add(Figure.of(store + ": bytes for one tensor, compared with those of it and the index",
+                (double) bytes.get() / (tensor + index), "x").with(Goal.atMost(MOST_BYTES)));
+        Timings timings = new Rounds(Duration.ofSeconds(2), rounds).time(List.of(
+                new Contender(store + ": load all into memory", () -> timed(() -> {
+                    try (Checkpoint opened = Checkpoint.open(uri, here.inMemory())) {
+                        return opened.storages().size();
+                    }
+                })), new Contender(store + ": the plain client copies the file", () -> timed(() -> {
+                    Path to = scratch.resolve("copy");
+                    plain.copy(to);
+                    if (Files.size(to) != size) {
+                        throw new IOException("the copy has " + Files.size(to) + " bytes, not " + size);
+                    }
+                    return workload.count();
+                }))));
+        Files.deleteIfExists(scratch.resolve("copy"));
+        timings.contenders().forEach(name -> figures.add(timings.rate(workload, name)));
+        figures.add(Figure.of(store + ": loading compared with the plain client",
+                timings.speedup(store + ": load all into memory", store + ": the plain client copies the file"), "x")
+                .with(Goal.atLeast(RATE)));
+    }
+
+    /// {@return the sum of a counter of all datanodes, which count what clients read of blocks}
+    private static long datanodes(String counter) {
+        try {
+            MBeanServer beans = ManagementFactory.getPlatformMBeanServer();
+            long sum = 0;
+            for (ObjectName name : beans.queryNames(new ObjectName("Hadoop:service=DataNode,name=DataNodeActivity-*"),
+                    null)) {
+                sum += ((Number) beans.getAttribute(name, counter)).longValue();
+            }
+            return sum;
+        } catch (JMException e) {
+            throw new IllegalStateException("the datanodes do not tell " + counter, e);
+        }
+    }
+
+    private interface Action {
+        double run() throws IOException;
+    }
+
+    private static Contender.Outcome timed(Action action) throws IOException {
+        long start = System.nanoTime();
+        double witness = action.run();
+        return new Contender.Outcome((System.nanoTime() - start) / 1e9, witness);
+    }
+
+    private static void copy(FileSystem fs, URI uri, Path to) throws IOException {
+        try (InputStream in = fs.open(new org.apache.hadoop.fs.Path(uri));
+                OutputStream out = Files.newOutputStream(to)) {
+            byte[] piece = new byte[PIECE];
+            for (int count = in.read(piece); count >= 0; count = in.read(piece)) {
+                out.write(piece, 0, count);
+            }
+        }
+    }
+
+    private void hdfs() throws IOException {
+        Configuration configuration = new Configuration();
+        configuration.set("hdfs.minidfs.basedir", scratch.resolve("hdfs").toString());
+        try (MiniDFSCluster cluster = new MiniDFSCluster.Builder(configuration).numDataNodes(2).build()) {
+            cluster.waitActive();
+            FileSystem fs = cluster.getFileSystem();
+            URI uri = URI.create(cluster.getURI() + "/model.croft");
+            long size = save(uri, SaveOptions.defaults());
+            compare("HDFS", uri, OpenOptions.defaults(), size, to -> copy(fs, uri, to));
+        }
+    }
+
+    private long save(URI uri, SaveOptions options) throws IOException {
+        return Checkpoint.save(uri, state(), options.sharing(SaveOptions.Sharing.IDENTITY)).nbytes();
+    }
+
+    private void s3() throws Exception {
+        Properties properties = new Properties();
+        properties.setProperty("jclouds.filesystem.basedir", Files.createDirectory(scratch.resolve("s3")).toString());
+        BlobStore store = ContextBuilder.newBuilder("filesystem-nio2").overrides(properties)
+                .credentials("local", "local").build(BlobStoreContext.class).getBlobStore();
+        store.createContainerInLocation(null, "models");
+        S3Proxy server = S3Proxy.builder().blobStore(new ForwardingBlobStore(store) {
+            @Override
+            public Blob getBlob(String bucket, String name, GetOptions options) {
+                Blob blob = super.getBlob(bucket, name, options);
+                reads.incrementAndGet();
+                bytes.addAndGet(blob.getMetadata().getContentMetadata().getContentLength());
+                return blob;
+            }
+        }).endpoint(URI.create("http://127.0.0.1:0"))
+                .awsAuthentication(AuthenticationType.AWS_V2_OR_V4, "user", "secret")
+                .build();
+        server.start();
+        Configuration configuration = new Configuration(false);
+        configuration.set("fs.s3a.endpoint", "http://127.0.0.1:" + server.getPort());
+        configuration.set("fs.s3a.endpoint.region", "us-east-1");
+        configuration.set("fs.s3a.path.style.access", "true");
+        configuration.set("fs.s3a.access.key", "user");
+        configuration.set("fs.s3a.secret.key", "secret");
+        configuration.set("fs.s3a.fast.upload.buffer", "bytebuffer");
+        Path file = scratch.resolve("s3.xml");
+        try (OutputStream out = Files.newOutputStream(file)) {
+            configuration.writeXml(out);
+        }
+        URI uri = URI.create("s3a://models/model.croft");
+        long size = save(uri, SaveOptions.defaults().setting("hadoop.conf", file.toString()));
+        Configuration plain = new Configuration();
+        configuration.forEach(entry -> plain.set(entry.getKey(), entry.getValue()));
+        try (FileSystem fs = FileSystem.newInstance(uri, plain)) {
+            compare("S3", uri, OpenOptions.defaults().setting("hadoop.conf", file.toString()), size,
+                    to -> copy(fs, uri, to));
+        }
+        server.stop();
+    }
+
+    private void https() throws Exception {
+        Path file = scratch.resolve("model.croft");
+        Checkpoint.save(file, state(), SaveOptions.defaults().sharing(SaveOptions.Sharing.IDENTITY));
+        HttpsServer server = HttpsServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.setHttpsConfigurator(new HttpsConfigurator(certificate()));
+        server.setExecutor(Executors.newCachedThreadPool());
+        server.createContext("/", exchange -> serve(exchange, file));
+        server.start();
+        URI uri = URI.create("https://localhost:" + server.getAddress().getPort() + "/model.croft");
+        try (HttpClient client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build()) {
+            compare("https", uri, OpenOptions.defaults(), Files.size(file), to -> {
+                try {
+                    client.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofFile(to));
+                } catch (InterruptedException e) {
+                    throw new IOException(e);
+                }
+            });
+        }
+        server.stop(0);
+    }
+
+    /// Makes a certificate that this JVM trusts.
+    private SSLContext certificate() throws IOException, GeneralSecurityException, InterruptedException {
+        Path store = scratch.resolve("keys.p12");
+        Process keytool = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
+                "-genkeypair", "-alias", "localhost", "-keyalg", "EC", "-dname", "CN=localhost", "-ext",
+                "san=dns:localhost", "-storetype", "PKCS12", "-storepass", PASSWORD, "-keystore", store.toString())
+                .inheritIO().start();
+        if (keytool.waitFor() != 0) {
+            throw new IOException("keytool failed");
+        }
+        System.setProperty("javax.net.ssl.trustStore", store.toString());
+        System.setProperty("javax.net.ssl.trustStorePassword", PASSWORD);
+        KeyStore keys = KeyStore.getInstance(store.toFile(), PASSWORD.toCharArray());
+        KeyManagerFactory factory = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+        factory.init(keys, PASSWORD.toCharArray());
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(factory.getKeyManagers(), null, null);
+        return context;
+    }
+
+    private void serve(HttpExchange exchange, Path file) throws IOException {
+        long size = Files.size(file);
+        String range = exchange.getRequestHeaders().getFirst("Range");
+        long first = 0;
+        long end = size;
+        if (range != null) {
+            Matcher wanted = Pattern.compile("bytes=(\\d+)-(\\d+)").matcher(range);
+            if (!wanted.matches()) {
+                throw new IOException("no such range: " + range);
+            }
+            first = Long.parseLong(wanted.group(1));
+            end = Math.min(size, Long.parseLong(wanted.group(2)) + 1);
+            exchange.getResponseHeaders().set("Content-Range", "bytes " + first + "-" + (end - 1) + "/" + size);
+        }
+        exchange.getResponseHeaders().set("ETag", "\"1\"");
+        reads.incrementAndGet();
+        bytes.addAndGet(end - first);
+        exchange.sendResponseHeaders(range == null ? 200 : 206, end - first);
+        try (FileChannel in = FileChannel.open(file); OutputStream out = exchange.getResponseBody()) {
+            ByteBuffer piece = ByteBuffer.allocate(PIECE);
+            for (long at = first; at < end; at += piece.limit()) {
+                in.read(piece.clear().limit((int) Math.min(PIECE, end - at)), at);
+                out.write(piece.array(), 0, piece.flip().limit());
+            }
+        }
+        exchange.close();
+    }
+}
