@@ -58,7 +58,11 @@ start_java() {
     # The archive has only the cache for short commands.
     [ -f "$caches/$cache.aot" ] || cache=short
     # A cache may be used with a longer class path than the one that it was made with.
+    if [ -n "${CROFT_CLASSPATH:-}" ]; then
+        set -- -cp "$lib/undercroft-cli.jar:$CROFT_CLASSPATH" io.undercroft.cli.Croft "$@"
+    else
+        set -- -jar "$lib/undercroft-cli.jar" "$@"
+    fi
     # shellcheck disable=SC2086 # several flags
-    exec "$java_home/bin/java" $flags -XX:AOTCache="$caches/$cache.aot" -Xlog:disable \
-        -cp "$lib/undercroft-cli.jar${CROFT_CLASSPATH:+:$CROFT_CLASSPATH}" io.undercroft.cli.Croft "$@"
+    exec "$java_home/bin/java" $flags -XX:AOTCache="$caches/$cache.aot" -Xlog:disable "$@"
 }

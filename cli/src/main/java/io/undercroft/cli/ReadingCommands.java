@@ -52,7 +52,7 @@ final class ReadingCommands {
                 this::inspect));
         commands.put("snapshots", new Subcommand("Lists the snapshots of a .croft file, the newest first.",
                 () -> List.of(Arguments.file("FILE", "A .croft file."),
-                        flag(JSON, "Print one JSON object (docs/inspect-json.md).")),
+                        flag(JSON, "Print one JSON object (docs/inspect-json.md)."), Arguments.setting()),
                 this::snapshots));
         commands.put("verify", new Subcommand(
                 "Reads files completely and compares all checksums that they have. Exits with 0 if no damage was "

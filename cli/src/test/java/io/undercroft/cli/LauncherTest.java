@@ -67,6 +67,18 @@ class LauncherTest {
     }
 
     @Test
+    void moreJarsAreBehindThoseOfTheCommand() throws Exception {
+        jdk("a", "25.0.3");
+
+        Run run = run(Map.of("CROFT_CLASSPATH", "/opt/hadoop/*:/etc/hadoop"), repo.resolve("croft").toString(),
+                "inspect", "x");
+
+        assertThat(run.out).contains("/short.aot", "-cp " + repo.toRealPath()
+                + "/cli/target/croft/lib/undercroft-cli.jar:/opt/hadoop/*:/etc/hadoop io.undercroft.cli.Croft",
+                "[inspect] [x]");
+    }
+
+    @Test
     void aLinkLeadsToTheCheckout() throws Exception {
         jdk("a", "25.0.3");
         Files.createSymbolicLink(bin.resolve("second"), repo.resolve("croft"));

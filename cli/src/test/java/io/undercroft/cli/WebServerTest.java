@@ -89,7 +89,7 @@ class WebServerTest {
         assertThat(plain.err()).contains("http://192.0.2.1/model.pt", "http.allow=yes");
         Invocation unknown = Invocation.of("inspect", "gopher://host/model.pt");
         assertThat(unknown.code()).isEqualTo(3);
-        assertThat(unknown.err()).contains("file, http, https");
+        assertThat(unknown.err()).contains("the known schemes are file, ", ", http, https, ");
         Invocation invalid = Invocation.of("inspect", "https://host/a b.pt");
         assertThat(invalid.code()).isEqualTo(2);
         assertThat(invalid.err()).contains("%20").hasLineCount(1);

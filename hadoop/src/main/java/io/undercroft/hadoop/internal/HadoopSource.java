@@ -169,7 +169,7 @@ public final class HadoopSource implements RangeSource {
     }
 
     /// A read into heap arrays that this waits for cannot write to the destination later.
-    private static void read(FSDataInputStream from, long offset, MemorySegment into) throws IOException {
+    private void read(FSDataInputStream from, long offset, MemorySegment into) throws IOException {
         int length = Math.toIntExact(into.byteSize());
         if (!from.hasCapability(StreamCapabilities.VECTOREDIO)
                 && from.hasCapability(StreamCapabilities.PREADBYTEBUFFER)) {
@@ -182,7 +182,7 @@ public final class HadoopSource implements RangeSource {
             MemorySegment bytes = MemorySegment.ofBuffer(range.getData().get());
             into.copyFrom(bytes.asSlice(0, length));
         } catch (InterruptedException e) {
-            throw Retries.interrupted("a file", e);
+            throw Retries.interrupted(location, e);
         } catch (ExecutionException e) {
             throw e.getCause() instanceof IOException failure ? failure : new IOException(e.getCause());
         }
