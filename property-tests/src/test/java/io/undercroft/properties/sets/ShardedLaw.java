@@ -83,7 +83,7 @@ final class ShardedLaw {
         Shape shape = Shape.of(sizes);
         byte[] bytes = new byte[(int) dtype.nbytes(shape.numel())];
         for (int i = 0; i < bytes.length; i++) {
-            bytes[i] = dtype == DType.BOOL ? (byte) (i % 2) : (byte) (i * 37 + i / 251 + whole.size() * 11);
+            bytes[i] = dtype.equals(DType.BOOL) ? (byte) (i % 2) : (byte) (i * 37 + i / 251 + whole.size() * 11);
         }
         return Tensor.of(Storage.copyOf(bytes), dtype, 0, shape);
     }

@@ -48,18 +48,18 @@ class ShardedLawsTest {
             for (int half = 0; half < 2; half++) {
                 shards.add(scratch.file(half + ".croft"));
                 Checkpoint.save(shards.getLast(),
-                        Map.of("w", Slice.of(matrix.narrow(0, 32 * half, 32), matrix.shape(), 32 * half, 0)));
+                        Map.of("w", Slice.of(matrix.narrow(0, 32L * half, 32), matrix.shape(), 32L * half, 0)));
             }
             Path manifest = scratch.file("all.croftset");
             ShardSet.create(manifest, shards);
             try (ShardSet set = ShardSet.open(CountedStore.uri(manifest))) {
                 var _ = CountedStore.reads(scratch.directory());
                 List<Request> requests = IntStream.range(0, 3)
-                        .mapToObj(i -> new Request("w", new long[]{0, 1024 * i}, Shape.of(64, 2048), Device.CPU))
+                        .mapToObj(i -> new Request("w", new long[]{0, 1024L * i}, Shape.of(64, 2048), Device.CPU))
                         .toList();
                 List<Tensor> read = set.tensors(requests);
                 for (int i = 0; i < 3; i++) {
-                    assertThat(read.get(i).contentEquals(matrix.narrow(1, 1024 * i, 2048))).isTrue();
+                    assertThat(read.get(i).contentEquals(matrix.narrow(1, 1024L * i, 2048))).isTrue();
                 }
                 long fetched = CountedStore.reads(scratch.directory()).stream().mapToLong(CountedStore.Read::length)
                         .sum();

@@ -43,7 +43,7 @@ class ShardedWritersTest {
     private Path folder;
 
     private static double element(long step, long row, long column) {
-        return step * 1e9 + (double) (row * COLUMNS + column);
+        return step * 1e9 + row * COLUMNS + column;
     }
 
     /// A writer or a reader, which is told what to do line by line.
@@ -84,10 +84,12 @@ class ShardedWritersTest {
         Shape shape = Shape.of(ROWS, COLUMNS);
         int rows = ROWS / WRITERS;
         int columns = COLUMNS / WRITERS;
+        long row = (long) writer * rows;
+        long column = (long) writer * columns;
         Map<String, Object> state = new LinkedHashMap<>();
-        state.put("rows", Slice.of(block(step, writer * rows, rows, 0, COLUMNS), shape, writer * rows, 0));
+        state.put("rows", Slice.of(block(step, row, rows, 0, COLUMNS), shape, row, 0));
         state.put("columns",
-                Slice.of(block(step, 0, ROWS, writer * columns, columns), shape, 0, writer * columns));
+                Slice.of(block(step, 0, ROWS, column, columns), shape, 0, column));
         state.put("vector", Slice.whole(block(step, 0, 1, 0, COLUMNS).select(0, 0)).replica(writer, WRITERS));
         state.put("writer", (long) writer);
         return state;
@@ -104,16 +106,17 @@ class ShardedWritersTest {
     /// Readers have columns of the first matrix, rows of the second, and all the vector.
     private static String read(Path folder, long step, int reader) {
         int columns = (COLUMNS + READERS - 1) / READERS;
-        int column = reader * columns;
-        columns = Math.min(columns, COLUMNS - column);
+        long column = (long) reader * columns;
+        columns = (int) Math.min(columns, COLUMNS - column);
         int rows = ROWS / READERS;
+        long row = (long) reader * rows;
         try (ShardSet set = ShardSet.open(manifest(folder, step))) {
             List<Tensor> read = set.tensors(List.of(
                     new Request("rows", new long[]{0, column}, Shape.of(ROWS, columns), Device.CPU),
-                    new Request("columns", new long[]{reader * rows, 0}, Shape.of(rows, COLUMNS), Device.CPU),
+                    new Request("columns", new long[]{row, 0}, Shape.of(rows, COLUMNS), Device.CPU),
                     new Request("vector", new long[]{0}, Shape.of(COLUMNS), Device.CPU)));
             return read.get(0).contentEquals(block(step, 0, ROWS, column, columns))
-                    && read.get(1).contentEquals(block(step, reader * rows, rows, 0, COLUMNS))
+                    && read.get(1).contentEquals(block(step, row, rows, 0, COLUMNS))
                     && read.get(2).contentEquals(block(step, 0, 1, 0, COLUMNS).select(0, 0))
                     && read.get(0).dtype() == DType.FLOAT64 ? "right" : "wrong";
         } catch (IOException | RuntimeException e) {
