@@ -118,7 +118,7 @@ class ShardedWritersTest {
             return read.get(0).contentEquals(block(step, 0, ROWS, column, columns))
                     && read.get(1).contentEquals(block(step, row, rows, 0, COLUMNS))
                     && read.get(2).contentEquals(block(step, 0, 1, 0, COLUMNS).select(0, 0))
-                    && read.get(0).dtype() == DType.FLOAT64 ? "right" : "wrong";
+                    && read.get(0).dtype().equals(DType.FLOAT64) ? "right" : "wrong";
         } catch (IOException | RuntimeException e) {
             return e.toString();
         }

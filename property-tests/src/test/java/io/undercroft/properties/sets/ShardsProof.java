@@ -111,9 +111,9 @@ public final class ShardsProof {
             start = System.nanoTime();
             Tensor all = set.tensor(name(7));
             seconds("plan and read a tensor of all shards" + of, start);
-            long wrong = rows.stream().filter(row -> row.getFloat(1, 0) != count / 2).count();
+            long wrong = rows.stream().filter(row -> (int) row.getFloat(1, 0) != count / 2).count();
             for (int row = 0; row < count; row++) {
-                wrong += all.getFloat(row, COLUMNS - 1) == row ? 0 : 1;
+                wrong += (int) all.getFloat(row, COLUMNS - 1) == row ? 0 : 1;
             }
             figures.add(Figure.count("wrong elements" + of, wrong).with(Goal.atMost(0)));
         }
