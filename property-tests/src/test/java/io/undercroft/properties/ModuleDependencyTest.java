@@ -64,7 +64,7 @@ class ModuleDependencyTest {
                 .whereLayer("hadoop").mayOnlyAccessLayers("format-spec", "mmap", "serializer")
                 .whereLayer("adapters").mayOnlyAccessLayers("storage-core")
                 .whereLayer("cuda").mayOnlyAccessLayers("storage-core", "mmap")
-                .whereLayer("spark").mayNotBeAccessedByAnyLayer()
+                .whereLayer("spark").mayOnlyAccessLayers("format-spec", "storage-core", "serializer", "hadoop")
                 .whereLayer("cli").mayNotBeAccessedByAnyLayer()
                 .whereLayer("benchmarks").mayNotBeAccessedByAnyLayer()
                 .check(CLASSES);

@@ -19,9 +19,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 ///
 /// Paths are files, directories or globs, of any file system of Hadoop. Of a directory, all files below it are read whose
 /// names have the suffix of a known format; names that begin with `_` or `.` are skipped, and so are indexes of sets,
-/// whose files are read themselves. URIs other than `file:` are opened by
-/// [Checkpoint.open(URI)][io.undercroft.serializer.Checkpoint#open(java.net.URI)], which needs the module for their
-/// scheme on the class path of the executors.
+/// whose files are read themselves. Files of the host are mapped; all others are read by `undercroft-hadoop` with the
+/// configuration of the session, and options are added to it.
 ///
 /// **Columns.** `file`, `snapshot` (null for formats without snapshots), `name`, `dtype`, `shape`, `stride`, `offset`
 /// (in elements), `storage` (its number in the file: tensors that share one have the same), `bytes`, `digest`, `min`,

@@ -98,11 +98,11 @@ class TableTest {
             Dataset<Row> rows = counted(file);
 
             assertThat(names(rows)).containsExactly("a", "b");
-            assertThat(CountingStore.bytesRead(file)).as(name).isBetween(1L, 256L << 10);
+            assertThat(CountingFileSystem.bytesRead(file)).as(name).isBetween(1L, 256L << 10);
 
             rows.select("file", "snapshot", "name", "dtype", "shape", "stride", "offset", "storage", "bytes")
                     .collectAsList();
-            assertThat(CountingStore.bytesRead(file)).as(name).isBetween(1L, 256L << 10);
+            assertThat(CountingFileSystem.bytesRead(file)).as(name).isBetween(1L, 256L << 10);
         }
     }
 
@@ -113,7 +113,7 @@ class TableTest {
             Dataset<Row> rows = counted(file);
 
             assertThat(rows.where("name = 'a'").select("mean").collectAsList()).hasSize(1);
-            assertThat(CountingStore.bytesRead(file)).as(name).isBetween(8L * MEBIBYTE, 9L * MEBIBYTE);
+            assertThat(CountingFileSystem.bytesRead(file)).as(name).isBetween(8L * MEBIBYTE, 9L * MEBIBYTE);
 
         }
     }
@@ -124,7 +124,7 @@ class TableTest {
 
         assertThat(counted(file).where("name = 'b'").select("payload").collectAsList()).hasSize(1);
 
-        assertThat(CountingStore.bytesRead(file)).isLessThan(2L * MEBIBYTE);
+        assertThat(CountingFileSystem.bytesRead(file)).isLessThan(2L * MEBIBYTE);
     }
 
     @Test
@@ -133,7 +133,7 @@ class TableTest {
 
         assertThat(counted(file).select("digest").distinct().count()).isEqualTo(2);
 
-        assertThat(CountingStore.bytesRead(file)).isLessThan(256L << 10);
+        assertThat(CountingFileSystem.bytesRead(file)).isLessThan(256L << 10);
     }
 
     @Test

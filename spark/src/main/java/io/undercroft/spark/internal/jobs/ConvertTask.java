@@ -11,7 +11,7 @@ import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.spark.TensorReadException;
 import io.undercroft.spark.internal.files.DataFile;
-import io.undercroft.spark.internal.files.OpenFiles;
+import io.undercroft.spark.internal.files.FileAccess;
 import io.undercroft.spark.internal.jobs.FileResult.Status;
 import java.io.IOException;
 import java.net.URI;
@@ -26,10 +26,13 @@ import java.util.stream.Collectors;
 /// Writes a file anew as a `.croft` file. The target appears whole or not at all, so the task may run twice, also at the
 /// same time.
 ///
+/// @param access opens and writes files
 /// @param targets the target of each file
 /// @param isOverwriting whether targets that are current, or have several snapshots, are replaced
 /// @param isAllowingDangerous whether files are converted that name functions with which they could run code in Python
-record ConvertTask(Map<URI, URI> targets, boolean isOverwriting, boolean isAllowingDangerous) implements FileTask {
+record ConvertTask(FileAccess access, Map<URI, URI> targets, boolean isOverwriting, boolean isAllowingDangerous)
+        implements
+            FileTask {
     private static final int ATTEMPTS = 10;
     private static final long PAUSE = 500;
 
@@ -73,21 +76,19 @@ record ConvertTask(Map<URI, URI> targets, boolean isOverwriting, boolean isAllow
             Files.createDirectories(Objects.requireNonNull(local.get().getParent(), "a directory"));
             requireOneSnapshot(local.get());
         }
-        try (Checkpoint source = OpenFiles.open(file, OpenOptions.defaults())) {
+        try (Checkpoint source = access.open(file, OpenOptions.defaults())) {
             requireWhole(source);
             requireHarmless(source);
-            SaveReport report = save(source, target, local);
+            SaveReport report = save(source, target);
             return new FileResult(file.toString(), Status.OK, null, target.toString(), file.nbytes(), report.nbytes());
         }
     }
 
-    private static SaveReport save(Checkpoint source, URI target, Optional<Path> local) throws LockedException {
+    private SaveReport save(Checkpoint source, URI target) throws LockedException {
         Object state = source.tree();
         SaveOptions options = SaveOptions.defaults().metadata(source.metadata()).format("croft");
         try {
-            return local.isPresent()
-                    ? Checkpoint.save(local.get(), state, options)
-                    : Checkpoint.save(target, state, options);
+            return access.save(target, state, options);
         } catch (LockedException e) {
             throw e;
         } catch (IOException e) {

@@ -12,7 +12,7 @@ import io.undercroft.serializer.analysis.LastLoan;
 import io.undercroft.serializer.analysis.Sizes;
 import io.undercroft.serializer.analysis.StorageChunks;
 import io.undercroft.spark.internal.files.DataFile;
-import io.undercroft.spark.internal.files.OpenFiles;
+import io.undercroft.spark.internal.files.FileAccess;
 import io.undercroft.spark.internal.jobs.FileResult.Status;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
@@ -45,8 +45,8 @@ final class DedupJob {
     ///
     /// @return what became of each file; [FileResult#bytes] are those of its storages, and [FileResult#result] those of
     ///     its chunks that no file before it has, in the order of their URIs
-    static List<FileResult> run(SparkSession spark, List<DataFile> files) {
-        JavaRDD<FileChunks> perFile = FileJob.perFile(spark, files).map(new ReadFile())
+    static List<FileResult> run(SparkSession spark, FileAccess access, List<DataFile> files) {
+        JavaRDD<FileChunks> perFile = FileJob.perFile(spark, files).map(new ReadFile(access))
                 .persist(StorageLevel.MEMORY_AND_DISK());
         try {
             Dataset<Row> chunks = spark.createDataFrame(perFile.flatMap(each -> each.chunks.iterator()), CHUNKS);
@@ -66,26 +66,26 @@ final class DedupJob {
                 added.getOrDefault(result.file(), 0L));
     }
 
-    private record ReadFile() implements Function<DataFile, FileChunks> {
+    private record ReadFile(FileAccess access) implements Function<DataFile, FileChunks> {
         @Override
         public FileChunks call(DataFile file) {
             List<Row> chunks = new ArrayList<>();
-            FileResult result = FileJob.attempt(file, new ReadChunks(chunks));
+            FileResult result = FileJob.attempt(file, new ReadChunks(access, chunks));
             return new FileChunks(result, result.status() == Status.OK ? chunks : List.of());
         }
     }
 
     /// Adds the chunks of a file to a list.
-    private record ReadChunks(List<Row> chunks) implements FileTask {
+    private record ReadChunks(FileAccess access, List<Row> chunks) implements FileTask {
         @Override
         public FileResult run(DataFile file) throws IOException {
-            return new FileResult(file.toString(), Status.OK, read(file, chunks), 0);
+            return new FileResult(file.toString(), Status.OK, read(file, access, chunks), 0);
         }
     }
 
-    private static long read(DataFile file, List<Row> chunks) throws IOException {
+    private static long read(DataFile file, FileAccess access, List<Row> chunks) throws IOException {
         long nbytes = 0;
-        try (Checkpoint checkpoint = OpenFiles.open(file, OpenOptions.defaults()); LastLoan loan = new LastLoan()) {
+        try (Checkpoint checkpoint = access.open(file, OpenOptions.defaults()); LastLoan loan = new LastLoan()) {
             for (Storage storage : checkpoint.storages()) {
                 if (!storage.isMeta()) {
                     nbytes = Sizes.sum(nbytes, storage.nbytes());

@@ -5,7 +5,7 @@ import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.analysis.NamedTensors;
 import io.undercroft.serializer.analysis.StateDiff;
 import io.undercroft.spark.internal.files.DataFile;
-import io.undercroft.spark.internal.files.OpenFiles;
+import io.undercroft.spark.internal.files.FileAccess;
 import io.undercroft.spark.internal.jobs.FileResult.Status;
 import java.io.IOException;
 import java.net.URI;
@@ -14,13 +14,14 @@ import java.util.Objects;
 
 /// Compares the tensors of a file with those of another one, as `croft diff` does.
 ///
+/// @param access opens files
 /// @param others the other file of each
-record DiffTask(Map<URI, DataFile> others) implements FileTask {
+record DiffTask(FileAccess access, Map<URI, DataFile> others) implements FileTask {
     @Override
     public FileResult run(DataFile file) throws IOException {
         DataFile other = Objects.requireNonNull(others.get(file.uri()), "the other file");
-        try (Checkpoint a = OpenFiles.open(file, OpenOptions.defaults());
-                Checkpoint b = OpenFiles.open(other, OpenOptions.defaults())) {
+        try (Checkpoint a = access.open(file, OpenOptions.defaults());
+                Checkpoint b = access.open(other, OpenOptions.defaults())) {
             StateDiff diff = new StateDiff(new NamedTensors(a), new NamedTensors(b), false, (_, _) -> {});
             long different = diff.changes().size() + (long) diff.onlyInA().size() + diff.onlyInB().size();
             String counts = "%d tensors equal, %d changed, %d only in A, %d only in B%s".formatted(diff.equal(),

@@ -2,6 +2,7 @@ package io.undercroft.spark.internal.jobs;
 
 import io.undercroft.serializer.analysis.Sizes;
 import io.undercroft.spark.internal.files.DataFile;
+import io.undercroft.spark.internal.files.FileAccess;
 import io.undercroft.spark.internal.files.FileList;
 import io.undercroft.spark.internal.files.FormatNames;
 import io.undercroft.spark.internal.jobs.FileResult.Status;
@@ -108,6 +109,10 @@ public final class JobRunner {
         return spark.sparkContext().hadoopConfiguration();
     }
 
+    private FileAccess access() {
+        return new FileAccess(configuration());
+    }
+
     private List<DataFile> files(JobArguments arguments, List<String> paths, boolean withIndexes) throws IOException {
         return new FileList(configuration(), arguments.value(GLOB).orElse(null), withIndexes).of(paths);
     }
@@ -116,7 +121,7 @@ public final class JobRunner {
 
     private int verify(JobArguments arguments) throws IOException {
         List<DataFile> files = files(arguments, arguments.paths(1, Integer.MAX_VALUE), false);
-        List<FileResult> results = FileJob.run(spark, files, new VerifyTask());
+        List<FileResult> results = FileJob.run(spark, files, new VerifyTask(access()));
         return end(results, arguments, "%s, %d bytes without checksums"
                 .formatted(count(results), sum(results, FileResult::result)));
     }
@@ -132,7 +137,7 @@ public final class JobRunner {
 
     private int dedup(JobArguments arguments) throws IOException {
         List<DataFile> files = files(arguments, arguments.paths(1, Integer.MAX_VALUE), false);
-        List<FileResult> results = DedupJob.run(spark, files);
+        List<FileResult> results = DedupJob.run(spark, access(), files);
         Set<String> read = new HashSet<>();
         results.stream().filter(result -> result.status() == Status.OK).forEach(result -> read.add(result.file()));
         long nbytes = 0;
@@ -174,7 +179,7 @@ public final class JobRunner {
         }
         List<FileResult> results = new ArrayList<>(FileJob.run(spark,
                 left.stream().filter(file -> others.containsKey(file.uri())).toList(),
-                new DiffTask(Map.copyOf(others))));
+                new DiffTask(access(), Map.copyOf(others))));
         left.stream().filter(file -> !others.containsKey(file.uri())).forEach(file -> results
                 .add(new FileResult(file.toString(), Status.DIFFERENT, "only in " + paths.get(0), file.nbytes(), 0)));
         unpaired.values().forEach(file -> results
@@ -208,7 +213,7 @@ public final class JobRunner {
             }
         }
         results.addAll(FileJob.run(spark, left,
-                new ConvertTask(Map.copyOf(targets), isOverwriting, arguments.has(DANGEROUS))));
+                new ConvertTask(access(), Map.copyOf(targets), isOverwriting, arguments.has(DANGEROUS))));
         return end(results, arguments, count(results));
     }
 

@@ -6,19 +6,19 @@ import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.Verification;
 import io.undercroft.spark.internal.files.DataFile;
-import io.undercroft.spark.internal.files.OpenFiles;
+import io.undercroft.spark.internal.files.FileAccess;
 import io.undercroft.spark.internal.jobs.FileResult.Status;
 import java.io.IOException;
 import java.util.List;
 import java.util.stream.Collectors;
 
 /// Reads a whole file and compares it with its checksums.
-final class VerifyTask implements FileTask {
-    private static final long serialVersionUID = 1;
-
+///
+/// @param access opens files
+record VerifyTask(FileAccess access) implements FileTask {
     @Override
     public FileResult run(DataFile file) throws IOException {
-        try (Checkpoint checkpoint = OpenFiles.open(file, OpenOptions.defaults())) {
+        try (Checkpoint checkpoint = access.open(file, OpenOptions.defaults())) {
             Verification found = checkpoint.verify();
             String uri = file.toString();
             if (!found.damages().isEmpty()) {

@@ -5,7 +5,7 @@ import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.spark.TensorReadException;
 import io.undercroft.spark.internal.files.DataFile;
-import io.undercroft.spark.internal.files.OpenFiles;
+import io.undercroft.spark.internal.files.FileAccess;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -22,6 +22,7 @@ import org.jspecify.annotations.Nullable;
 /// Reads the rows of some files, one file at a time.
 final class TensorReader implements PartitionReader<InternalRow> {
     private final Deque<Source> sources = new ArrayDeque<>();
+    private final FileAccess access;
     private final TableOptions options;
     private final List<TensorColumn> columns;
     private final List<Filter> filters;
@@ -35,8 +36,10 @@ final class TensorReader implements PartitionReader<InternalRow> {
     /// @param commit the number of the snapshot; null for the newest, after which the others follow if all are read
     private record Source(DataFile file, @Nullable Long commit) {}
 
-    TensorReader(List<DataFile> files, TableOptions options, List<TensorColumn> columns, List<Filter> filters) {
+    TensorReader(List<DataFile> files, FileAccess access, TableOptions options, List<TensorColumn> columns,
+            List<Filter> filters) {
         files.forEach(file -> sources.add(new Source(file, null)));
+        this.access = access;
         this.options = options;
         this.columns = columns;
         this.filters = filters;
@@ -65,7 +68,7 @@ final class TensorReader implements PartitionReader<InternalRow> {
                 ? OpenOptions.defaults()
                 : OpenOptions.defaults().snapshot(source.commit);
         try {
-            Checkpoint checkpoint = OpenFiles.open(source.file, opening);
+            Checkpoint checkpoint = access.open(source.file, opening);
             open = new OpenTensors(source.file, checkpoint, options);
             names = checkpoint.names().iterator();
             if (options.withAllSnapshots() && source.commit == null) {

@@ -2,6 +2,7 @@ package io.undercroft.spark.internal.table;
 
 import io.undercroft.spark.internal.files.Bins;
 import io.undercroft.spark.internal.files.DataFile;
+import io.undercroft.spark.internal.files.FileAccess;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -22,11 +23,14 @@ import org.apache.spark.unsafe.types.UTF8String;
 final class TensorScan implements Scan, Batch {
     private final TableOptions options;
     private final List<DataFile> files;
+    private final FileAccess access;
     private final StructType schema;
     private final List<Filter> filters;
 
-    TensorScan(TableOptions options, List<DataFile> files, StructType schema, List<Filter> filters) {
+    TensorScan(TableOptions options, List<DataFile> files, FileAccess access, StructType schema,
+            List<Filter> filters) {
         this.options = options;
+        this.access = access;
         this.schema = schema;
         this.filters = filters;
         List<Filter> onFiles = RowFilter.onFiles(filters);
@@ -72,15 +76,15 @@ final class TensorScan implements Scan, Batch {
 
     @Override
     public PartitionReaderFactory createReaderFactory() {
-        return new Factory(options, List.copyOf(columns()), filters);
+        return new Factory(options, access, List.copyOf(columns()), filters);
     }
 
-    private record Factory(TableOptions options, List<TensorColumn> columns, List<Filter> filters)
+    private record Factory(TableOptions options, FileAccess access, List<TensorColumn> columns, List<Filter> filters)
             implements
                 PartitionReaderFactory {
         @Override
         public PartitionReader<InternalRow> createReader(InputPartition partition) {
-            return new TensorReader(((TensorPartition) partition).files(), options, columns, filters);
+            return new TensorReader(((TensorPartition) partition).files(), access, options, columns, filters);
         }
     }
 }

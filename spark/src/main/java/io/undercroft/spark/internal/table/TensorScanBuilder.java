@@ -1,6 +1,7 @@
 package io.undercroft.spark.internal.table;
 
 import io.undercroft.spark.internal.files.DataFile;
+import io.undercroft.spark.internal.files.FileAccess;
 import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.sql.connector.read.Scan;
@@ -13,12 +14,14 @@ import org.apache.spark.sql.types.StructType;
 final class TensorScanBuilder implements SupportsPushDownRequiredColumns, SupportsPushDownFilters {
     private final TableOptions options;
     private final List<DataFile> files;
+    private final FileAccess access;
     private StructType schema;
     private List<Filter> filters = List.of();
 
-    TensorScanBuilder(TableOptions options, List<DataFile> files) {
+    TensorScanBuilder(TableOptions options, List<DataFile> files, FileAccess access) {
         this.options = options;
         this.files = files;
+        this.access = access;
         this.schema = options.schema();
     }
 
@@ -41,6 +44,6 @@ final class TensorScanBuilder implements SupportsPushDownRequiredColumns, Suppor
 
     @Override
     public Scan build() {
-        return new TensorScan(options, files, schema, filters);
+        return new TensorScan(options, files, access, schema, filters);
     }
 }

@@ -1,6 +1,7 @@
 package io.undercroft.spark.internal.table;
 
 import io.undercroft.spark.internal.files.DataFile;
+import io.undercroft.spark.internal.files.FileAccess;
 import io.undercroft.spark.internal.files.FileList;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -19,10 +20,12 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 public final class TensorTable implements SupportsRead {
     private final TableOptions options;
     private final List<DataFile> files;
+    private final FileAccess access;
 
-    private TensorTable(TableOptions options, List<DataFile> files) {
+    private TensorTable(TableOptions options, List<DataFile> files, FileAccess access) {
         this.options = options;
         this.files = files;
+        this.access = access;
     }
 
     /// Lists the files.
@@ -41,7 +44,8 @@ public final class TensorTable implements SupportsRead {
                 SparkSession.active().sparkContext().hadoopConfiguration());
         options.asCaseSensitiveMap().forEach(configuration::set);
         try {
-            return new TensorTable(parsed, new FileList(configuration, parsed.glob(), false).of(parsed.paths()));
+            return new TensorTable(parsed, new FileList(configuration, parsed.glob(), false).of(parsed.paths()),
+                    new FileAccess(configuration));
         } catch (IOException e) {
             throw new UncheckedIOException(e.getMessage(), e);
         }
@@ -65,6 +69,6 @@ public final class TensorTable implements SupportsRead {
 
     @Override
     public ScanBuilder newScanBuilder(CaseInsensitiveStringMap ofScan) {
-        return new TensorScanBuilder(options, files);
+        return new TensorScanBuilder(options, files, access);
     }
 }
