@@ -93,6 +93,23 @@ class JobsTest {
     }
 
     @Test
+    void filesOfOtherFileSystemsAreReadAndWritten() throws Exception {
+        TestFiles.tree(in());
+        SparkSession.active().sparkContext().hadoopConfiguration().set("fs.count.impl",
+                CountingFileSystem.class.getName());
+        String source = "count://" + in();
+        String target = "count://" + out();
+
+        assertThat(run("convert", source, target)).isEqualTo(new Ran(0, "2 files, 2 ok\n", ""));
+
+        assertThat(run("convert", source, target).out()).isEqualTo("2 files, 2 current\n");
+        assertThat(run("verify", target).out()).startsWith("2 files, 2 ok");
+        assertThat(run("diff", source + "/a.pt", target + "/a.croft").code()).isZero();
+        assertThat(run("compact", source).out()).startsWith("refused  " + source + "/sub/c.croft: ");
+        assertThat(filesBelow(out())).filteredOn(name -> name.endsWith(".croft")).hasSize(2);
+    }
+
+    @Test
     void aSetIsOneFile() throws Exception {
         Files.createDirectories(in());
         Checkpoint.save(in().resolve("model.safetensors.index.json"),
