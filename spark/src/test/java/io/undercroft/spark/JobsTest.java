@@ -300,6 +300,7 @@ class JobsTest {
         assertThat(run("diff", in(), out(), directory).err()).startsWith("3 paths are given, and it takes 2\n");
         assertThat(run("compact", in(), "--keep", "0").err()).startsWith("--keep is 0; it may be a number from 1\n");
         assertThat(run("verify", in(), "--keep", "1").err()).startsWith("--keep is no option of this job");
+        assertThat(run("verify", in(), "--report", directory).err()).startsWith(directory + " exists; ");
         Ran absent = run("verify", in());
         assertThat(absent.code()).isEqualTo(3);
         assertThat(absent.err()).isEqualTo("the path " + in() + " matches no file; check the path, and that all "

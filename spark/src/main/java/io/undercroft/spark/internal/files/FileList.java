@@ -122,6 +122,7 @@ public final class FileList {
 
     /// The URI of a directory ends with a slash, so that the URIs of its files are relative to it.
     private static URI directoryOf(FileStatus status, Path root) {
-        return status.getPath().equals(root) ? root.toUri() : URI.create(root.toUri() + "/");
+        String uri = root.toUri().toString();
+        return status.getPath().equals(root) || uri.endsWith("/") ? root.toUri() : URI.create(uri + "/");
     }
 }

@@ -57,8 +57,8 @@ record ConvertTask(FileAccess access, Map<URI, URI> targets, boolean isOverwriti
         }
     }
 
-    /// {@return whether a target is not older than its source}
-    static boolean isCurrent(Path target, long modified) throws IOException {
+    /// Returns whether a target is not older than its source.
+    private static boolean isCurrent(Path target, long modified) throws IOException {
         return Files.exists(target) && Files.getLastModifiedTime(target).toMillis() >= modified;
     }
 

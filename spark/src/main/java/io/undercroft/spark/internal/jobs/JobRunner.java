@@ -114,6 +114,12 @@ public final class JobRunner {
     }
 
     private List<DataFile> files(JobArguments arguments, List<String> paths, boolean withIndexes) throws IOException {
+        if (arguments.value(REPORT).isPresent()) {
+            Path report = new Path(arguments.value(REPORT).get());
+            if (report.getFileSystem(configuration()).exists(report)) {
+                throw new UsageException(report + " exists; give " + REPORT + " a directory that does not");
+            }
+        }
         return new FileList(configuration(), arguments.value(GLOB).orElse(null), withIndexes).of(paths);
     }
 
