@@ -7,8 +7,10 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSInputStream;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RawLocalFileSystem;
 
@@ -31,6 +33,22 @@ public final class CountingFileSystem extends RawLocalFileSystem {
     @Override
     public FSDataInputStream open(Path path, int bufferSize) throws IOException {
         return new FSDataInputStream(new Counted(pathToFile(path).toPath()));
+    }
+
+    @Override
+    public FileStatus getFileStatus(Path path) throws IOException {
+        return plain(super.getFileStatus(path));
+    }
+
+    @Override
+    public FileStatus[] listStatus(Path path) throws IOException {
+        return Arrays.stream(super.listStatus(path)).map(CountingFileSystem::plain).toArray(FileStatus[]::new);
+    }
+
+    /// Returns the status without permissions, which Hadoop looks up for the scheme `file` only.
+    private static FileStatus plain(FileStatus status) {
+        return new FileStatus(status.getLen(), status.isDirectory(), status.getReplication(), status.getBlockSize(),
+                status.getModificationTime(), status.getPath());
     }
 
     /// {@return how many bytes of a file were read since the last call}
