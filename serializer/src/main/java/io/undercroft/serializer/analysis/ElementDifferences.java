@@ -5,8 +5,8 @@ import io.undercroft.storage.Tensor;
 import java.util.Arrays;
 
 /// How far the numbers of two tensors of one shape are apart. Two NaNs are equal here, and 0.0 equals -0.0; integers
-/// are compared exactly, quantized elements by the integers that are stored, and complex numbers by the absolute value of
-/// their difference. For use by one thread.
+/// are compared exactly, quantized elements by the integers that are stored, and complex numbers by the absolute value
+/// of their difference. For use by one thread.
 public final class ElementDifferences {
     private final long elements;
     private long differing;
