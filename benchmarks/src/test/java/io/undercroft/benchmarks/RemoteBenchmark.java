@@ -3,6 +3,8 @@ package io.undercroft.benchmarks;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpsConfigurator;
 import com.sun.net.httpserver.HttpsServer;
+import io.undercroft.hadoop.HadoopFiles;
+import io.undercroft.mmap.spi.RangeSource;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
@@ -11,7 +13,9 @@ import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.lang.management.ManagementFactory;
+import java.lang.foreign.MemorySegment;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
@@ -36,9 +40,6 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
-import javax.management.JMException;
-import javax.management.MBeanServer;
-import javax.management.ObjectName;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import org.apache.hadoop.conf.Configuration;
@@ -113,20 +114,24 @@ final class RemoteBenchmark {
         void copy(Path to) throws IOException;
     }
 
-    private void compare(String store, URI uri, OpenOptions options, long size, Plain plain) throws IOException {
+    /// Opens a file whose reads are counted.
+    private interface Opening {
+        Checkpoint open(OpenOptions options) throws IOException;
+    }
+
+    private void compare(String store, URI uri, OpenOptions options, Opening opening, long size, Plain plain)
+            throws IOException {
         OpenOptions here = options.temporaryDirectory(scratch);
         long tensor = workload.nbytes() / workload.count();
         long index = size - workload.nbytes();
         try (Checkpoint warm = Checkpoint.open(uri, here)) {
             warm.tensor(workload.name(0)).getDouble(0, 0);
         }
-        reads.addAndGet(-reads.get() - datanodes("ReadBlockOpNumOps"));
-        bytes.addAndGet(-bytes.get() - datanodes("BytesRead"));
-        try (Checkpoint opened = Checkpoint.open(uri, here)) {
+        reads.set(0);
+        bytes.set(0);
+        try (Checkpoint opened = opening.open(here)) {
             opened.tensor(workload.someName()).getDouble(1, 3);
         }
-        reads.addAndGet(datanodes("ReadBlockOpNumOps"));
-        bytes.addAndGet(datanodes("BytesRead"));
         figures.add(Figure.count(store + ": reads for one tensor of " + workload.what(), reads.get())
                 .with(Goal.atMost(MOST_READS)));
         figures.add(Figure.of(store + ": bytes for one tensor, compared with those of it and the index",
@@ -151,19 +156,25 @@ final class RemoteBenchmark {
                 .with(Goal.atLeast(RATE)));
     }
 
-    /// {@return the sum of a counter of all datanodes, which count what clients read of blocks}
-    private static long datanodes(String counter) {
-        try {
-            MBeanServer beans = ManagementFactory.getPlatformMBeanServer();
-            long sum = 0;
-            for (ObjectName name : beans.queryNames(new ObjectName("Hadoop:service=DataNode,name=DataNodeActivity-*"),
-                    null)) {
-                sum += ((Number) beans.getAttribute(name, counter)).longValue();
-            }
-            return sum;
-        } catch (JMException e) {
-            throw new IllegalStateException("the datanodes do not tell " + counter, e);
-        }
+    /// {@return a source that counts what is read of another one}
+    private RangeSource counted(RangeSource source) {
+        return (RangeSource) Proxy.newProxyInstance(RangeSource.class.getClassLoader(),
+                new Class<?>[]{RangeSource.class},
+                (_, method, arguments) -> {
+                    try {
+                        Object result = method.invoke(source, arguments);
+                        MemorySegment read = method.getName().equals("read")
+                                ? (MemorySegment) arguments[1]
+                                : result instanceof MemorySegment start ? start : MemorySegment.NULL;
+                        if (read.byteSize() > 0) {
+                            reads.incrementAndGet();
+                            bytes.addAndGet(read.byteSize());
+                        }
+                        return result;
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                });
     }
 
     private interface Action {
@@ -194,7 +205,9 @@ final class RemoteBenchmark {
             FileSystem fs = cluster.getFileSystem();
             URI uri = URI.create(cluster.getURI() + "/model.croft");
             long size = save(uri, SaveOptions.defaults());
-            compare("HDFS", uri, OpenOptions.defaults(), size, to -> copy(fs, uri, to));
+            compare("HDFS", uri, OpenOptions.defaults(),
+                    with -> Checkpoint.open(counted(HadoopFiles.source(fs, new org.apache.hadoop.fs.Path(uri))), with),
+                    size, to -> copy(fs, uri, to));
         }
     }
 
@@ -236,7 +249,8 @@ final class RemoteBenchmark {
         Configuration plain = new Configuration();
         configuration.forEach(entry -> plain.set(entry.getKey(), entry.getValue()));
         try (FileSystem fs = FileSystem.newInstance(uri, plain)) {
-            compare("S3", uri, OpenOptions.defaults().setting("hadoop.conf", file.toString()), size,
+            compare("S3", uri, OpenOptions.defaults().setting("hadoop.conf", file.toString()),
+                    with -> Checkpoint.open(uri, with), size,
                     to -> copy(fs, uri, to));
         }
         server.stop();
@@ -252,7 +266,7 @@ final class RemoteBenchmark {
         server.start();
         URI uri = URI.create("https://localhost:" + server.getAddress().getPort() + "/model.croft");
         try (HttpClient client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build()) {
-            compare("https", uri, OpenOptions.defaults(), Files.size(file), to -> {
+            compare("https", uri, OpenOptions.defaults(), with -> Checkpoint.open(uri, with), Files.size(file), to -> {
                 try {
                     client.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofFile(to));
                 } catch (InterruptedException e) {

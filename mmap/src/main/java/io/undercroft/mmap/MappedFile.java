@@ -365,6 +365,27 @@ public final class MappedFile implements AutoCloseable {
         }
     }
 
+    /// Reads bytes of an object of a store into memory, without storing them on this host if they are not there: for
+    /// those that are read once.
+    ///
+    /// @param offset where they start, in bytes
+    /// @param into the destination, filled completely
+    /// @throws IOException if they cannot be fetched, or the file ends before
+    /// @throws IllegalStateException if the file is closed
+    public void readOnce(long offset, MemorySegment into) throws IOException {
+        if (remote == null || offset < 0 || into.byteSize() > size - offset
+                || remote.isPresent(offset, into.byteSize())) {
+            read(offset, into);
+            return;
+        }
+        lifetime.retain();
+        try {
+            remote.readThrough(offset, into);
+        } finally {
+            lifetime.release();
+        }
+    }
+
     /// Stores bytes of an object of a store, so that they are not fetched.
     ///
     /// @param offset where they start, in bytes

@@ -277,7 +277,7 @@ public final class Checkpoint implements AutoCloseable {
                 requireExactly(options.request().expected().get());
             }
             if (options.request().isInMemory()) {
-                EagerLoad.run(contents.storages(), options.request().progress());
+                EagerLoad.run(contents.storages(), file.source().isPresent(), options.request().progress());
             }
             return this;
         } catch (Throwable e) {

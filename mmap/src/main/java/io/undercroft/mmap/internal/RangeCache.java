@@ -14,8 +14,10 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.BitSet;
+import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
@@ -286,6 +288,63 @@ public final class RangeCache implements AutoCloseable {
         }
     }
 
+    /// Reads bytes from the source without storing them, several requests at a time.
+    ///
+    /// @param offset the offset of the bytes, all of them in the file
+    /// @param into the destination, which this thread alone writes to
+    /// @throws InterruptedIOException if the thread is interrupted; it stays so
+    /// @throws RemoteFileException if they cannot be fetched
+    /// @throws IOException if this is closed
+    public void readThrough(long offset, MemorySegment into) throws IOException {
+        long step = (long) PART * BLOCK;
+        Deque<CompletableFuture<Passing>> parts = new ArrayDeque<>();
+        long started = 0;
+        try {
+            for (long done = 0; done < into.byteSize(); done += step) {
+                while (started < into.byteSize() && parts.size() < MOST_AT_ONCE) {
+                    parts.add(begin(offset + started, Math.min(step, into.byteSize() - started)));
+                    started += step;
+                }
+                try (Passing part = parts.remove().get()) {
+                    MemorySegment.copy(part.bytes, 0, into, done, part.bytes.byteSize());
+                }
+            }
+        } catch (InterruptedException e) {
+            throw interrupted(e);
+        } catch (ExecutionException e) {
+            throw failed(e);
+        } finally {
+            parts.forEach(part -> part.thenAccept(Passing::close));
+        }
+    }
+
+    /// Bytes on the way to a reader.
+    private record Passing(Arena arena, MemorySegment bytes) implements AutoCloseable {
+        @Override
+        public void close() {
+            arena.close();
+        }
+    }
+
+    private CompletableFuture<Passing> begin(long offset, long length) {
+        CompletableFuture<Passing> part = new CompletableFuture<>();
+        Thread.ofVirtual().name("reads " + source.location()).start(() -> {
+            slots.acquireUninterruptibly();
+            Arena arena = Arena.ofShared();
+            try {
+                MemorySegment bytes = arena.allocate(length);
+                source.read(offset, bytes);
+                part.complete(new Passing(arena, bytes));
+            } catch (Throwable e) {
+                arena.close();
+                part.completeExceptionally(e);
+            } finally {
+                slots.release();
+            }
+        });
+        return part;
+    }
+
     /// {@return whether bytes are present}
     ///
     /// @param offset the start of a range
@@ -426,16 +485,9 @@ public final class RangeCache implements AutoCloseable {
                 awaited++;
             }
         } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            InterruptedIOException interrupted = new InterruptedIOException(source.location()
-                    + ": the thread was interrupted while it waited for bytes; read them again");
-            interrupted.initCause(e);
-            throw interrupted;
+            throw interrupted(e);
         } catch (ExecutionException e) {
-            if (e.getCause() instanceof IOException failure) {
-                throw failure;
-            }
-            throw new IOException(source.location() + ": " + e.getCause(), e.getCause());
+            throw failed(e);
         } finally {
             if (awaited < fetches.size()) {
                 synchronized (lock) {
@@ -443,6 +495,20 @@ public final class RangeCache implements AutoCloseable {
                 }
             }
         }
+    }
+
+    private InterruptedIOException interrupted(InterruptedException e) {
+        Thread.currentThread().interrupt();
+        InterruptedIOException interrupted = new InterruptedIOException(source.location()
+                + ": the thread was interrupted while it waited for bytes; read them again");
+        interrupted.initCause(e);
+        return interrupted;
+    }
+
+    private IOException failed(ExecutionException e) {
+        return e.getCause() instanceof IOException failure
+                ? failure
+                : new IOException(source.location() + ": " + e.getCause(), e.getCause());
     }
 
     private boolean isClosed() {

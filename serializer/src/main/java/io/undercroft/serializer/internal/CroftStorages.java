@@ -314,7 +314,7 @@ final class CroftStorages implements AutoCloseable {
         }
         List<ExtentRecord> fetched = cache.get().supply(extents(record), this::fileOf);
         Allocation bytes = allocateNow(number, record);
-        cache.get().keep(fetched, this::fileOf);
+        cache.get().keep(extents(record), fetched, bytes.segment());
         return bytes;
     }
 

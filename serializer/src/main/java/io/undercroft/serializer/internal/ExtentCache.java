@@ -29,6 +29,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
@@ -111,10 +112,11 @@ final class ExtentCache {
 
         /// Adds extents, which have been fetched.
         ///
-        /// @param extents the extents
-        /// @param files returns the file of an extent by its base
-        void keep(List<ExtentRecord> extents, IntFunction<MappedFile> files) {
-            cache.keep(extents, files, limit);
+        /// @param extents all extents of a storage, in order
+        /// @param fetched those to be added
+        /// @param storage the bytes of the storage
+        void keep(List<ExtentRecord> extents, List<ExtentRecord> fetched, MemorySegment storage) {
+            cache.keep(extents, fetched, storage, limit);
         }
     }
 
@@ -173,11 +175,15 @@ final class ExtentCache {
     }
 
     /// A failure, for instance since the disk is full, has no other effect than that bytes are fetched again next time.
-    private void keep(List<ExtentRecord> extents, IntFunction<MappedFile> files, long limit) {
+    private void keep(List<ExtentRecord> extents, List<ExtentRecord> fetched, MemorySegment storage, long limit) {
+        Set<ExtentRecord> wanted = Set.copyOf(fetched);
+        long start = 0;
         try {
             for (ExtentRecord extent : extents) {
-                if (extent.length() <= limit / SHARE) {
-                    keep(extent, files.apply(extent.base()));
+                MemorySegment bytes = storage.asSlice(start, extent.length());
+                start += extent.length();
+                if (wanted.contains(extent) && extent.length() <= limit / SHARE) {
+                    keep(extent, bytes);
                     if (added.addAndGet(extent.length()) > limit / SHARE) {
                         shrink(limit);
                     }
@@ -188,16 +194,14 @@ final class ExtentCache {
         }
     }
 
-    private void keep(ExtentRecord extent, MappedFile file) throws IOException {
+    private void keep(ExtentRecord extent, MemorySegment bytes) throws IOException {
         Path entry = entry(extent);
         if (Files.exists(entry)) {
             return;
         }
         Files.createDirectories(entry.getParent());
         Path temporary = directory.resolve(UUID.randomUUID() + TEMPORARY);
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment bytes = arena.allocate(extent.length());
-            file.read(extent.fileOffset(), bytes);
+        try {
             try (FileChannel channel = FileChannel.open(temporary, StandardOpenOption.CREATE_NEW,
                     StandardOpenOption.WRITE)) {
                 var buffer = bytes.asByteBuffer();

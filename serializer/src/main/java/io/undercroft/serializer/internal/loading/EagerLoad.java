@@ -9,20 +9,24 @@ import io.undercroft.serializer.internal.Workers;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.ArrayList;
 import java.util.List;
 
 /// Fetches the bytes of all storages, several at once.
 public final class EagerLoad {
+    private static final int REMOTE_THREADS = 6;
+
     private EagerLoad() {}
 
     /// Loads the bytes of storages, those for devices first. One whose checksums fail is left out: it throws when it is
     /// touched.
     ///
     /// @param storages the storages
+    /// @param isRemote whether they are in a store
     /// @param listener receives the number of bytes read
     /// @throws IOException if reading fails
     /// @throws FormatException if bytes are not available for what is in the file
-    public static void run(List<Storage> storages, LoadProgress listener) throws IOException {
+    public static void run(List<Storage> storages, boolean isRemote, LoadProgress listener) throws IOException {
         List<Storage> wanted = storages.stream().filter(storage -> !storage.isMeta())
                 .map(storage -> storage.base().orElse(storage)).distinct().toList();
         List<Storage> onHost = wanted.stream().filter(storage -> storage.device().isCpu()).toList();
@@ -31,15 +35,36 @@ public final class EagerLoad {
                 wanted.stream().mapToLong(Storage::nbytes).reduce(0, Math::addExact));
         try {
             upload(onDevices, progress);
-            Workers.share(onHost, storage -> {
+            Workers.Work<Storage> load = storage -> {
                 fetch(storage);
                 progress.add(storage.nbytes());
-            });
+            };
+            if (isRemote) {
+                Workers.atOnce(dealt(onHost), some -> {
+                    for (Storage storage : some) {
+                        load.on(storage);
+                    }
+                });
+            } else {
+                Workers.share(onHost, load);
+            }
         } catch (MappingException e) {
             throw e;
         } catch (UncheckedIOException e) {
             throw e.getCause();
         }
+    }
+
+    /// Deals storages to as many threads as there are requests at a time, which wait most of the time.
+    private static List<List<Storage>> dealt(List<Storage> storages) {
+        List<List<Storage>> hands = new ArrayList<>();
+        for (int i = 0; i < storages.size(); i++) {
+            if (i < REMOTE_THREADS) {
+                hands.add(new ArrayList<>());
+            }
+            hands.get(i % REMOTE_THREADS).add(storages.get(i));
+        }
+        return hands;
     }
 
     private static void upload(List<Storage> storages, Progress progress) throws IOException {

@@ -29,6 +29,9 @@ public final class PieceReader {
     /// The number of bytes that are read before their checksums are computed: they are still in the second-level cache.
     private static final long CACHED = 1L << 17;
 
+    /// The least number of bytes that are read from a store into the memory of a storage directly.
+    private static final long ONCE = 1L << 20;
+
     private final MappedFile file;
     private final OpenRequest request;
     private @Nullable Allocator memory;
@@ -36,6 +39,11 @@ public final class PieceReader {
     /// @param start the offset of the bytes in the storage
     private record Share(MappedFile file, long offset, MemorySegment into, long start) {
         void read(RunChecksums sums) throws IOException {
+            if (isReadOnce(file, into.byteSize())) {
+                file.readOnce(offset, into);
+                sums.add(start, into);
+                return;
+            }
             long step = sums.isEmpty() ? into.byteSize() : CACHED;
             for (long at = 0; at < into.byteSize(); at += step) {
                 MemorySegment part = into.asSlice(at, Math.min(step, into.byteSize() - at));
@@ -129,11 +137,15 @@ public final class PieceReader {
     }
 
     private static void read(List<Piece> pieces, MemorySegment into, RunChecksums sums) throws IOException {
-        MappedFile.fetch(pieces);
+        List<Piece> joined = joined(pieces);
+        MappedFile.fetch(joined.stream()
+                .filter(piece -> piece instanceof FilePiece run && !isReadOnce(run.file(), run.length())).toList());
         List<Share> shares = new ArrayList<>();
         long at = 0;
-        for (Piece piece : pieces) {
+        for (Piece piece : joined) {
             switch (piece) {
+                case FilePiece run when isReadOnce(run.file(), run.length()) -> shares
+                        .add(new Share(run.file(), run.offset(), into.asSlice(at, run.length()), at));
                 case FilePiece run -> share(run, into.asSlice(at, run.length()), at, shares);
                 case ZeroPiece _ -> {
                     // New memory is zeroed.
@@ -142,6 +154,26 @@ public final class PieceReader {
             at += piece.length();
         }
         Workers.share(shares, share -> share.read(sums));
+    }
+
+    /// Returns whether bytes of an object of a store are so many that they are not stored on this host on the way.
+    private static boolean isReadOnce(MappedFile file, long length) {
+        return length >= ONCE && file.source().isPresent();
+    }
+
+    /// Joins pieces that are adjacent in an object of a store, which are one request then.
+    private static List<Piece> joined(List<Piece> pieces) {
+        List<Piece> joined = new ArrayList<>();
+        for (Piece piece : pieces) {
+            if (piece instanceof FilePiece next && !joined.isEmpty() && joined.getLast() instanceof FilePiece run
+                    && run.file() == next.file() && run.offset() + run.length() == next.offset()
+                    && run.file().source().isPresent()) {
+                joined.set(joined.size() - 1, run.file().piece(run.offset(), run.length() + next.length()));
+            } else {
+                joined.add(piece);
+            }
+        }
+        return joined;
     }
 
     private static void share(FilePiece run, MemorySegment into, long start, List<Share> shares) {
