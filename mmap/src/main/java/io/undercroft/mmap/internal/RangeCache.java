@@ -314,7 +314,9 @@ public final class RangeCache implements AutoCloseable {
         } catch (ExecutionException e) {
             throw failed(e);
         } finally {
-            parts.forEach(part -> part.thenAccept(Passing::close));
+            for (CompletableFuture<Passing> part : parts) {
+                var _ = part.thenAccept(Passing::close);
+            }
         }
     }
 
