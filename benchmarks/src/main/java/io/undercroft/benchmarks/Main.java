@@ -32,6 +32,7 @@ public final class Main {
                           several processes, and the limits of the machine; draws peers.svg
               loops       time and allocation of operations that run very often
               scale       open and save files of 16 MiB to 8 GiB, and of 10 to 1 000 000 tensors; draws scale.svg
+              simulation  what a checkpoint of 10 TB in 10 000 shards and a fleet of 100 000 checkpoints would cost
               spark       verify 200 files by the job of undercroft-spark, with one executor and with two
               storage     copy, fill, convert, read elements and make views, compared with MemorySegment and torch
 
@@ -45,7 +46,7 @@ public final class Main {
 
             UNDERCROFT_PYTHON may name a Python that has torch, safetensors and numpy.""";
     private static final List<String> NAMES = List.of("open", "eager", "save", "async", "delta", "stitch", "attach",
-            "import", "model", "convert", "startup", "peers", "scale", "spark", "storage", "loops");
+            "import", "model", "convert", "startup", "peers", "scale", "simulation", "spark", "storage", "loops");
 
     private String name = "";
     private Effort effort = Effort.FULL;
@@ -180,6 +181,7 @@ public final class Main {
             case "startup" -> new StartupBenchmark(bench(peers, scratch, 15, 5)).run();
             case "peers" -> new PeersBenchmark(bench(peers, scratch, 7, 3), directory, only).run();
             case "scale" -> new ScaleBenchmark(bench(peers, scratch, 7, 3), directory, only).run();
+            case "simulation" -> new ClusterSimulation(bench(peers, scratch, 5, 1)).run();
             case "spark" -> new SparkBenchmark(bench(peers, scratch, 9, 3)).run();
             case "loops" -> new LoopsBenchmark(bench(peers, scratch, 3, 1)).run();
             default -> new StorageBenchmark(bench(peers, scratch, 3, 1)).run();
