@@ -36,7 +36,8 @@ import org.jspecify.annotations.Nullable;
 /// before references. They are numbered from 1 in that order.
 public final class NamedBases implements AutoCloseable {
     private final int chunkLog2;
-    private final Scan scan;
+    /// Reads bases; its buffer has a megabyte, which a save without bases does not need.
+    private @Nullable Scan scan;
     private final List<Base> bases = new ArrayList<>();
     /// The files that the caller names.
     private final List<MappedFile> files = new ArrayList<>();
@@ -57,7 +58,15 @@ public final class NamedBases implements AutoCloseable {
 
     private NamedBases(int chunkLog2) {
         this.chunkLog2 = chunkLog2;
-        this.scan = new Scan(1L << chunkLog2);
+    }
+
+    private Scan scan() {
+        Scan there = scan;
+        if (there == null) {
+            there = new Scan(1L << chunkLog2);
+            scan = there;
+        }
+        return there;
     }
 
     /// Opens the bases that the options name.
@@ -138,7 +147,7 @@ public final class NamedBases implements AutoCloseable {
             throws IOException {
         String hint = hint(path, root);
         if (!format.name().equals("croft")) {
-            BaseRecord record = BaseRecord.foreign(hint, scan.digest(new FileSource(file), 0, file.size()),
+            BaseRecord record = BaseRecord.foreign(hint, scan().digest(new FileSource(file), 0, file.size()),
                     file.size());
             return new Base(file, record,
                     (candidates, number) -> addForeign(file, format, opening.request().settings(), number, candidates));
@@ -248,7 +257,7 @@ public final class NamedBases implements AutoCloseable {
         List<Place> places = new ArrayList<>();
         for (long start = storage.offset(); start < storage.end(); start += 1L << chunkLog2) {
             Place place = new Place(storage.base(), start, Math.min(1L << chunkLog2, storage.end() - start));
-            candidates.add(scan.digest(new FileSource(file), place.offset(), place.length()), place);
+            candidates.add(scan().digest(new FileSource(file), place.offset(), place.length()), place);
             places.add(place);
         }
         candidates.addStorage(places);
