@@ -374,7 +374,7 @@ public final class MappedFile implements AutoCloseable {
     /// @throws IllegalStateException if the file is closed
     public void readOnce(long offset, MemorySegment into) throws IOException {
         if (remote == null || offset < 0 || into.byteSize() > size - offset
-                || remote.isPresent(offset, into.byteSize())) {
+                || remote.isPartlySupplied(offset, into.byteSize()) || remote.isPresent(offset, into.byteSize())) {
             read(offset, into);
             return;
         }

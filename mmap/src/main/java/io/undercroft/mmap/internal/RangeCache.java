@@ -357,6 +357,17 @@ public final class RangeCache implements AutoCloseable {
         }
     }
 
+    /// {@return whether some of a range of bytes were supplied}
+    ///
+    /// @param offset the start of the range
+    /// @param length its length in bytes
+    public boolean isPartlySupplied(long offset, long length) {
+        synchronized (lock) {
+            Map.Entry<Long, Long> range = supplied.lowerEntry(offset + length);
+            return range != null && range.getValue() > offset;
+        }
+    }
+
     private boolean isSupplied(long offset, long length) {
         Map.Entry<Long, Long> range = supplied.floorEntry(offset);
         return range != null && range.getValue() - offset >= length;
