@@ -15,7 +15,7 @@ class SparkDriver {
                 .config("spark.executor.memory", "512m")
                 .config("spark.executor.extraClassPath", System.getProperty("java.class.path"))
                 .config("spark.executor.extraJavaOptions", arguments[1])
-                .config("spark.ui.enabled", "false")
+                .config("spark.ui.enabled", "false").config("spark.log.level", "ERROR")
                 .getOrCreate();
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         PrintStream nowhere = new PrintStream(OutputStream.nullOutputStream());

@@ -3,7 +3,9 @@ package io.undercroft.spark.internal.files;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.net.URI;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -81,11 +83,9 @@ public final class FileList {
 
     private void addBelow(Path directory, FileSystem files, List<DataFile> found) throws IOException {
         List<DataFile> all = new ArrayList<>();
-        RemoteIterator<LocatedFileStatus> below = files.listFiles(directory, true);
-        while (below.hasNext()) {
-            FileStatus each = below.next();
+        for (FileStatus each : filesBelow(directory, files)) {
             String name = each.getPath().getName();
-            if (each.isFile() && FormatNames.isKnown(name) && isWanted.test(name) && !isHidden(each, directory)) {
+            if (FormatNames.isKnown(name) && isWanted.test(name) && !isHidden(each, directory)) {
                 all.add(file(each, directory));
             }
         }
@@ -98,6 +98,29 @@ public final class FileList {
             all.removeIf(file -> FormatNames.isIndex(file.name()));
         }
         found.addAll(all);
+    }
+
+    /// Lists stores by few requests. On the host that would start a process for each file, to find its permissions.
+    private static List<FileStatus> filesBelow(Path directory, FileSystem files) throws IOException {
+        List<FileStatus> found = new ArrayList<>();
+        if (!files.getScheme().equals("file")) {
+            RemoteIterator<LocatedFileStatus> below = files.listFiles(directory, true);
+            while (below.hasNext()) {
+                found.add(below.next());
+            }
+            return found;
+        }
+        Deque<Path> left = new ArrayDeque<>(List.of(directory));
+        while (!left.isEmpty()) {
+            for (FileStatus each : files.listStatus(left.remove())) {
+                if (each.isDirectory()) {
+                    left.add(each.getPath());
+                } else {
+                    found.add(each);
+                }
+            }
+        }
+        return found;
     }
 
     private static URI sibling(URI file, String name) {
