@@ -103,7 +103,7 @@ public final class FileList {
     /// Lists stores by few requests. On the host that would start a process for each file, to find its permissions.
     private static List<FileStatus> filesBelow(Path directory, FileSystem files) throws IOException {
         List<FileStatus> found = new ArrayList<>();
-        if (!files.getScheme().equals("file")) {
+        if (!files.getUri().getScheme().equals("file")) {
             RemoteIterator<LocatedFileStatus> below = files.listFiles(directory, true);
             while (below.hasNext()) {
                 found.add(below.next());
