@@ -81,7 +81,8 @@ class FormatsPageTest {
     void everySettingOfTheSourcesIsSaidToBeOne() throws IOException {
         // Those of .croft are in the sources of another module.
         Set<String> names = Checkpoint.formats().stream().flatMap(format -> format.settings().stream())
-                .map(Setting::name).filter(name -> !name.startsWith("croft.")).collect(Collectors.toCollection(TreeSet::new));
+                .map(Setting::name).filter(name -> !name.startsWith("croft."))
+                .collect(Collectors.toCollection(TreeSet::new));
         String families = Checkpoint.formats().stream().map(CheckpointFormat::name).collect(Collectors.joining("|"));
         // Much of PyTorch is called "torch.name"; the names of settings are constants.
         Pattern literal = Pattern.compile("\"((?:" + families + ")\\.[a-z]+)\"|_SETTING = \"(torch\\.[a-z]+)\"");
