@@ -29,8 +29,8 @@ class CommandsOfThePagesTest {
     private static final String START = "    ./croft ";
     /// They take minutes, need a GPU or another machine, remove what other programs published, or are about a pickled
     /// module, which only Python makes.
-    private static final List<String> NOT_RUN = List.of("quickstart", "cuda-check", "https://", "gc --published",
-            "module.pt");
+    private static final List<String> NOT_RUN = List.of("quickstart", "cuda-check", "https://", "hdfs://", "s3a://",
+            "gc --published", "module.pt");
 
     @TempDir
     Path folder;
