@@ -18,6 +18,9 @@ import java.util.stream.Stream;
 /// two, in turn. An executor is a process with one core. The time is that of the job in a running session; starting the
 /// executors and what the first jobs compile do not count.
 final class SparkBenchmark {
+    /// On a machine with one processor, the common pool has a thread besides the one that calls.
+    private static final String ONE_CORE = "-XX:+UseSerialGC -XX:ActiveProcessorCount=1"
+            + " -Djava.util.concurrent.ForkJoinPool.common.parallelism=0";
     private static final int FILES = 200;
     private static final double GOAL = 0.6;
     private static final String OPENS = "--add-opens=java.base/";
@@ -93,7 +96,7 @@ final class SparkBenchmark {
                         "--sun-misc-unsafe-memory-access=allow"),
                 OPENED.stream().map(name -> OPENS + name + "=ALL-UNNAMED"),
                 Stream.of("-cp", classPath, source.toString(), Integer.toString(executors),
-                        "-XX:+UseSerialGC -XX:ActiveProcessorCount=1"))
+                        ONE_CORE))
                 .flatMap(each -> each).toList();
         Path home = bench.file("spark-home-" + executors);
         Files.createDirectories(home.resolve("jars"));
