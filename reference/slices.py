@@ -51,7 +51,8 @@ def check_parts(name, shape, parts):
              f"a part of {name!r} is not inside it")
     need(all(one[1] < other[1] for one, other in itertools.pairwise(parts)), 22, f"the parts of {name!r} overlap")
     divided = [dim for dim, whole in enumerate(shape) if any(size[dim] != whole for _, _, size in parts)]
-    need(len(divided) <= MOST_DIVIDED and len(parts) << len(divided) <= MOST_CORNERS, 8, f"{name!r} is divided too much")
+    need(len(divided) <= MOST_DIVIDED and len(parts) << len(divided) <= MOST_CORNERS, 8,
+         f"{name!r} is divided too much")
     sums = {}
     for sign, offset, size in [(-1, (0,) * len(shape), shape)] * (0 not in shape) + [(1, *part[1:]) for part in parts]:
         for corner in itertools.product((0, 1), repeat=len(divided)):

@@ -291,8 +291,8 @@ public final class ShardSet implements AutoCloseable {
     /// @throws LockedException if another writer is saving the manifest
     /// @throws IOException if a file cannot be read, or writing fails; no manifest is made or changed
     /// @throws FormatException if a file is no `.croft` file, or damaged; with the code `V21-SHARD` if they are not all
-    ///     shards of one [run][SaveOptions#run], with the code `V22-SLICE` if slices of a tensor overlap, contradict each other,
-    ///     or are not the whole tensor. No manifest is made or changed
+    ///     shards of one [run][SaveOptions#run], with the code `V22-SLICE` if slices of a tensor overlap, contradict
+    ///     each other, or are not the whole tensor. No manifest is made or changed
     /// @throws ReferencedFileException if the manifest would replace a file in which bytes of others are stored
     /// @throws IllegalArgumentException if a file is not below the directory of the manifest, is there twice, or is the
     ///     manifest itself, or there is no file
@@ -477,8 +477,8 @@ public final class ShardSet implements AutoCloseable {
         });
     }
 
-    /// {@return the parts of a tensor of the set by the numbers of the shards that have them; their local tensors are on
-    /// the meta device} No shard is read.
+    /// {@return the parts of a tensor of the set by the numbers of the shards that have them; their local tensors are
+    /// on the meta device} No shard is read.
     ///
     /// @param name its name
     /// @throws java.util.NoSuchElementException if there is none

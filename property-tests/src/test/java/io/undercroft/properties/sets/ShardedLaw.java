@@ -51,7 +51,7 @@ final class ShardedLaw {
     private void check() throws IOException {
         int tensors = 1 + choices.below(4);
         for (int number = 0; number < tensors; number++) {
-            divide("layer/" + number, tensor());
+            divide("layer-" + number, tensor());
         }
         List<Path> shards = new ArrayList<>();
         for (int writer = 0; writer < writers.size(); writer++) {

@@ -5,8 +5,8 @@
 /// storages, dtypes, devices, shapes, complex numbers, and the types of this package for values that other languages
 /// distinguish and Java does not.
 ///
-/// A tensor that is a part of a larger one is a [Slice]; [ShardSet][io.undercroft.serializer.ShardSet] puts the parts of
-/// several files together.
+/// A tensor that is a part of a larger one is a [Slice]; [ShardSet][io.undercroft.serializer.ShardSet] puts the parts
+/// of several files together.
 ///
 /// Containers have an identity: a list that is referenced twice is opened as one list. Numbers keep their classes; as
 /// keys, equal numbers of two widths are the same.

@@ -44,8 +44,8 @@ final class SetBuilder {
     ///
     /// @param shards the shards
     /// @param contents the tensors of each
-    /// @throws FormatException by rule V21 if they are not of one run; by rule V22 if slices of a tensor contradict each
-    ///     other, overlap, or are not the whole tensor
+    /// @throws FormatException by rule V21 if they are not of one run; by rule V22 if slices of a tensor contradict
+    ///     each other, overlap, or are not the whole tensor
     static SetIndex index(List<Shard> shards, List<ShardTensors> contents) {
         SetBuilder builder = new SetBuilder(shards);
         Optional<Run> run = builder.run(contents);

@@ -43,8 +43,8 @@ public final class SetDescription {
     /// @param files the files, in their order
     /// @param isStore whether they are in a store
     /// @return the manifest
-    /// @throws FormatException if a file is no `.croft` file or damaged; by rule V21 if they are not of one run, by rule
-    ///     V22 if their slices do not make up whole tensors
+    /// @throws FormatException if a file is no `.croft` file or damaged; by rule V21 if they are not of one run, by
+    ///     rule V22 if their slices do not make up whole tensors
     /// @throws IllegalArgumentException if a file is there twice, or there is none
     /// @throws IOException if a file cannot be read
     public static SetManifest of(List<? extends Candidate> files, boolean isStore) throws IOException {

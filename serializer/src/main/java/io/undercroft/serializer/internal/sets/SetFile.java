@@ -53,7 +53,8 @@ public final class SetFile implements AutoCloseable {
     /// @param manifest the manifest, which then belongs to the set, also if this throws
     /// @param options how to open the shards
     /// @return the set
-    /// @throws FormatException by rule V21 if a shard is missing or another file; by others if the manifest is malformed
+    /// @throws FormatException by rule V21 if a shard is missing or another file; by others if the manifest is
+    ///     malformed
     /// @throws IOException if reading fails
     public static SetFile open(MappedFile manifest, OpenOptions options) throws IOException {
         try {

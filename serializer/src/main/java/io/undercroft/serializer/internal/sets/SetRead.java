@@ -37,10 +37,10 @@ import org.jspecify.annotations.Nullable;
 /// Reads boxes of tensors of a set, all together.
 ///
 /// 1. **Plan.** Each box is intersected with the parts of its tensor, which gives *cuts*: a box of one part each.
-/// 2. **Look.** The tensors of the cuts are looked up in their shards, several shards at once. In a store, the ranges of
-///    all cuts of a shard are then fetched together, adjacent ones by one request.
-/// 3. **Give.** A box that one part has contiguously is a view of the mapped part. All others get new memory; boxes that
-///    consist of the same bytes get the same memory, as tensors that share a storage do.
+/// 2. **Look.** The tensors of the cuts are looked up in their shards, several shards at once. In a store, the ranges
+///    of all cuts of a shard are then fetched together, adjacent ones by one request.
+/// 3. **Give.** A box that one part has contiguously is a view of the mapped part. All others get new memory; boxes
+///    that consist of the same bytes get the same memory, as tensors that share a storage do.
 /// 4. **Copy.** Shard after shard, several at once, so that each is open once, and each byte is read once.
 ///
 /// What goes to a device is put together in memory of the host, in slabs of a bounded size.
@@ -296,8 +296,8 @@ final class SetRead {
         return Tensor.of(Storage.over(bytes, memory.device()), dtype(plan), 0, plan.wanted.box().shape());
     }
 
-    /// {@return the elements of a cut in the memory of the shard, if it is the whole part or contiguous there; or null} In a
-    /// store, a view of a part would fetch the whole part.
+    /// {@return the elements of a cut in the memory of the shard, if it is the whole part or contiguous there; or
+    /// null} In a store, a view of a part would fetch the whole part.
     private @Nullable Tensor view(Cut cut) throws IOException {
         if (!cut.isWhole() && (set.isStore() || !isContiguous(cut))) {
             return null;
