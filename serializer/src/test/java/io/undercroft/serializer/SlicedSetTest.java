@@ -121,6 +121,15 @@ class SlicedSetTest {
     }
 
     @Test
+    void aTensorIsFoundByTheKeysThatLeadToIt() throws IOException {
+        ShardSet.create(manifest(), List.of(saved("a.croft", Map.of("params/dense", Tensor.of(3f)))));
+        try (ShardSet set = ShardSet.open(manifest())) {
+            assertThat(set.names()).containsExactly("params~1dense");
+            assertThat(set.tensor("params/dense").getFloat(0)).isEqualTo(3);
+        }
+    }
+
+    @Test
     void aReaderWithAnotherLayoutGetsItsOwnSlices() throws IOException {
         try (ShardSet set = quarteredSet()) {
             for (int columns = 1; columns <= 6; columns++) {

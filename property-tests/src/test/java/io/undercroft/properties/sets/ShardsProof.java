@@ -84,7 +84,7 @@ public final class ShardsProof {
     }
 
     private static String name(int tensor) {
-        return "model/layers/%d/attention/weight".formatted(tensor);
+        return "model.layers.%d.attention.weight".formatted(tensor);
     }
 
     private void open(Path manifest, String what, String of) throws IOException {

@@ -12,6 +12,7 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.internal.FileSource;
 import io.undercroft.serializer.internal.Workers;
+import io.undercroft.serializer.internal.loading.NameLookup;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -22,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -35,6 +37,7 @@ public final class SetFile implements AutoCloseable {
     private final List<SetMember> members;
     private final Map<SlicedTensor, List<SlicePart>> parts = new ConcurrentHashMap<>();
     private @Nullable SetIndex index;
+    private @Nullable NameLookup lookup;
 
     private SetFile(SetPlace place, SetManifest set, OpenOptions options) {
         this.place = place;
@@ -173,7 +176,10 @@ public final class SetFile implements AutoCloseable {
     /// @throws NoSuchElementException if there is none, or it was not chosen
     /// @throws IOException as [#index]
     public SlicedTensor tensor(String name) throws IOException {
-        Optional<SlicedTensor> found = index().find(name).filter(_ -> options.request().isChosen(name));
+        Optional<SlicedTensor> exact = index().find(name).filter(_ -> options.request().isChosen(name));
+        Optional<SlicedTensor> found = exact.isPresent()
+                ? exact
+                : lookup().find(name).flatMap(index()::find);
         if (found.isEmpty()) {
             throw new NoSuchElementException(location() + " has no tensor " + FormatException.quote(name) + " among "
                     + (options.request().isPartial()
@@ -183,6 +189,17 @@ public final class SetFile implements AutoCloseable {
                     + "; a tensor of which each of several shards has one of its own is read from the shard");
         }
         return found.get();
+    }
+
+    /// Finds tensors by the keys that lead to them, as for one file.
+    private synchronized NameLookup lookup() throws IOException {
+        NameLookup there = lookup;
+        if (there == null) {
+            Set<String> names = Set.copyOf(names());
+            there = new NameLookup(names::contains, test -> names.stream().anyMatch(test));
+            lookup = there;
+        }
+        return there;
     }
 
     /// {@return the parts of a tensor of the set, checked}
