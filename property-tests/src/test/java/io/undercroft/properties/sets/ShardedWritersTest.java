@@ -37,7 +37,7 @@ class ShardedWritersTest {
     private static final int ROWS = 96;
     private static final int COLUMNS = 1 << 14;
     /// The parts of the duration of a save after which the writer is killed.
-    private static final double[] MOMENTS = {0.05, 0.3, 0.6, 0.9};
+    private static final double[] MOMENTS = {0, 0.05, 0.3, 0.6, 0.9};
 
     @TempDir
     private Path folder;
@@ -177,12 +177,12 @@ class ShardedWritersTest {
     private int disturbed(long step, int victim, long nanos, List<PeerJvm> writers, List<PeerJvm> readers)
             throws Exception {
         start(step, victim, writers);
-        long end = System.nanoTime() + nanos;
+        Thread killer = Thread.ofPlatform().start(() -> kill(writers.get(victim), nanos));
         boolean isCommitted = false;
-        while (System.nanoTime() < end) {
+        while (killer.isAlive()) {
             isCommitted |= isCommitted(step);
         }
-        writers.get(victim).kill();
+        killer.join();
         boolean isMissing = Files.notExists(shard(folder, step, victim));
         for (int number = 0; number < WRITERS; number++) {
             if (number != victim) {
@@ -203,6 +203,15 @@ class ShardedWritersTest {
         }
         assertRead(step, readers);
         return isMissing ? 1 : 0;
+    }
+
+    private static void kill(PeerJvm writer, long nanos) {
+        try {
+            TimeUnit.NANOSECONDS.sleep(nanos);
+            writer.kill();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException("nobody interrupts this thread", e);
+        }
     }
 
     private static void assertRead(long step, List<PeerJvm> readers) throws IOException {
