@@ -297,12 +297,12 @@ class UnusualWritesTest {
     @Test
     @Tag("slow")
     @Timeout(value = 5, unit = TimeUnit.MINUTES)
-    void manyEqualStoragesGoThroughAStreamOneByOne() throws IOException {
+    void manyEqualStoragesGoThroughAStreamAsOne() throws IOException {
         Map<String, Object> state = new LinkedHashMap<>();
         for (int number = 0; number < 100_000; number++) {
             state.put("t" + number, Tensor.of(new byte[]{1, 2, 3}));
         }
         DedupReport report = Checkpoint.save(Channels.newChannel(OutputStream.nullOutputStream()), state, OPTIONS);
-        assertThat(report.written()).isEqualTo(300_000);
+        assertThat(report.written()).isEqualTo(3);
     }
 }

@@ -82,7 +82,8 @@ final class CroftStorages implements AutoCloseable {
         this.check = new StorageCheck(snapshot);
         this.chosen = new ChosenStorages(snapshot, request);
         this.memory = new PieceReader(file, request);
-        this.cache = ExtentCache.Use.of(request);
+        // Without settings, its classes are not loaded.
+        this.cache = request.settings().isEmpty() ? Optional.empty() : ExtentCache.Use.of(request);
     }
 
     /// {@return whether a tensor that was chosen uses a storage}
