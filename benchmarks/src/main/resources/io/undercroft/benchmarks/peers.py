@@ -445,7 +445,8 @@ REQUESTS = {f.__name__: f for f in (versions, make, make_counting, write, write_
                                     safetensors_one, numpy_element, numpy_one, numpy_load_all_fresh,
                                     safetensors_load_all_fresh, safetensors_save_durably, numpy_savez_durably,
                                     torch_to_safetensors, torch_names, safetensors_names,
-                                    numpy_names, numpy_savez, keep_torch, keep_safetensors_clones, torch_load, torch_load_mmap, safetensors_load_file,
+                                    numpy_names, numpy_savez, keep_torch, keep_safetensors_clones, torch_load,
+                                    torch_load_mmap, safetensors_load_file,
                                     safetensors_safe_open, safe_open_folder, torch_load_all, torch_load_all_fresh,
                                     safetensors_load_all, keep_torch_mmap, keep_safe_open, torch_save,
                                     torch_save_durably, safetensors_save_file, copy)}

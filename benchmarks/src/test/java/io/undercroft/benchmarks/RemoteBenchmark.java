@@ -54,8 +54,8 @@ import org.jclouds.blobstore.domain.Blob;
 import org.jclouds.blobstore.options.GetOptions;
 import org.jclouds.blobstore.util.ForwardingBlobStore;
 
-/// A file of 1 GiB in HDFS, in an S3 endpoint and on a web server, all on this machine: one tensor of it, counted by the
-/// store; all of it, compared with the plain client of the store, which copies the file to the same disk.
+/// A file of 1 GiB in HDFS, in an S3 endpoint and on a web server, all on this machine: one tensor of it, counted by
+/// the store; all of it, compared with the plain client of the store, which copies the file to the same disk.
 /// `benchmarks/run remote` starts it.
 final class RemoteBenchmark {
     private static final int MOST_READS = 3;

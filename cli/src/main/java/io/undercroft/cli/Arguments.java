@@ -39,8 +39,8 @@ final class Arguments {
     static final String ALLOW_DANGEROUS = "--allow-dangerous";
     static final String FORMAT = "--format";
     static final String SETTING = "--set";
-    private static final String KNOWN_FILE = "A file of any format that croft formats lists, a URI of a web server or a "
-            + "store, or - for standard input.";
+    private static final String KNOWN_FILE = "A file of any format that croft formats lists, a URI of a web server or "
+            + "a store, or - for standard input.";
 
     private final ParseResult line;
     private final AbsentDevices absent = new AbsentDevices();

@@ -54,8 +54,8 @@ class ShardedSetTest {
         }
     }
 
-    /// @param areAtOnce whether several writers may commit at the same moment: this server of S3 ignores the condition of
-    ///     a write, so that only a writer that comes later is refused
+    /// @param areAtOnce whether several writers may commit at the same moment: this server of S3 ignores the condition
+    ///     of a write, so that only a writer that comes later is refused
     private void check(Function<String, URI> uris, SaveOptions saving, OpenOptions opening, FileSystem fs,
             boolean areAtOnce) throws Exception {
         List<URI> shards = new ArrayList<>();

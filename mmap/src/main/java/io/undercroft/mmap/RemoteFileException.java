@@ -4,8 +4,8 @@ import java.nio.file.FileSystemException;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/// A file in a store, such as one on a web server, could not be opened, read or written. The message is one line: which file,
-/// what is wrong, and what to do.
+/// A file in a store, such as one on a web server, could not be opened, read or written. The message is one line: which
+/// file, what is wrong, and what to do.
 ///
 /// A storage that is first touched after the file was opened throws a [MappingException] with this as its cause.
 public final class RemoteFileException extends FileSystemException {

@@ -17,18 +17,18 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 /// Dataset<Row> tensors = spark.read().format("croft").load("/data/checkpoints", "s3a://models/*.safetensors");
 /// ```
 ///
-/// Paths are files, directories or globs, of any file system of Hadoop. Of a directory, all files below it are read whose
-/// names have the suffix of a known format; names that begin with `_` or `.` are skipped, and so are indexes of sets,
-/// whose files are read themselves. Files of the host are mapped; all others are read by `undercroft-hadoop` with the
-/// configuration of the session, and options are added to it.
+/// Paths are files, directories or globs, of any file system of Hadoop. Of a directory, all files below it are read
+/// whose names have the suffix of a known format; names that begin with `_` or `.` are skipped, and so are indexes of
+/// sets, whose files are read themselves. Files of the host are mapped; all others are read by `undercroft-hadoop` with
+/// the configuration of the session, and options are added to it.
 ///
 /// **Columns.** `file`, `snapshot` (null for formats without snapshots), `name`, `dtype`, `shape`, `stride`, `offset`
 /// (in elements), `storage` (its number in the file: tensors that share one have the same), `bytes`, `digest`, `min`,
 /// `max`, `mean`, `nan_count` and `payload`. Nothing of the elements is read unless one of the last six is selected.
 /// `digest` is the XXH3-128 digest of the whole storage; it is the same for equal bytes in all files and formats, and a
 /// `.croft` file has it without its bytes being read. Statistics leave NaN out; they are null for dtypes without an
-/// order, and `min` and `max` are rounded to float64. `payload` is the little-endian bytes of a part of the elements, in
-/// row-major order.
+/// order, and `min` and `max` are rounded to float64. `payload` is the little-endian bytes of a part of the elements,
+/// in row-major order.
 ///
 /// **Options.** `mode` is `FAILFAST` (a file or tensor that cannot be read fails the job; the default),
 /// `PERMISSIVE` (it gives a row with the column `error`) or `DROPMALFORMED` (it is skipped). `snapshots` is `newest` or

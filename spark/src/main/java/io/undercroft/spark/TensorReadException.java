@@ -4,8 +4,8 @@ import java.io.IOException;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/// A file, or a tensor of it, cannot be read. Thrown by tasks that read with the mode `FAILFAST`; Spark reports it as the
-/// cause of the failed job.
+/// A file, or a tensor of it, cannot be read. Thrown by tasks that read with the mode `FAILFAST`; Spark reports it as
+/// the cause of the failed job.
 public final class TensorReadException extends IOException {
     private static final long serialVersionUID = 1;
 

@@ -10,7 +10,8 @@ import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
 
-/// The session of all tests: a cluster of two executors, each a process with one core. It is stopped after the last test.
+/// The session of all tests: a cluster of two executors, each a process with one core. It is stopped after the last
+/// test.
 public final class Cluster implements BeforeAllCallback {
     private static final String EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend";
 

@@ -14,8 +14,8 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RawLocalFileSystem;
 
-/// The files of this host with URIs of the scheme `count`. How many bytes of a file are read, by any process, is in a file
-/// next to it.
+/// The files of this host with URIs of the scheme `count`. How many bytes of a file are read, by any process, is in a
+/// file next to it.
 public final class CountingFileSystem extends RawLocalFileSystem {
     /// For Hadoop.
     public CountingFileSystem() {}

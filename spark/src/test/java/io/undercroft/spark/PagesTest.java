@@ -21,8 +21,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-/// The programs of the pages that use Spark, compiled and run: the last line that each prints is in the comment behind its
-/// last `println`.
+/// The programs of the pages that use Spark, compiled and run: the last line that each prints is in the comment behind
+/// its last `println`.
 @ExtendWith(Cluster.class)
 class PagesTest {
     private static final Pattern EXAMPLE = Pattern.compile("```java\n(.*?)```", Pattern.DOTALL);

@@ -74,8 +74,8 @@ final class FileSystems {
         }
     }
 
-    /// The stream that is the default of S3A since Hadoop 3.5 reads more of an object than was asked for, and keeps it in
-    /// memory.
+    /// The stream that is the default of S3A since Hadoop 3.5 reads more of an object than was asked for, and keeps it
+    /// in memory.
     private static void setDefaults(Configuration configuration) {
         configuration.setIfUnset("fs.s3a.input.stream.type", "classic");
     }

@@ -45,8 +45,8 @@ public final class RangeCache implements AutoCloseable {
     private static final int MOST_AT_ONCE = 6;
     /// The least number of blocks at the end of a file that are fetched together: 64 KiB.
     private static final int LAST = 4;
-    /// The share of a file that is fetched together at its end, up to [#MOST_AHEAD] blocks: the index of a `.croft` file
-    /// or a zip archive of large tensors is there, and is smaller.
+    /// The share of a file that is fetched together at its end, up to [#MOST_AHEAD] blocks: the index of a `.croft`
+    /// file or a zip archive of large tensors is there, and is smaller.
     private static final long LAST_SHARE = 4096;
     /// The number of blocks that sequential small reads fetch at most: 1 MiB.
     private static final int MOST_AHEAD = 64;

@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
 /// The memory is not touched before: the system allocates a huge page, zeroes it and fills it while it is in the cache.
 /// So zeros that are in no file take no memory.
 public final class PieceReader {
-    /// A copy of fewer bytes has memory of its own: the first bytes of a block for many storages take as long as a whole
-    /// huge page.
+    /// A copy of fewer bytes has memory of its own: the first bytes of a block for many storages take as long as a
+    /// whole huge page.
     private static final long OF_ITS_OWN = 2L << 20;
     /// The number of bytes that one thread reads at once: one huge page or a few.
     private static final long SHARE = 4L << 20;

@@ -15,8 +15,8 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.spark.util.SerializableConfiguration;
 import org.jspecify.annotations.Nullable;
 
-/// Opens and writes files in tasks: those of the host by their paths, all others by Hadoop's file systems, which have the
-/// configuration of the session.
+/// Opens and writes files in tasks: those of the host by their paths, all others by Hadoop's file systems, which have
+/// the configuration of the session.
 ///
 /// @param configuration the configuration
 public record FileAccess(SerializableConfiguration configuration) implements Serializable {

@@ -23,8 +23,8 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/// Writes a file anew as a `.croft` file. The target appears whole or not at all, so the task may run twice, also at the
-/// same time.
+/// Writes a file anew as a `.croft` file. The target appears whole or not at all, so the task may run twice, also at
+/// the same time.
 ///
 /// @param access opens and writes files
 /// @param targets the target of each file
@@ -109,8 +109,8 @@ record ConvertTask(FileAccess access, Map<URI, URI> targets, boolean isOverwriti
         }
     }
 
-    /// Refuses what would get new checksums although it is damaged, and files of which only a part would be saved. Files
-    /// with checksums are checked when they are read.
+    /// Refuses what would get new checksums although it is damaged, and files of which only a part would be saved.
+    /// Files with checksums are checked when they are read.
     private static void requireWhole(Checkpoint source) throws IOException {
         boolean hasChecksums = Checkpoint.formats().stream().filter(format -> format.name().equals(source.format()))
                 .anyMatch(format -> format.capabilities().contains(Capability.CHECKSUMS));

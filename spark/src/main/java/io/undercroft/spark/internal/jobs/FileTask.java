@@ -4,8 +4,8 @@ import io.undercroft.spark.internal.files.DataFile;
 import java.io.IOException;
 import java.io.Serializable;
 
-/// What a job does with one file, on any machine. Spark may run it again after the machine was lost, while the first run
-/// is still going on.
+/// What a job does with one file, on any machine. Spark may run it again after the machine was lost, while the first
+/// run is still going on.
 @FunctionalInterface
 interface FileTask extends Serializable {
     /// Processes a file.

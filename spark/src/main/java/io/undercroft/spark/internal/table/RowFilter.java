@@ -2,6 +2,7 @@ package io.undercroft.spark.internal.table;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import org.apache.spark.sql.sources.AlwaysFalse;
@@ -27,6 +28,11 @@ import org.jspecify.annotations.Nullable;
 
 /// Evaluates filters of Spark on the description of a tensor, with the three values of SQL: true, false and null.
 final class RowFilter {
+    /// Filters that compare a column with constants.
+    private static final Set<Class<? extends Filter>> ON_COLUMNS = Set.of(EqualTo.class, EqualNullSafe.class, In.class,
+            GreaterThan.class, GreaterThanOrEqual.class, LessThan.class, LessThanOrEqual.class, IsNull.class,
+            IsNotNull.class, StringStartsWith.class, StringEndsWith.class, StringContains.class);
+
     private RowFilter() {}
 
     /// {@return whether a filter can be evaluated without reading elements}
@@ -36,9 +42,8 @@ final class RowFilter {
             case Or or -> isSupported(or.left()) && isSupported(or.right());
             case Not not -> isSupported(not.child());
             case AlwaysTrue _,AlwaysFalse _ -> true;
-            case EqualTo _,EqualNullSafe _,In _,GreaterThan _,GreaterThanOrEqual _,LessThan _,LessThanOrEqual _,IsNull _,IsNotNull _,StringStartsWith _,StringEndsWith _,StringContains _ ->
-                Arrays.stream(filter.references()).allMatch(RowFilter::isFiltered);
-            default -> false;
+            default -> ON_COLUMNS.contains(filter.getClass())
+                    && Arrays.stream(filter.references()).allMatch(RowFilter::isFiltered);
         };
     }
 

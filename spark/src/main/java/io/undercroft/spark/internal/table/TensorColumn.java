@@ -7,7 +7,11 @@ import org.apache.spark.sql.types.DataTypes;
 
 /// The columns of the table.
 enum TensorColumn {
-    FILE, SNAPSHOT, NAME, DTYPE, SHAPE, STRIDE, OFFSET, STORAGE, BYTES, DIGEST, MIN, MAX, MEAN, NAN_COUNT, PAYLOAD, ERROR;
+    FILE, SNAPSHOT, NAME, DTYPE, SHAPE, STRIDE, OFFSET, STORAGE, BYTES, DIGEST,
+    // These need elements.
+    MIN, MAX, MEAN, NAN_COUNT, PAYLOAD,
+    // This one is about the file.
+    ERROR;
 
     /// {@return the column of a name}
     static TensorColumn of(String name) {
