@@ -41,7 +41,8 @@ import org.jspecify.annotations.Nullable;
 ///    of all cuts of a shard are then fetched together, adjacent ones by one request.
 /// 3. **Give.** A box that one part has contiguously is a view of the mapped part. All others get new memory; boxes
 ///    that consist of the same bytes get the same memory, as tensors that share a storage do.
-/// 4. **Copy.** Shard after shard, several at once, so that each is open once, and each byte is read once.
+/// 4. **Copy.** Shard after shard, several at once, so that each is open once, and each byte is read once. Elements of
+///    less than a byte are copied by one thread.
 ///
 /// What goes to a device is put together in memory of the host, in slabs of a bounded size.
 final class SetRead {
@@ -323,12 +324,25 @@ final class SetRead {
     // ---- copy ----
 
     private void copy(List<Copy> some) throws IOException {
+        set.shared(byShard(some, true), this::copyFromShard);
+        // Parts of elements of less than a byte may share a byte, which two threads must not write.
+        for (Map.Entry<Integer, List<Copy>> each : byShard(some, false)) {
+            copyFromShard(each);
+        }
+    }
+
+    private static List<Map.Entry<Integer, List<Copy>>> byShard(List<Copy> some, boolean areByteSized) {
         Map<Integer, List<Copy>> byShard = new LinkedHashMap<>();
-        some.forEach(copy -> byShard.computeIfAbsent(copy.cut.part.shard(), _ -> new ArrayList<>()).add(copy));
-        set.shared(List.copyOf(byShard.entrySet()), each -> set.member(each.getKey()).use((file, contents) -> {
+        some.stream().filter(copy -> copy.target.dtype().isByteSized() == areByteSized)
+                .forEach(copy -> byShard.computeIfAbsent(copy.cut.part.shard(), _ -> new ArrayList<>()).add(copy));
+        return List.copyOf(byShard.entrySet());
+    }
+
+    private void copyFromShard(Map.Entry<Integer, List<Copy>> each) throws IOException {
+        var _ = set.member(each.getKey()).use((file, contents) -> {
             copy(each.getValue(), file, contents);
             return this;
-        }));
+        });
     }
 
     private void copy(List<Copy> some, MappedFile file, CroftContents contents) throws IOException {
