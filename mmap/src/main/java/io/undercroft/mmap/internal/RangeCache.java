@@ -305,7 +305,9 @@ public final class RangeCache implements AutoCloseable {
                     parts.add(begin(offset + started, Math.min(step, into.byteSize() - started)));
                     started += step;
                 }
-                try (Passing part = parts.remove().get()) {
+                // Still among the parts while this waits, so that its memory is freed if that is interrupted.
+                try (Passing part = parts.element().get()) {
+                    parts.remove();
                     MemorySegment.copy(part.bytes, 0, into, done, part.bytes.byteSize());
                 }
             }
