@@ -246,9 +246,10 @@ final class CroftStorages implements AutoCloseable {
                 || (request.isInMemory() && !storage.device().isCpu());
     }
 
-    /// {@return whether bytes of a storage travel over a network, so that they are checked when they arrive}
+    /// {@return whether bytes of a storage travel over a network, so that they are checked when they arrive} A file of
+    /// the host has none in stores.
     private boolean isFetched(StorageRecord record) {
-        return request.checksums() != ChecksumPolicy.NONE && extents(record).stream()
+        return file.source().isPresent() && request.checksums() != ChecksumPolicy.NONE && extents(record).stream()
                 .anyMatch(extent -> extent.kind() != ExtentKind.ZERO && fileOf(extent.base()).source().isPresent());
     }
 

@@ -35,7 +35,8 @@ public final class SetFile implements AutoCloseable {
     private final SetManifest set;
     private final OpenOptions options;
     private final List<SetMember> members;
-    private final Map<SlicedTensor, List<SlicePart>> parts = new ConcurrentHashMap<>();
+    /// The parts of tensors, by the names of these.
+    private final Map<String, List<SlicePart>> parts = new ConcurrentHashMap<>();
     private @Nullable SetIndex index;
     private @Nullable NameLookup lookup;
 
@@ -207,10 +208,10 @@ public final class SetFile implements AutoCloseable {
     /// @param tensor the tensor
     /// @throws FormatException by rule V22 if they are not the whole tensor
     public List<SlicePart> parts(SlicedTensor tensor) {
-        List<SlicePart> there = parts.get(tensor);
+        List<SlicePart> there = parts.get(tensor.name());
         if (there == null) {
             there = tensor.parts(set.shards());
-            parts.put(tensor, there);
+            parts.put(tensor.name(), there);
         }
         return there;
     }
