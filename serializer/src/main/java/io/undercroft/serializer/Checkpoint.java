@@ -501,7 +501,8 @@ public final class Checkpoint implements AutoCloseable {
                 : StoreWriter.write(target, state, format, options);
     }
 
-    private static void requireScheme(URI uri) {
+    /// Refuses what is no absolute URI.
+    static void requireScheme(URI uri) {
         if (uri.getScheme() == null) {
             throw new IllegalArgumentException("the URI has no scheme, such as https:; give a file of this host as a "
                     + "path");

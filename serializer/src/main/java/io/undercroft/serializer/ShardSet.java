@@ -231,10 +231,7 @@ public final class ShardSet implements AutoCloseable {
     /// @throws IllegalArgumentException if the URI has no scheme or is invalid, or for options as
     ///     [#open(Path, OpenOptions)], or if they map it shared
     public static ShardSet open(URI manifest, OpenOptions options) throws IOException {
-        if (manifest.getScheme() == null) {
-            throw new IllegalArgumentException("the URI has no scheme, such as https:; give a file of this host as a "
-                    + "path");
-        }
+        Checkpoint.requireScheme(Objects.requireNonNull(manifest, "manifest"));
         if (manifest.getScheme().equalsIgnoreCase("file")) {
             return open(Path.of(manifest), options);
         }
@@ -345,10 +342,7 @@ public final class ShardSet implements AutoCloseable {
     /// @throws IllegalArgumentException if a file is not below the directory of the manifest, or is there twice
     public static void create(URI manifest, List<URI> files, OpenOptions opening, SaveOptions saving)
             throws IOException {
-        if (manifest.getScheme() == null) {
-            throw new IllegalArgumentException("the URI has no scheme, such as https:; give a file of this host as a "
-                    + "path");
-        }
+        Checkpoint.requireScheme(Objects.requireNonNull(manifest, "manifest"));
         if (manifest.getScheme().equalsIgnoreCase("file")) {
             create(Path.of(manifest), files.stream().map(Path::of).toList());
             return;

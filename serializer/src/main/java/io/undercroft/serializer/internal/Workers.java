@@ -4,7 +4,9 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /// Work that is shared between the calling thread and others.
@@ -52,6 +54,25 @@ public final class Workers {
         }
         things.stream().limit(1).forEach(attempts::on);
         join(threads, () -> threads.forEach(Thread::interrupt));
+        attempts.end();
+    }
+
+    /// Runs an action for several elements with a number of threads, for any number of processors: for work that mostly
+    /// waits for a store. Ends as [#share]. If the calling thread is interrupted, the others are.
+    ///
+    /// @param <T> their type
+    /// @param things the things
+    /// @param most the maximum number of threads
+    /// @param work the work
+    /// @throws IOException the exception of the first failure, as are unchecked ones
+    public static <T> void atOnce(List<T> things, int most, Work<? super T> work) throws IOException {
+        Attempts<T> attempts = new Attempts<>(work);
+        AtomicInteger next = new AtomicInteger();
+        atOnce(IntStream.range(0, Math.min(most, things.size())).boxed().toList(), _ -> {
+            for (int i = next.getAndIncrement(); i < things.size(); i = next.getAndIncrement()) {
+                attempts.on(things.get(i));
+            }
+        });
         attempts.end();
     }
 

@@ -9,11 +9,11 @@ import io.undercroft.serializer.internal.Workers;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.util.ArrayList;
 import java.util.List;
 
 /// Fetches the bytes of all storages, several at once.
 public final class EagerLoad {
+    /// As many as there are requests at a time to one file.
     private static final int REMOTE_THREADS = 6;
 
     private EagerLoad() {}
@@ -40,11 +40,7 @@ public final class EagerLoad {
                 progress.add(storage.nbytes());
             };
             if (isRemote) {
-                Workers.atOnce(dealt(onHost), some -> {
-                    for (Storage storage : some) {
-                        load.on(storage);
-                    }
-                });
+                Workers.atOnce(onHost, REMOTE_THREADS, load);
             } else {
                 Workers.share(onHost, load);
             }
@@ -53,18 +49,6 @@ public final class EagerLoad {
         } catch (UncheckedIOException e) {
             throw e.getCause();
         }
-    }
-
-    /// Deals storages to as many threads as there are requests at a time, which wait most of the time.
-    private static List<List<Storage>> dealt(List<Storage> storages) {
-        List<List<Storage>> hands = new ArrayList<>();
-        for (int i = 0; i < storages.size(); i++) {
-            if (i < REMOTE_THREADS) {
-                hands.add(new ArrayList<>());
-            }
-            hands.get(i % REMOTE_THREADS).add(storages.get(i));
-        }
-        return hands;
     }
 
     private static void upload(List<Storage> storages, Progress progress) throws IOException {

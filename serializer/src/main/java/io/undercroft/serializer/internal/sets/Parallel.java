@@ -3,8 +3,6 @@ package io.undercroft.serializer.internal.sets;
 import io.undercroft.serializer.internal.Workers;
 import java.io.IOException;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.IntStream;
 
 /// Work on many shards.
 final class Parallel {
@@ -20,15 +18,10 @@ final class Parallel {
     /// @param work the action
     /// @throws IOException the exception of the first failure, as are unchecked ones
     static <T> void run(List<T> all, boolean isStore, Workers.Work<? super T> work) throws IOException {
-        if (!isStore) {
+        if (isStore) {
+            Workers.atOnce(all, AT_ONCE, work);
+        } else {
             Workers.share(all, work);
-            return;
         }
-        AtomicInteger next = new AtomicInteger();
-        Workers.atOnce(IntStream.range(0, Math.min(AT_ONCE, all.size())).boxed().toList(), _ -> {
-            for (int i = next.getAndIncrement(); i < all.size(); i = next.getAndIncrement()) {
-                work.on(all.get(i));
-            }
-        });
     }
 }

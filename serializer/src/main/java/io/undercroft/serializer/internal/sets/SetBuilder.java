@@ -112,9 +112,7 @@ final class SetBuilder {
                     : Optional.empty();
         }
         requireAlike(name, all);
-        List<Owned> stored = all.stream()
-                .filter(owned -> owned.piece.isStored() && owned.piece.slice().local().numel() > 0)
-                .toList();
+        List<Owned> stored = all.stream().filter(owned -> owned.piece.isStored()).toList();
         requireReplicas(name, all, stored);
         SlicedTensor tensor = sliced(name, all, stored);
         var _ = tensor.parts(shards);
