@@ -53,6 +53,8 @@ final class ClusterSimulation {
     /// The blocks in which files in stores are fetched, and the largest request, in bytes.
     private static final int BLOCK = 16 << 10;
     private static final int REQUEST = 8 << 20;
+    /// What storages begin at a multiple of.
+    private static final long PAGE = 4096;
 
     private static final long FLEET = 100_000;
     private static final int FLEET_TENSORS = 291;
@@ -284,21 +286,17 @@ final class ClusterSimulation {
         }
     }
 
-    /// Returns the place of the weights of a part in its shard, in which tensors are in the order of their names here.
+    /// Returns the place of the weights of a part in its shard, which has the layers of its stage one after the other,
+    /// behind a header of a page.
     private static long position(int layer, Matrix matrix, SlicePart stored) {
-        long bits = 0;
-        long share = stored.size()[0] * stored.size()[1];
-        double each = (double) share / (matrix.rows * matrix.columns);
-        for (int before = layer / LAYERS_EACH * LAYERS_EACH; before <= layer; before++) {
-            for (Matrix other : MATRICES) {
-                if (before == layer && other.equals(matrix)) {
-                    return (bits / 8 + BLOCK - 1) / 4096 * 4096;
-                }
-                long elements = (long) (each * other.rows * other.columns);
-                bits += KEPT.values().stream().mapToLong(dtype -> elements * dtype.bits()).sum();
-            }
+        double share = (double) (stored.size()[0] * stored.size()[1]) / (matrix.rows * matrix.columns);
+        long elements = 0;
+        for (Matrix other : MATRICES) {
+            boolean isBefore = MATRICES.indexOf(other) < MATRICES.indexOf(matrix);
+            elements += (long) (share * other.rows * other.columns) * (layer % LAYERS_EACH + (isBefore ? 1 : 0));
         }
-        throw new IllegalStateException(matrix + " is in no layer");
+        long nbytes = elements * KEPT.values().stream().mapToLong(DTypeRecord::bits).sum() / Byte.SIZE;
+        return PAGE + Math.ceilDiv(nbytes, PAGE) * PAGE;
     }
 
     private void fleet(IndexCost cost) {

@@ -37,6 +37,8 @@ public final class Cluster implements BeforeAllCallback {
                 .config("spark.executor.extraClassPath", System.getProperty("java.class.path"))
                 .config("spark.executor.extraJavaOptions", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
                         + " -XX:ActiveProcessorCount=1")
+                // An executor keeps the file system of the first job, and with it the configuration of that job.
+                .config("spark.hadoop.fs.AbstractFileSystem.count.impl", CountingFileContext.class.getName())
                 .config("spark.ui.enabled", "false")
                 .config("spark.sql.shuffle.partitions", "2")
                 .config("spark.sql.warehouse.dir", Path.of("target", "warehouse").toUri().toString())

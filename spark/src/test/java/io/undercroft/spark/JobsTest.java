@@ -25,7 +25,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
@@ -96,9 +95,8 @@ class JobsTest {
     @Test
     void filesOfOtherFileSystemsAreReadAndWritten() throws Exception {
         TestFiles.tree(in());
-        Configuration hadoop = SparkSession.active().sparkContext().hadoopConfiguration();
-        hadoop.set("fs.count.impl", CountingFileSystem.class.getName());
-        hadoop.set("fs.AbstractFileSystem.count.impl", CountingFileContext.class.getName());
+        SparkSession.active().sparkContext().hadoopConfiguration().set("fs.count.impl",
+                CountingFileSystem.class.getName());
         String source = "count://" + in();
         String target = "count://" + out();
 
