@@ -293,7 +293,7 @@ final class ClusterSimulation {
         long elements = 0;
         for (Matrix other : MATRICES) {
             boolean isBefore = MATRICES.indexOf(other) < MATRICES.indexOf(matrix);
-            elements += (long) (share * other.rows * other.columns) * (layer % LAYERS_EACH + (isBefore ? 1 : 0));
+            elements += Math.round(share * other.rows * other.columns) * (layer % LAYERS_EACH + (isBefore ? 1 : 0));
         }
         long nbytes = elements * KEPT.values().stream().mapToLong(DTypeRecord::bits).sum() / Byte.SIZE;
         return PAGE + Math.ceilDiv(nbytes, PAGE) * PAGE;
