@@ -1,21 +1,30 @@
 package io.undercroft.hadoop;
 
 import java.io.IOException;
+import java.net.HttpURLConnection;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.gaul.s3proxy.AuthenticationType;
+import org.gaul.s3proxy.PutOptions2;
 import org.gaul.s3proxy.S3Proxy;
 import org.jclouds.ContextBuilder;
 import org.jclouds.blobstore.BlobStore;
 import org.jclouds.blobstore.BlobStoreContext;
 import org.jclouds.blobstore.domain.Blob;
+import org.jclouds.blobstore.domain.BlobMetadata;
+import org.jclouds.blobstore.domain.MultipartPart;
+import org.jclouds.blobstore.domain.MultipartUpload;
 import org.jclouds.blobstore.options.GetOptions;
+import org.jclouds.blobstore.options.PutOptions;
 import org.jclouds.blobstore.util.ForwardingBlobStore;
+import org.jclouds.http.HttpResponse;
+import org.jclouds.http.HttpResponseException;
 import org.jspecify.annotations.Nullable;
 
 /// An endpoint of S3 that keeps objects in memory, one for all tests of a JVM.
@@ -59,6 +68,29 @@ final class S3 {
                 BYTES.addAndGet(blob.getMetadata().getContentMetadata().getContentLength());
             }
             return blob;
+        }
+
+        @Override
+        public synchronized String putBlob(String bucket, Blob blob, PutOptions options) {
+            check(bucket, blob.getMetadata().getName(), options);
+            return super.putBlob(bucket, blob, options);
+        }
+
+        @Override
+        public synchronized String completeMultipartUpload(MultipartUpload upload, List<MultipartPart> parts) {
+            check(upload.containerName(), upload.blobName(), upload.putOptions());
+            return super.completeMultipartUpload(upload, parts);
+        }
+
+        /// Checks the conditions of a write, as real stores do. The server checks them, too, but another writer may be
+        /// between its check and its write.
+        private void check(String bucket, String name, PutOptions options) {
+            BlobMetadata there = blobMetadata(bucket, name);
+            if (options instanceof PutOptions2 conditions && (conditions.getIfNoneMatch() != null && there != null
+                    || conditions.getIfMatch() != null && there == null)) {
+                throw new HttpResponseException("the condition is not met", null,
+                        HttpResponse.builder().statusCode(HttpURLConnection.HTTP_PRECON_FAILED).build());
+            }
         }
     }
 

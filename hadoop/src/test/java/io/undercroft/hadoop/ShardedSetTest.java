@@ -42,7 +42,7 @@ class ShardedSetTest {
     void shardsInHdfsAreReadInAnotherLayout() throws Exception {
         Hdfs.fileSystem().mkdirs(new Path(folder));
         check(name -> Hdfs.uri(folder + "/" + name), SaveOptions.defaults(), OpenOptions.defaults(),
-                Hdfs.fileSystem(), true);
+                Hdfs.fileSystem());
     }
 
     @Test
@@ -50,14 +50,12 @@ class ShardedSetTest {
         String configuration = S3.file(S3.configuration()).toString();
         try (FileSystem fs = S3.fileSystem(S3.configuration())) {
             check(name -> S3.uri(folder + "/" + name), SaveOptions.defaults().setting("hadoop.conf", configuration),
-                    OpenOptions.defaults().setting("hadoop.conf", configuration), fs, false);
+                    OpenOptions.defaults().setting("hadoop.conf", configuration), fs);
         }
     }
 
-    /// @param areAtOnce whether several writers may commit at the same moment: this server of S3 ignores the condition
-    ///     of a write, so that only a writer that comes later is refused
-    private void check(Function<String, URI> uris, SaveOptions saving, OpenOptions opening, FileSystem fs,
-            boolean areAtOnce) throws Exception {
+    private void check(Function<String, URI> uris, SaveOptions saving, OpenOptions opening, FileSystem fs)
+            throws Exception {
         List<URI> shards = new ArrayList<>();
         long rows = 256 / WRITERS;
         for (int rank = 0; rank < WRITERS; rank++) {
@@ -72,7 +70,7 @@ class ShardedSetTest {
                 .isThrownBy(() -> ShardSet.create(manifest, shards.subList(0, 3), opening, saving))
                 .extracting(FormatException::code).isEqualTo("V21-SHARD");
 
-        assertThat(createdByOneOf(areAtOnce ? 4 : 1, manifest, shards, saving, opening)).isEqualTo(1);
+        assertThat(createdByOneOf(WRITERS, manifest, shards, saving, opening)).isEqualTo(1);
         assertThat(isCreated(manifest, shards, saving, opening)).isFalse();
 
         try (ShardSet set = ShardSet.open(manifest, opening)) {
