@@ -17,7 +17,6 @@ import org.jclouds.ContextBuilder;
 import org.jclouds.blobstore.BlobStore;
 import org.jclouds.blobstore.BlobStoreContext;
 import org.jclouds.blobstore.domain.Blob;
-import org.jclouds.blobstore.domain.BlobMetadata;
 import org.jclouds.blobstore.domain.MultipartPart;
 import org.jclouds.blobstore.domain.MultipartUpload;
 import org.jclouds.blobstore.options.GetOptions;
@@ -85,9 +84,9 @@ final class S3 {
         /// Checks the conditions of a write, as real stores do. The server checks them, too, but another writer may be
         /// between its check and its write.
         private void check(String bucket, String name, PutOptions options) {
-            BlobMetadata there = blobMetadata(bucket, name);
-            if (options instanceof PutOptions2 conditions && (conditions.getIfNoneMatch() != null && there != null
-                    || conditions.getIfMatch() != null && there == null)) {
+            boolean isThere = blobExists(bucket, name);
+            if (options instanceof PutOptions2 conditions
+                    && (isThere ? conditions.getIfNoneMatch() : conditions.getIfMatch()) != null) {
                 throw new HttpResponseException("the condition is not met", null,
                         HttpResponse.builder().statusCode(HttpURLConnection.HTTP_PRECON_FAILED).build());
             }
