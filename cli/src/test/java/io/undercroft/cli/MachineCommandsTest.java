@@ -145,7 +145,8 @@ class MachineCommandsTest {
         ProcessBuilder process = withStandIn();
         process.environment().put("PYTHONPATH", modules.toString());
         assumeTrue(new ProcessBuilder("python3", "--version").start().waitFor() == 0, "there is no python3");
-        Ended run = croft(process, "cuda-check", "--gib", "0.0078125", "--dir", folder.toString());
+        Ended run = croft(process, "cuda-check", "--gib", "0.0078125", "--dir", folder.toString(), "--minutes",
+                "0.001");
         JsonNode json = new ObjectMapper().readTree(run.out.getLast());
         assertThat(json.at("/env/peers").asText()).isEqualTo("torch 0, safetensors 0, none");
         assertThat(json.get("figures")).extracting(figure -> figure.get("what").asText()).contains(
@@ -164,7 +165,8 @@ class MachineCommandsTest {
         ProcessBuilder process = withStandIn();
         process.environment().put("PYTHONPATH", modules.toString());
         assumeTrue(new ProcessBuilder("python3", "--version").start().waitFor() == 0, "there is no python3");
-        Ended run = croft(process, "cuda-check", "--gib", "0.0078125", "--dir", folder.toString());
+        Ended run = croft(process, "cuda-check", "--gib", "0.0078125", "--dir", folder.toString(), "--minutes",
+                "0.001");
         assertThat(run.code).isZero();
         assertThat(run.out).anyMatch(line -> line.startsWith("not measured: torch.load(map_location='cuda'): python3"));
     }
@@ -187,7 +189,7 @@ class MachineCommandsTest {
         ProcessBuilder process = withStandIn();
         process.environment().put("UNDERCROFT_STANDIN_PINNED", Long.toString(40 << 20));
         Ended run = croft(process, "cuda-check", "--gib", "0.06", "--dir", folder.toString(), "--python",
-                folder.resolve("no-python").toString());
+                folder.resolve("no-python").toString(), "--minutes", "0.001");
         assertThat(run.code).isEqualTo(1);
         assertThat(run.out).anyMatch(line -> line.startsWith("not measured: the other rates: pinning host memory"));
         JsonNode json = new ObjectMapper().readTree(run.out.getLast());
@@ -253,7 +255,7 @@ class MachineCommandsTest {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow",
-                "-XX:MaxDirectMemorySize=8g", "-cp",
+                "-XX:MaxDirectMemorySize=8g", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp",
                 classPath(), Croft.class.getName()));
         command.addAll(Arrays.asList(arguments));
         Path err = folder.resolve("stderr");

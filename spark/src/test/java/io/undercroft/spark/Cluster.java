@@ -41,6 +41,9 @@ public final class Cluster implements BeforeAllCallback {
                 .config("spark.hadoop.fs.AbstractFileSystem.count.impl", CountingFileContext.class.getName())
                 .config("spark.ui.enabled", "false")
                 .config("spark.sql.shuffle.partitions", "2")
+                // Queries of a few rows are interpreted in less time than it takes to compile them.
+                .config("spark.sql.codegen.wholeStage", "false")
+                .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
                 .config("spark.sql.warehouse.dir", Path.of("target", "warehouse").toUri().toString())
                 .getOrCreate();
     }
