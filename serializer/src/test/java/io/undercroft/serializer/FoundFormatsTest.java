@@ -22,6 +22,7 @@ import java.util.Collections;
 import java.util.Enumeration;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
@@ -49,6 +50,8 @@ class FoundFormatsTest {
     private final Thread thread = Thread.currentThread();
     private final ClassLoader before = thread.getContextClassLoader();
     private final Warnings warnings = new Warnings();
+    /// How often the class loader of [#provide] was asked for its formats.
+    private final AtomicInteger lookups = new AtomicInteger();
 
     private static final class Warnings extends Handler {
         private final List<String> messages = Collections.synchronizedList(new ArrayList<>());
@@ -94,9 +97,11 @@ class FoundFormatsTest {
         thread.setContextClassLoader(new ClassLoader(before) {
             @Override
             public Enumeration<URL> getResources(String name) throws IOException {
-                return name.equals("META-INF/services/" + CheckpointFormat.class.getName())
-                        ? Collections.enumeration(List.of(services))
-                        : super.getResources(name);
+                if (!name.equals("META-INF/services/" + CheckpointFormat.class.getName())) {
+                    return super.getResources(name);
+                }
+                lookups.incrementAndGet();
+                return Collections.enumeration(List.of(services));
             }
         });
     }
@@ -154,6 +159,46 @@ class FoundFormatsTest {
                 text -> assertThat(text).contains("OddFormats$Unmade"),
                 text -> assertThat(text).contains("FoundFormatsTest", "not a subtype"),
                 text -> assertThat(text).contains("OddFormats$Speechless"));
+    }
+
+    @Test
+    void formatsAreFoundOnceForEachClassLoader() throws IOException {
+        provide(OddFormats.Greedy.class);
+        Path other = Files.writeString(folder.resolve("other"), "anything");
+
+        for (int i = 0; i < 3; i++) {
+            assertThat(formatOf(other)).isEqualTo("greedy");
+            assertThat(formatOf(raw)).isEqualTo("raw");
+            assertThat(names()).contains("greedy");
+            Checkpoint.save(folder.resolve("a.raw"), few());
+            Checkpoint.save(folder.resolve("a.croft"), few());
+        }
+
+        assertThat(lookups).hasValue(1);
+    }
+
+    @Test
+    void aFormatThatIsAddedLaterIsFoundBeforeAnythingIsRefused() throws IOException {
+        provide(new String[0]);
+        Path other = Files.writeString(folder.resolve("other"), "anything");
+        Path longer = folder.resolve("a.longer.raw");
+        assertThatThrownBy(() -> Checkpoint.open(other)).hasMessageContaining("FORMAT-UNKNOWN");
+        assertThatThrownBy(() -> Checkpoint.open(raw, OpenOptions.defaults().format("greedy")))
+                .hasMessageContaining("there is no format");
+
+        Files.writeString(folder.resolve("services"), OddFormats.Greedy.class.getName());
+
+        assertThat(formatOf(other)).isEqualTo("greedy");
+        try (Checkpoint c = Checkpoint.open(raw, OpenOptions.defaults().format("greedy"))) {
+            assertThat(c.format()).isEqualTo("greedy");
+        }
+
+        Files.writeString(folder.resolve("services"), OddFormats.Longer.class.getName());
+
+        Checkpoint.save(folder.resolve("weights.bin"), few());
+        assertThat(folder.resolve("weights.bin")).hasContent("longer");
+        Checkpoint.save(longer, few());
+        assertThat(longer).hasContent("longer");
     }
 
     @Test

@@ -176,18 +176,20 @@ public final class Formats {
     /// @return the format
     /// @throws IllegalArgumentException as [#forWriting(Path, String)]
     public static CheckpointFormat forWriting(String file, String fileName, @Nullable String name) {
-        List<CheckpointFormat> formats = all();
-        CheckpointFormat format = name != null
-                ? named(name)
-                : bySuffix(fileName.toLowerCase(Locale.ROOT), formats).orElseGet(() -> {
-                    requireKnown(file, fileName.toLowerCase(Locale.ROOT));
-                    return CROFT;
-                });
+        CheckpointFormat format = name == null ? bySuffix(file, fileName.toLowerCase(Locale.ROOT)) : named(name);
         if (!canBeWritten(format)) {
             throw new IllegalArgumentException(file + ": files of the format " + format.name()
-                    + " can be opened, not written; " + writable(formats));
+                    + " can be opened, not written; " + writable(all()));
         }
         return format;
+    }
+
+    private static CheckpointFormat bySuffix(String file, String name) {
+        return bySuffix(name, all()).or(() -> bySuffix(name, withCroft(Providers.formatsFoundAnew(CROFT.name()))))
+                .orElseGet(() -> {
+                    requireKnown(file, name);
+                    return CROFT;
+                });
     }
 
     /// A known suffix of another format never makes a `.croft` file.
@@ -240,14 +242,23 @@ public final class Formats {
 
     /// {@return all formats, `.croft` first}
     public static List<CheckpointFormat> all() {
-        return Stream.concat(Stream.of(CROFT), Providers.formats(CROFT.name()).stream()).toList();
+        return withCroft(Providers.formats(CROFT.name()));
+    }
+
+    private static List<CheckpointFormat> withCroft(List<CheckpointFormat> others) {
+        return Stream.concat(Stream.of(CROFT), others.stream()).toList();
     }
 
     private static CheckpointFormat named(String name) {
-        List<CheckpointFormat> formats = all();
-        return formats.stream().filter(format -> format.name().equals(name)).findFirst()
-                .orElseThrow(() -> new IllegalArgumentException("there is no format " + FormatException.quote(name)
-                        + " among " + names(formats) + instead(name, formats)));
+        return named(name, all()).or(() -> named(name, Providers.formatsFoundAnew(CROFT.name()))).orElseThrow(() -> {
+            List<CheckpointFormat> formats = all();
+            return new IllegalArgumentException("there is no format " + FormatException.quote(name) + " among "
+                    + names(formats) + instead(name, formats));
+        });
+    }
+
+    private static Optional<CheckpointFormat> named(String name, List<CheckpointFormat> formats) {
+        return formats.stream().filter(format -> format.name().equals(name)).findFirst();
     }
 
     private static String instead(String name, List<CheckpointFormat> formats) {

@@ -4,26 +4,38 @@ import io.undercroft.format.FormatException;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
+import java.lang.ref.SoftReference;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
 import java.util.Set;
+import java.util.WeakHashMap;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /// The formats that `ServiceLoader` finds, which may be those of third parties. If one fails, that is logged once as a
 /// warning, and does not affect the others.
+///
+/// They are found once for each context class loader, since finding them opens all jars of the class path. Before a
+/// file, a name or a suffix is refused as unknown they are found anew, so that a jar that was added to a class loader
+/// meanwhile is used.
 final class Providers {
     /// After this many failures, loading ends.
     private static final int MOST_FAULTS = 100;
     private static final String OURS = "io.undercroft.";
     /// The subjects of warnings that were logged, which are few.
     private static final Set<String> WARNED = ConcurrentHashMap.newKeySet();
+    /// By the context class loader. The formats refer to the loader of their classes; soft references let it be
+    /// unloaded.
+    private static final Map<@Nullable ClassLoader, SoftReference<Sequence>> FOUND = new WeakHashMap<>();
 
     private Providers() {}
 
@@ -39,39 +51,108 @@ final class Providers {
     ///
     /// @param taken a name that none of them may have; of two with the same name the second is left out
     static List<CheckpointFormat> formats(String taken) {
-        List<CheckpointFormat> formats = new ArrayList<>();
-        try {
-            CheckpointFormat _ = first(taken, format -> !formats.add(format));
-        } catch (IOException impossible) {
-            throw new AssertionError(impossible);
-        }
-        return formats;
+        Sequence known = known();
+        return (known == null ? foundAnew(taken) : known).all();
     }
 
-    /// {@return the first of [#formats] that passes a test, or null} Ours are loaded only until one of them does.
+    /// {@return the same as [#formats], found anew}
+    ///
+    /// @param taken a name that none of them may have
+    static List<CheckpointFormat> formatsFoundAnew(String taken) {
+        return foundAnew(taken).all();
+    }
+
+    /// {@return the first of [#formats] that passes a test, or null} Each is loaded when the test first gets to it. If
+    /// none of the known ones passes, they are found anew.
     ///
     /// @param taken a name that none of them may have
     /// @param test the test
     /// @throws IOException if the test throws it
     static @Nullable CheckpointFormat first(String taken, Test test) throws IOException {
-        ClassLoader own = CheckpointFormat.class.getClassLoader();
+        Sequence known = known();
+        CheckpointFormat found = known == null ? null : known.first(test);
+        return found == null ? foundAnew(taken).first(test) : found;
+    }
+
+    private static @Nullable Sequence known() {
+        synchronized (FOUND) {
+            SoftReference<Sequence> known = FOUND.get(Thread.currentThread().getContextClassLoader());
+            return known == null ? null : known.get();
+        }
+    }
+
+    private static Sequence foundAnew(String taken) {
         ClassLoader context = Thread.currentThread().getContextClassLoader();
-        List<CheckpointFormat> others = new ArrayList<>();
-        Set<Class<?>> classes = new HashSet<>();
-        Set<String> names = new HashSet<>(Set.of(taken));
-        CheckpointFormat found = firstOfOurs(own, others, classes, names, test);
-        if (found == null && context != own) {
-            found = firstOfOurs(context, others, classes, names, test);
+        Sequence made = new Sequence(taken, context);
+        synchronized (FOUND) {
+            FOUND.put(context, new SoftReference<>(made));
         }
-        if (found != null) {
-            return found;
-        }
-        for (CheckpointFormat other : others) {
-            if (isUsable(other, classes, names) && test.isWanted(other)) {
-                return other;
+        return made;
+    }
+
+    /// Formats in the order in which they are used. Each is loaded when it is first needed. Safe for any thread.
+    private static final class Sequence {
+        private final Deque<Loadable<CheckpointFormat>> loaders = new ArrayDeque<>();
+        private final Deque<CheckpointFormat> others = new ArrayDeque<>();
+        private final List<CheckpointFormat> usable = new ArrayList<>();
+        private final Set<Class<?>> classes = new HashSet<>();
+        private final Set<String> names = new HashSet<>();
+
+        Sequence(String taken, @Nullable ClassLoader context) {
+            ClassLoader own = CheckpointFormat.class.getClassLoader();
+            loaders.add(new Loadable<>(CheckpointFormat.class, own, "a file format"));
+            if (context != own) {
+                loaders.add(new Loadable<>(CheckpointFormat.class, context, "a file format"));
             }
+            names.add(taken);
         }
-        return null;
+
+        @Nullable
+        CheckpointFormat first(Test test) throws IOException {
+            int number = 0;
+            CheckpointFormat format = get(number);
+            while (format != null && !test.isWanted(format)) {
+                number++;
+                format = get(number);
+            }
+            return format;
+        }
+
+        synchronized List<CheckpointFormat> all() {
+            int number = 0;
+            while (get(number) != null) {
+                number++;
+            }
+            return List.copyOf(usable);
+        }
+
+        private synchronized @Nullable CheckpointFormat get(int number) {
+            while (number >= usable.size()) {
+                CheckpointFormat next = next();
+                if (next == null) {
+                    return null;
+                }
+                if (isUsable(next, classes, names)) {
+                    usable.add(next);
+                }
+            }
+            return usable.get(number);
+        }
+
+        /// Returns the next format of ours, or one of the others after all of ours.
+        private @Nullable CheckpointFormat next() {
+            while (!loaders.isEmpty()) {
+                CheckpointFormat format = loaders.getFirst().next();
+                if (format == null) {
+                    loaders.removeFirst();
+                } else if (format.getClass().getName().startsWith(OURS)) {
+                    return format;
+                } else {
+                    others.add(format);
+                }
+            }
+            return others.poll();
+        }
     }
 
     /// The providers of a class that can be loaded, in the order in which they are found. Each failure concerns one
@@ -104,19 +185,6 @@ final class Providers {
             }
             return null;
         }
-    }
-
-    private static @Nullable CheckpointFormat firstOfOurs(@Nullable ClassLoader loader, List<CheckpointFormat> others,
-            Set<Class<?>> classes, Set<String> names, Test test) throws IOException {
-        Loadable<CheckpointFormat> formats = new Loadable<>(CheckpointFormat.class, loader, "a file format");
-        for (CheckpointFormat format = formats.next(); format != null; format = formats.next()) {
-            if (!format.getClass().getName().startsWith(OURS)) {
-                others.add(format);
-            } else if (isUsable(format, classes, names) && test.isWanted(format)) {
-                return format;
-            }
-        }
-        return null;
     }
 
     private static boolean isUsable(CheckpointFormat format, Set<Class<?>> classes, Set<String> names) {

@@ -6,7 +6,8 @@
 /// the calling thread. `croft` is first, then the formats in packages below `io.undercroft`, as those of
 /// `undercroft-interop`, then all others, in the order in which `ServiceLoader` finds them. So an added format cannot
 /// claim files of these. If two have the same [name][io.undercroft.serializer.spi.CheckpointFormat#name], the second is
-/// ignored.
+/// ignored. They are found once for each context class loader, and again before a file, a name or the suffix of a file
+/// is taken for one of no known format: so a jar may be added to a class loader while a program runs.
 ///
 /// **Failures.** A format that cannot be loaded or instantiated, or whose capabilities cannot be read, is ignored, and
 /// one that fails in [matches][io.undercroft.serializer.spi.CheckpointFormat#matches] is skipped for that file. The log

@@ -10,8 +10,6 @@ import java.util.regex.Pattern;
 
 /// What the name of a file says about its format.
 public final class FormatNames {
-    /// Found once: looking for them opens every jar on the class path, and Spark has many.
-    private static final List<CheckpointFormat> FORMATS = Checkpoint.formats();
     private static final Pattern SHARD = Pattern.compile("(.+)-\\d{5}-of-\\d{5}(\\.[^./]+)");
 
     private FormatNames() {}
@@ -27,7 +25,7 @@ public final class FormatNames {
     ///
     /// @param name the name of a file, without its directory
     public static boolean isIndex(String name) {
-        return FORMATS.stream()
+        return Checkpoint.formats().stream()
                 .filter(format -> format.capabilities().contains(Capability.SEVERAL_FILES))
                 .anyMatch(format -> format.suffixes().stream().anyMatch(suffix -> matches(name, suffix)));
     }
@@ -59,7 +57,7 @@ public final class FormatNames {
     }
 
     private static Optional<String> suffixOf(String name) {
-        return FORMATS.stream().map(CheckpointFormat::suffixes).flatMap(List::stream)
+        return Checkpoint.formats().stream().map(CheckpointFormat::suffixes).flatMap(List::stream)
                 .filter(suffix -> matches(name, suffix)).max(Comparator.comparingInt(String::length));
     }
 
