@@ -7,6 +7,7 @@ import io.undercroft.format.internal.DTypeRecord;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.Rule;
 import io.undercroft.format.internal.Snapshot;
+import io.undercroft.format.internal.StateToken;
 import io.undercroft.format.internal.StateTreeReader;
 import io.undercroft.format.internal.TensorRecord;
 import io.undercroft.format.internal.Verifier;
@@ -33,6 +34,7 @@ import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -71,6 +73,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     /// Placeholders for tensors that cannot be read; they are in the tree only.
     private final Map<Integer, Tensor> unreadable = new ConcurrentHashMap<>();
     private final Lazy<Tree> tree = new Lazy<>(() -> reading(this::readTree));
+    private final Lazy<Optional<List<String>>> namesByNumber = new Lazy<>(() -> reading(this::listNamesByNumber));
     private @Nullable Map<String, String> aliases;
     /// The number of the name after the one that was found last, which is often the next one. Any thread sets it, and
     /// any value is correct.
@@ -121,8 +124,44 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
 
     @Override
     public SequencedCollection<String> names() {
-        SequencedCollection<String> names = tree.get().names.tensors().sequencedKeySet();
+        List<String> listed = namesByNumber.get().orElse(null);
+        SequencedCollection<String> names = listed != null ? listed : tree.get().names.tensors().sequencedKeySet();
         return options.request().isPartial() ? names.stream().filter(options.request()::isChosen).toList() : names;
+    }
+
+    /// Returns all names without making a tensor, or nothing if their order is known only from the tree. Writers number
+    /// tensors in the order of their first names. So if each has one name, and is in the tree once, in the order of the
+    /// numbers, then that is the order of the names.
+    private Optional<List<String>> listNamesByNumber() {
+        int count = snapshot.nameCount();
+        if (count != snapshot.tensorCount() || !isTreeInOrder()) {
+            return Optional.empty();
+        }
+        String[] names = new String[count];
+        BitSet named = new BitSet(count);
+        for (int place = 0; place < count; place++) {
+            int tensor = snapshot.tensorOfName(place);
+            if (named.get(tensor)) {
+                return Optional.empty();
+            }
+            named.set(tensor);
+            names[tensor] = snapshot.name(place);
+        }
+        return Optional.of(List.of(names));
+    }
+
+    private boolean isTreeInOrder() {
+        StateTreeReader in = snapshot.tree();
+        int next = 0;
+        for (StateToken token = in.next(); token != StateToken.DONE; token = in.next()) {
+            if (token == StateToken.TENSOR) {
+                if (in.index() != next) {
+                    return false;
+                }
+                next++;
+            }
+        }
+        return next == snapshot.tensorCount();
     }
 
     /// Names are read from the table, without the tree.

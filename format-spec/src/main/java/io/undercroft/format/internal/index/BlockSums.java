@@ -17,6 +17,8 @@ public final class BlockSums {
     /// An index whose sections end beyond this has the section; a smaller one is quicker checked in one piece.
     public static final long SMALL_INDEX = 65_536;
 
+    private static final int PAGE_LOG2 = 12;
+    private static final int LONG_LOG2 = 6;
     private static final VarHandle BITS = MethodHandles.arrayElementVarHandle(long[].class);
 
     private final MemorySegment index;
@@ -46,14 +48,25 @@ public final class BlockSums {
 
     /// Checks that bytes before ISUM are those that were written.
     void require(long from, long length) {
-        for (long block = from / FileLayout.PAGE; block * FileLayout.PAGE < from + length; block++) {
-            int word = (int) (block / Long.SIZE);
-            long bit = 1L << block % Long.SIZE;
-            // A thread that does not see the bit yet checks again; the update is atomic, so that no bit is lost.
-            if ((intact[word] & bit) == 0) {
-                check(block);
-                BITS.getAndBitwiseOr(intact, word, bit);
-            }
+        long last = (from + length - 1) >> PAGE_LOG2;
+        long block = from >> PAGE_LOG2;
+        // Nearly all records are in one block.
+        if (block == last) {
+            require(block);
+            return;
+        }
+        for (; block <= last; block++) {
+            require(block);
+        }
+    }
+
+    private void require(long block) {
+        int word = (int) (block >> LONG_LOG2);
+        long bit = 1L << block;
+        // A thread that does not see the bit yet checks again; the update is atomic, so that no bit is lost.
+        if ((intact[word] & bit) == 0) {
+            check(block);
+            BITS.getAndBitwiseOr(intact, word, bit);
         }
     }
 
