@@ -14,6 +14,8 @@ public final class NameTable {
     public static final int IN_STRB = -1;
 
     private static final int BLOCK = 1 << 16;
+    /// The size of the first block as long as that suffices.
+    private static final int SMALL_BLOCK = 1 << 10;
 
     private final Arena arena = Arena.ofAuto();
     private final List<MemorySegment> texts = new ArrayList<>();
@@ -37,9 +39,13 @@ public final class NameTable {
 
     /// A text is in one block, with at least a byte of it left over, so that its place determines the block.
     private long space(int length) {
-        if (texts.isEmpty() || end % BLOCK + length >= BLOCK) {
+        if (texts.isEmpty() && length < SMALL_BLOCK) {
+            texts.add(arena.allocate(SMALL_BLOCK));
+        } else if (texts.isEmpty() || end % BLOCK + length >= BLOCK) {
             end = (long) texts.size() * BLOCK;
             texts.add(arena.allocate(BLOCK));
+        } else if (end % BLOCK + length > texts.getLast().byteSize()) {
+            texts.set(texts.size() - 1, arena.allocate(BLOCK).copyFrom(texts.getLast()));
         }
         long text = end;
         end += length;

@@ -6,9 +6,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /// Records of one size that are added one after the other, as they will be in a section. They are kept off the heap,
-/// in blocks that never move, so that many take hardly more memory than their bytes. For use by one thread.
+/// in blocks, so that many take hardly more memory than their bytes. Only the first block is small at first, since most
+/// files have few records, and zeroing memory for a thousand takes longer than all else. For use by one thread.
 public final class RecordTable {
     private static final int RECORDS_PER_BLOCK = 1024;
+    private static final int FEW = 16;
 
     private final Arena arena = Arena.ofAuto();
     private final List<MemorySegment> blocks = new ArrayList<>();
@@ -24,13 +26,21 @@ public final class RecordTable {
 
     /// Adds a record.
     ///
-    /// @return its bytes, which are zero
+    /// @return its bytes, which are zero; valid until the next record is added
     public MemorySegment append() {
-        if (count % RECORDS_PER_BLOCK == 0) {
-            blocks.add(arena.allocate((long) RECORDS_PER_BLOCK * recordSize, Long.BYTES));
+        if (count == 0) {
+            blocks.add(allocate(FEW));
+        } else if (count < RECORDS_PER_BLOCK && count * recordSize == blocks.getFirst().byteSize()) {
+            blocks.set(0, allocate(RECORDS_PER_BLOCK).copyFrom(blocks.getFirst()));
+        } else if (count % RECORDS_PER_BLOCK == 0) {
+            blocks.add(allocate(RECORDS_PER_BLOCK));
         }
         count++;
         return blocks.getLast().asSlice(start(count - 1), recordSize);
+    }
+
+    private MemorySegment allocate(long records) {
+        return arena.allocate(records * recordSize, Long.BYTES);
     }
 
     /// {@return the number of records}

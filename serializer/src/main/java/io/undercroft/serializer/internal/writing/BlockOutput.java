@@ -1,5 +1,6 @@
 package io.undercroft.serializer.internal.writing;
 
+import io.undercroft.format.internal.FileLayout;
 import io.undercroft.serializer.internal.disk.Sink;
 import io.undercroft.serializer.internal.extents.Blocks;
 import io.undercroft.serializer.spi.Output;
@@ -20,10 +21,11 @@ final class BlockOutput implements Output, AutoCloseable {
     ///
     /// @param sink the sink to write to
     /// @param progress receives the number of bytes written
-    BlockOutput(Sink sink, WriteProgress progress) {
+    /// @param expected the estimated size of the file in bytes; a small one takes less memory
+    BlockOutput(Sink sink, WriteProgress progress, long expected) {
         this.sink = sink;
         this.progress = progress;
-        this.blocks = Blocks.allocate(1, Blocks.BLOCK);
+        this.blocks = Blocks.allocate(1, FileLayout.placePage(Math.clamp(expected, 1, Blocks.BLOCK)));
         this.block = blocks.get(0);
     }
 

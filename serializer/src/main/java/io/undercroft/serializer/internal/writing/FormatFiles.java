@@ -51,7 +51,7 @@ final class FormatFiles implements AutoCloseable {
 
     private void write(Target target, Draft draft, LastStep whenWritten, Runnable lastWord) throws IOException {
         try (AtomicFile file = AtomicFile.create(target, disk, rule);
-                BlockOutput output = new BlockOutput(file, progress)) {
+                BlockOutput output = new BlockOutput(file, progress, draft.nbytes())) {
             draft.writeTo(output);
             output.finish();
             whenWritten.run();

@@ -101,7 +101,7 @@ public final class StoreWriter {
     }
 
     private void write(Draft draft, StoreOutput output) throws IOException {
-        try (BlockOutput blocks = new BlockOutput((_, bytes) -> output.write(bytes), progress)) {
+        try (BlockOutput blocks = new BlockOutput((_, bytes) -> output.write(bytes), progress, draft.nbytes())) {
             draft.writeTo(blocks);
             blocks.finish();
         }
