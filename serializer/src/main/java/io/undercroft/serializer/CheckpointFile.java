@@ -46,11 +46,13 @@ public final class CheckpointFile implements AutoCloseable {
     private final OpenOptions opening;
     private final Map<SnapshotInfo, Checkpoint> opened = new HashMap<>();
     private final Disk disk;
+    private final CroftWriter writer;
     private final SnapshotMemory memory = new SnapshotMemory();
     private volatile boolean closed;
 
     private CheckpointFile(Disk disk, Path path, SaveOptions saving, OpenOptions opening) {
         this.disk = disk;
+        this.writer = new CroftWriter(disk);
         this.path = path;
         this.saving = saving;
         this.opening = opening;
@@ -112,7 +114,7 @@ public final class CheckpointFile implements AutoCloseable {
         Objects.requireNonNull(options, "options");
         checkOpen();
         try {
-            return new CroftWriter(disk).commit(path, state, options);
+            return writer.commit(path, state, options);
         } catch (FormatException e) {
             throw unlessOtherFormat(e);
         }
@@ -159,7 +161,7 @@ public final class CheckpointFile implements AutoCloseable {
         Objects.requireNonNull(options, "options");
         checkOpen();
         try {
-            return PendingSave.start(new CroftWriter(disk).prepareCommit(path, state, options,
+            return PendingSave.start(writer.prepareCommit(path, state, options,
                     options.request().snapshotMemory().orElse(memory).staging()));
         } catch (FormatException e) {
             throw unlessOtherFormat(e);

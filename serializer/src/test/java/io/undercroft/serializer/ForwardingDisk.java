@@ -19,6 +19,9 @@ abstract class ForwardingDisk implements Disk {
     /// Called before an operation, which does not happen if this throws.
     abstract void before(Operation operation) throws IOException;
 
+    /// Called before bytes are read or mapped.
+    void beforeRead(long offset, long length) {}
+
     /// Called before a write.
     void beforeWrite(long offset) {}
 
@@ -71,12 +74,14 @@ abstract class ForwardingDisk implements Disk {
         @Override
         public void read(long offset, MemorySegment into) throws IOException {
             before(Operation.READ);
+            beforeRead(offset, into.byteSize());
             file.read(offset, into);
         }
 
         @Override
         public Optional<MemorySegment> segment(long offset, long length) throws IOException {
             before(Operation.SEGMENT);
+            beforeRead(offset, length);
             return file.segment(offset, length);
         }
 

@@ -42,6 +42,8 @@ import org.jspecify.annotations.Nullable;
 /// [IndexOutOfBoundsException].
 public final class Snapshot {
     private static final long SMALL_INDEX = 1 << 20;
+    /// How many extents are compared at once with those of another snapshot.
+    private static final int EXTENTS = 64;
 
     private final ByteSource source;
     private final Limits limits;
@@ -409,6 +411,24 @@ public final class Snapshot {
     public ExtentRecord extent(int number) {
         rules.checkExtent(check(SectionType.EXTN, number));
         return index.extent(number);
+    }
+
+    /// Passes on all extents but those of zeros, in their order. Extents that are the same at the same numbers in a
+    /// snapshot whose extents are known already may be left out: successive snapshots have most of theirs in common.
+    ///
+    /// @param known a snapshot of the same file, or null
+    /// @param receiver receives the extents
+    public void storedExtents(@Nullable Snapshot known, StoredExtents receiver) {
+        int count = extentCount();
+        for (int first = 0; first < count; first += EXTENTS) {
+            int end = Math.min(count, first + EXTENTS);
+            boolean isKnown = known != null && end <= known.extentCount()
+                    && index.hasSameRecords(SectionType.EXTN, first, end - first, known.index);
+            for (int number = first; !isKnown && number < end; number++) {
+                rules.checkExtent(number);
+                index.passOn(number, receiver);
+            }
+        }
     }
 
     /// {@return the number of other files that this one references}

@@ -1,5 +1,6 @@
 package io.undercroft.format.internal.index;
 
+import io.undercroft.format.Digest128;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.BaseKind;
 import io.undercroft.format.internal.BaseRecord;
@@ -14,6 +15,7 @@ import io.undercroft.format.internal.FreeRange;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Rule;
 import io.undercroft.format.internal.StorageRecord;
+import io.undercroft.format.internal.StoredExtents;
 import io.undercroft.format.internal.TensorFlag;
 import io.undercroft.format.internal.TensorRecord;
 import io.undercroft.format.internal.UnknownSection;
@@ -412,6 +414,34 @@ public final class Index {
         return new ExtentRecord(ExtentKind.of(Extn.KIND.getInt(bytes, at)), isShared(number),
                 Extn.BASE.getInt(bytes, at), Extn.OFFSET.get(bytes, at), Extn.LENGTH.get(bytes, at),
                 new ExtentSums(Extn.CRC.getInt(bytes, at), Extn.DIGEST.digest(bytes, at)));
+    }
+
+    /// Passes on an extent, unless it is one of zeros.
+    ///
+    /// @param number its number
+    /// @param receiver receives it
+    public void passOn(int number, StoredExtents receiver) {
+        long at = at(SectionType.EXTN, number);
+        if (Extn.KIND.get(bytes, at) != ExtentKind.ZERO.code()) {
+            Digest128 digest = Extn.DIGEST.digest(bytes, at);
+            receiver.accept(digest.high(), digest.low(), Extn.BASE.getInt(bytes, at), Extn.OFFSET.get(bytes, at),
+                    Extn.LENGTH.get(bytes, at));
+        }
+    }
+
+    /// {@return whether records are the same bytes as those with the same numbers in another index}
+    ///
+    /// @param type their section
+    /// @param first the number of the first one
+    /// @param count how many there are, in both
+    /// @param other the other index
+    public boolean hasSameRecords(SectionType type, long first, long count, Index other) {
+        long size = recordSize(type);
+        if (size != other.recordSize(type)) {
+            return false;
+        }
+        return LittleEndian.haveSameBytes(bytes, intact(type, first, count * size), other.bytes,
+                other.intact(type, first, count * size), count * size);
     }
 
     /// {@return whether an extent is flagged as the same bytes as another}

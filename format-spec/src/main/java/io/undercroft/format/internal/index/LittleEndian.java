@@ -72,6 +72,20 @@ public final class LittleEndian {
         return at;
     }
 
+    /// {@return whether two ranges have the same bytes} By a loop that may read a mapped file that another program cuts,
+    /// which [MemorySegment#mismatch] may not.
+    static boolean haveSameBytes(MemorySegment bytes, long from, MemorySegment others, long start, long length) {
+        long done = 0;
+        while (length - done >= Long.BYTES && bytes.get(LONG, from + done) == others.get(LONG, start + done)) {
+            done += Long.BYTES;
+        }
+        while (length - done < Long.BYTES && done < length && bytes.get(ValueLayout.JAVA_BYTE,
+                from + done) == others.get(ValueLayout.JAVA_BYTE, start + done)) {
+            done++;
+        }
+        return done == length;
+    }
+
     /// Checks that reserved bytes are zero (rule V9).
     ///
     /// @param base the file offset of `bytes`, for the message

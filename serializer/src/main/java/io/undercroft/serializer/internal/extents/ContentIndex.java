@@ -10,15 +10,13 @@ import io.undercroft.storage.spi.Faults;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
-import java.util.Collections;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.SortedSet;
-import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /// The bytes that are stored already: in the file, or in a base. They are found by their digests, and used only after
@@ -31,12 +29,27 @@ public final class ContentIndex {
     /// The mapped bytes of the files, as far as they can be mapped, of the time at which they were added.
     private final Map<Integer, MemorySegment> mapped = new HashMap<>();
     private final Set<Integer> foreign = new HashSet<>();
-    private final Map<Digest128, SortedSet<Place>> places = new HashMap<>();
+    private final PlaceTable own;
+    private final PlaceTable others = new PlaceTable(0);
     /// The chunks that were written to a file that cannot be read back.
     private final Map<Place, Chunk> written = new HashMap<>();
+    /// The places of the storages of this save, and of those that were added by their places.
     private final Set<List<Place>> storages = new HashSet<>();
+    private final List<Listed> snapshots = new ArrayList<>();
+    /// The places of the storages of the snapshots, made when first needed.
+    private @Nullable Set<List<Place>> former;
     private final Unwritten unwritten = new Unwritten();
     private final MappedExtents mappedExtents = new MappedExtents();
+
+    /// A snapshot with the number of its file.
+    private record Listed(Snapshot snapshot, int base) {}
+
+    /// An index of bytes in the file itself.
+    ///
+    /// @param own their places, to which those of new bytes are added
+    public ContentIndex(PlaceTable own) {
+        this.own = own;
+    }
 
     /// Adds a file; bytes in it are read when they are compared.
     ///
@@ -60,41 +73,36 @@ public final class ContentIndex {
         foreign.add(base);
     }
 
-    /// Adds the extents of a snapshot that are in one file.
+    /// Adds the extents of a snapshot that are in one base.
     ///
     /// @param snapshot the snapshot
-    /// @param there the number that it has for that file itself
+    /// @param there the number that it has for that file
     /// @param base its number here
     void addExtents(Snapshot snapshot, int there, int base) {
         mappedExtents.addExtents(snapshot, there, base);
-        for (int number = 0; number < snapshot.extentCount(); number++) {
-            ExtentRecord extent = snapshot.extent(number);
-            if (extent.kind() != ExtentKind.ZERO && extent.base() == there) {
-                add(extent.digest(), place(extent, base));
+        snapshot.storedExtents(null, (high, low, in, offset, length) -> {
+            if (in == there) {
+                others.add(high, low, base, offset, length);
             }
-        }
+        });
     }
 
-    /// Adds the storages of a snapshot, so that a storage that is equal as a whole is recognised, and their extents in
-    /// the file of the snapshot.
+    /// Adds a base with all of a snapshot that is in its file: extents, and storages, so that a storage that is equal
+    /// as a whole is recognised.
     ///
     /// @param snapshot the snapshot
     /// @param base the number of its file
-    void addStorages(Snapshot snapshot, int base) {
-        mappedExtents.addExtents(snapshot, ExtentRecord.THIS_FILE, base);
-        for (int number = 0; number < snapshot.storageCount(); number++) {
-            StorageRecord storage = snapshot.storage(number);
-            List<Place> found = new ArrayList<>(storage.extentCount());
-            for (int i = 0; i < storage.extentCount(); i++) {
-                ExtentRecord extent = snapshot.extent(storage.firstExtent() + i);
-                if (extent.kind() != ExtentKind.ZERO && extent.base() == ExtentRecord.THIS_FILE) {
-                    Place place = place(extent, base);
-                    add(extent.digest(), place);
-                    found.add(place);
-                }
-            }
-            storages.add(found);
-        }
+    void addBase(Snapshot snapshot, int base) {
+        addExtents(snapshot, ExtentRecord.THIS_FILE, base);
+        snapshots.add(new Listed(snapshot, base));
+    }
+
+    /// Adds the snapshot before, whose extents and those of its predecessors in the file are among the known places.
+    ///
+    /// @param parent the snapshot
+    void addParent(Snapshot parent) {
+        mappedExtents.addChain(parent);
+        snapshots.add(new Listed(parent, Place.THIS_FILE));
     }
 
     static Place place(ExtentRecord extent, int base) {
@@ -116,7 +124,7 @@ public final class ContentIndex {
     /// @param digest their digest
     /// @param place their place
     void add(Digest128 digest, Place place) {
-        places.computeIfAbsent(digest, _ -> new TreeSet<>()).add(place);
+        (place.base() == Place.THIS_FILE ? own : others).add(digest, place);
     }
 
     /// Adds bytes of a file that cannot be read back. Other bytes are compared with the chunk that was written: if it
@@ -133,9 +141,54 @@ public final class ContentIndex {
     /// Adds a storage.
     ///
     /// @param found the places of its bytes, zeros left out
-    /// @return whether there is one already whose bytes are in the same places
+    /// @return whether another one that was added has its bytes in the same places
     boolean addStorage(List<Place> found) {
         return !found.isEmpty() && !storages.add(found);
+    }
+
+    /// Adds a storage of which nothing was written.
+    ///
+    /// @param number its number
+    /// @param found the places of its bytes, zeros left out
+    /// @return whether another one has its bytes in the same places: in this save, in the snapshot before, or in a base
+    boolean addFoundStorage(int number, List<Place> found) {
+        return !found.isEmpty() && (isInParent(number, found) || former().contains(found) || !storages.add(found));
+    }
+
+    /// Usually a storage is the one with the same number in the snapshot before, and no table of all storages is made.
+    private boolean isInParent(int number, List<Place> found) {
+        for (Listed listed : snapshots) {
+            if (listed.base == Place.THIS_FILE && number < listed.snapshot.storageCount()) {
+                return places(listed, number).equals(found);
+            }
+        }
+        return false;
+    }
+
+    private Set<List<Place>> former() {
+        Set<List<Place>> made = former;
+        if (made == null) {
+            made = new HashSet<>();
+            for (Listed listed : snapshots) {
+                for (int number = 0; number < listed.snapshot.storageCount(); number++) {
+                    made.add(places(listed, number));
+                }
+            }
+            former = made;
+        }
+        return made;
+    }
+
+    private static List<Place> places(Listed listed, int number) {
+        StorageRecord storage = listed.snapshot.storage(number);
+        List<Place> found = new ArrayList<>(storage.extentCount());
+        for (int i = 0; i < storage.extentCount(); i++) {
+            ExtentRecord extent = listed.snapshot.extent(storage.firstExtent() + i);
+            if (extent.kind() != ExtentKind.ZERO && extent.base() == ExtentRecord.THIS_FILE) {
+                found.add(place(extent, listed.base));
+            }
+        }
+        return found;
     }
 
     /// Finds the place that a chunk has in a file of canonical bytes.
@@ -150,12 +203,20 @@ public final class ContentIndex {
     @Nullable
     Place find(MemorySegment chunk, Digest128 digest, long alignment, @Nullable Place before, @Nullable Place proven)
             throws IOException {
-        SortedSet<Place> found = places.getOrDefault(digest, Collections.emptySortedSet());
+        Collection<Place> here = own.get(digest);
+        Collection<Place> elsewhere = others.get(digest);
         Place next = before == null ? null : new Place(before.base(), before.end(), chunk.byteSize());
-        if (next != null && found.contains(next) && serves(next, chunk, alignment, proven)) {
+        if (next != null && (here.contains(next) || elsewhere.contains(next))
+                && serves(next, chunk, alignment, proven)) {
             return next;
         }
-        for (Place place : found) {
+        Place found = first(here, chunk, alignment, proven);
+        return found == null ? first(elsewhere, chunk, alignment, proven) : found;
+    }
+
+    private @Nullable Place first(Collection<Place> places, MemorySegment chunk, long alignment,
+            @Nullable Place proven) throws IOException {
+        for (Place place : places) {
             if (serves(place, chunk, alignment, proven)) {
                 return place;
             }

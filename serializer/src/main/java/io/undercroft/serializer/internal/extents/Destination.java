@@ -1,7 +1,6 @@
 package io.undercroft.serializer.internal.extents;
 
 import io.undercroft.format.internal.ByteSource;
-import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.FreeRange;
 import io.undercroft.format.internal.Snapshot;
@@ -21,15 +20,17 @@ import org.jspecify.annotations.Nullable;
 /// @param parent the snapshot before, or null in a new file
 /// @param path its path, if it has a snapshot, of which storages to be saved may be mapped; null for a new file
 /// @param free the ranges that the snapshot has to declare free
+/// @param places the places of all extents of the snapshots in the file; those of new ones are added
 public record Destination(Sink sink, @Nullable ByteSource source, long start, int chunkLog2, @Nullable Snapshot parent,
-        @Nullable Path path, List<FreeRange> free) {
+        @Nullable Path path, List<FreeRange> free, PlaceTable places) {
     /// {@return a new file}
     ///
     /// @param sink the sink for its bytes
     /// @param source the source to read them from; null if there is none
     /// @param chunkLog2 the logarithm of the chunk size in bytes
     public static Destination ofNewFile(Sink sink, @Nullable ByteSource source, int chunkLog2) {
-        return new Destination(sink, source, FileLayout.DATA_START, chunkLog2, null, null, List.of());
+        return new Destination(sink, source, FileLayout.DATA_START, chunkLog2, null, null, List.of(),
+                new PlaceTable(0));
     }
 
     /// {@return the number of the commit to be made}
@@ -48,7 +49,7 @@ public record Destination(Sink sink, @Nullable ByteSource source, long start, in
     /// Adds what the file has already.
     ///
     /// @param candidates the destination
-    /// @throws IOException if reading an earlier snapshot fails
+    /// @throws IOException if it cannot be mapped
     public void addTo(ContentIndex candidates) throws IOException {
         if (source != null) {
             candidates.addFile(Place.THIS_FILE, source);
@@ -57,10 +58,7 @@ public record Destination(Sink sink, @Nullable ByteSource source, long start, in
             candidates.mappedExtents().addFile(Place.THIS_FILE, mapped -> mapped.isAt(path));
         }
         if (parent != null) {
-            candidates.addStorages(parent, Place.THIS_FILE);
-            for (var older = parent.previous(); older.isPresent(); older = older.get().previous()) {
-                candidates.addExtents(older.get(), ExtentRecord.THIS_FILE, Place.THIS_FILE);
-            }
+            candidates.addParent(parent);
         }
     }
 }

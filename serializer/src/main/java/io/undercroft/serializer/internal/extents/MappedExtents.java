@@ -23,6 +23,8 @@ import org.jspecify.annotations.Nullable;
 final class MappedExtents {
     private final List<KnownFile> files = new ArrayList<>();
     private final List<Listed> snapshots = new ArrayList<>();
+    /// The snapshot before the one to be saved.
+    private @Nullable Snapshot parent;
     /// The numbers of the files that storages are mapped from, or null where that is none of these.
     private final IdentityHashMap<MappedFile, @Nullable Integer> bases = new IdentityHashMap<>();
     /// The sums of all extents, made when first needed.
@@ -74,6 +76,13 @@ final class MappedExtents {
         snapshots.add(new Listed(snapshot, there, base));
     }
 
+    /// Adds the extents of the snapshot before, and of those before it, that are in their file.
+    ///
+    /// @param parent the snapshot before
+    void addChain(Snapshot parent) {
+        this.parent = parent;
+    }
+
     /// {@return what the bytes of a chunk are, of which none is read}
     ///
     /// @param chunk a chunk whose storage is in memory or mapped
@@ -117,25 +126,32 @@ final class MappedExtents {
     }
 
     /// Usually the chunk is where it was in the snapshot before, and no table of all extents is made.
-    private @Nullable ExtentSums sums(Place place, Chunk chunk) {
+    private @Nullable ExtentSums sums(Place place, Chunk chunk) throws IOException {
         Extent.Stored before = chunk.before();
         return before != null && before.place().equals(place) ? before.sums() : all().get(place);
     }
 
-    private synchronized Map<Place, ExtentSums> all() {
+    private synchronized Map<Place, ExtentSums> all() throws IOException {
         Map<Place, ExtentSums> made = sums;
         if (made == null) {
             made = new HashMap<>();
+            for (Snapshot next = parent; next != null; next = next.previous().orElse(null)) {
+                addTo(made, new Listed(next, ExtentRecord.THIS_FILE, Place.THIS_FILE));
+            }
             for (Listed listed : snapshots) {
-                for (int number = 0; number < listed.snapshot.extentCount(); number++) {
-                    ExtentRecord extent = listed.snapshot.extent(number);
-                    if (extent.kind() != ExtentKind.ZERO && extent.base() == listed.there) {
-                        made.putIfAbsent(ContentIndex.place(extent, listed.base), extent.sums());
-                    }
-                }
+                addTo(made, listed);
             }
             sums = made;
         }
         return made;
+    }
+
+    private static void addTo(Map<Place, ExtentSums> sums, Listed listed) {
+        for (int number = 0; number < listed.snapshot.extentCount(); number++) {
+            ExtentRecord extent = listed.snapshot.extent(number);
+            if (extent.kind() != ExtentKind.ZERO && extent.base() == listed.there) {
+                sums.putIfAbsent(ContentIndex.place(extent, listed.base), extent.sums());
+            }
+        }
     }
 }

@@ -155,7 +155,7 @@ public final class NamedBases implements AutoCloseable {
         Snapshot snapshot = Snapshot.open(new FileSource(file), Limits.DEFAULT);
         referrers.add(References.open(file, OpenOptions.defaults().root(root), false));
         BaseRecord record = BaseRecord.croft(hint, depth(snapshot, path), snapshot.commit());
-        return new Base(file, record, (candidates, number) -> candidates.addStorages(snapshot, number));
+        return new Base(file, record, (candidates, number) -> candidates.addBase(snapshot, number));
     }
 
     /// Adds the bases of the snapshot before, so that unchanged bytes in them are referenced again. Those that are

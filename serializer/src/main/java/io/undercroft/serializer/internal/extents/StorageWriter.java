@@ -189,7 +189,7 @@ public final class StorageWriter {
             List<Extent> before = extents.computeIfAbsent(chunk.storage().number(), _ -> new ArrayList<>());
             place(chunk, outcomes.get(i), before, run);
             if (chunk.isLast()) {
-                countShared(before, counts.written - writtenBefore);
+                countShared(chunk.storage().number(), before, counts.written - writtenBefore);
             }
         }
         return run;
@@ -261,7 +261,7 @@ public final class StorageWriter {
         }
     }
 
-    private void countShared(List<Extent> extents, long written) {
+    private void countShared(int number, List<Extent> extents, long written) {
         List<Place> places = new ArrayList<>();
         for (Extent extent : extents) {
             if (extent instanceof Extent.Stored(Place place, ExtentSums _)) {
@@ -269,8 +269,7 @@ public final class StorageWriter {
             }
         }
         long shared = places.stream().mapToLong(Place::length).sum() - written;
-        boolean isKnown = candidates.addStorage(places);
-        if (isKnown && written == 0) {
+        if (written == 0 ? candidates.addFoundStorage(number, places) : candidates.addStorage(places)) {
             counts.sharedStorages += shared;
         } else {
             counts.sharedChunks += shared;

@@ -13,7 +13,9 @@ import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.DiskFile;
 import io.undercroft.serializer.internal.extents.Destination;
+import io.undercroft.serializer.internal.extents.ExtentHistory;
 import io.undercroft.serializer.internal.extents.NamedBases;
+import io.undercroft.serializer.internal.extents.PlaceTable;
 import io.undercroft.serializer.internal.planning.StatePlan;
 import java.io.Closeable;
 import java.io.IOException;
@@ -24,6 +26,7 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /// Adds a snapshot to a file by the steps of section 10.4 of the format: existing bytes are not changed, and at the end
 /// one commit record makes the new snapshot the newest. The creator holds the lock of the file. For use by one thread.
@@ -76,18 +79,23 @@ final class Appender implements Closeable {
     ///
     /// @param plan the state
     /// @param options the other options of the save
+    /// @param history the extents of the file that are known from the commits before
     /// @param lastWord called when all but the commit is done; what it throws ends this, and the file has the snapshots
     ///     it had
     /// @return a report of bytes written, reused and skipped
     /// @throws IOException if that fails; the file then has its former snapshots, unless the message reports that this
     ///     is unknown
-    DedupReport append(StatePlan plan, SaveOptions options, Runnable lastWord) throws IOException {
+    DedupReport append(StatePlan plan, SaveOptions options, ExtentHistory history, Runnable lastWord)
+            throws IOException {
         StateWriter.Draft draft;
         CommitRecord commit;
+        PlaceTable places;
         try (NamedBases bases = NamedBases.open(options, path, parent.header().chunkLog2())) {
             bases.keep(parent, path, options);
             bases.remember(path, options);
-            draft = StateWriter.write(plan, options, bases, destination());
+            boolean isShared = options.request().sharing() == SaveOptions.Sharing.CONTENT;
+            places = isShared ? history.of(parent) : null;
+            draft = StateWriter.write(plan, options, bases, destination(places));
             commit = writeIndex(draft, options);
             file.force();
             forceName();
@@ -104,6 +112,9 @@ final class Appender implements Closeable {
             throw e;
         }
         commit(commit);
+        if (places != null) {
+            history.remember(places, commit);
+        }
         return draft.report();
     }
 
@@ -117,7 +128,7 @@ final class Appender implements Closeable {
                 "appending failed: " + cause.getMessage() + "; the file has the snapshots that it had"), cause);
     }
 
-    private Destination destination() {
+    private Destination destination(@Nullable PlaceTable places) {
         long committed = parent.commit().committedLength();
         List<FreeRange> free = new ArrayList<>();
         for (int number = 0; number < parent.freeRangeCount(); number++) {
@@ -127,7 +138,8 @@ final class Appender implements Closeable {
         addTail(committed, Math.min(size, header.slots()), free);
         addTail(Math.max(committed, header.slotsEnd()), size, free);
         long start = Math.max(FileLayout.placePage(size), header.slotsEnd());
-        return new Destination(file, file, start, header.chunkLog2(), parent, path, free);
+        return new Destination(file, file, start, header.chunkLog2(), parent, path, free,
+                places == null ? new PlaceTable(0) : places);
     }
 
     /// Declares the bytes that a torn append left free, except the commit slots.

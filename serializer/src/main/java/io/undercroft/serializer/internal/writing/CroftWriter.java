@@ -13,6 +13,7 @@ import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.Sink;
 import io.undercroft.serializer.internal.disk.Target;
 import io.undercroft.serializer.internal.extents.Destination;
+import io.undercroft.serializer.internal.extents.ExtentHistory;
 import io.undercroft.serializer.internal.extents.NamedBases;
 import io.undercroft.serializer.internal.planning.ResourceStack;
 import io.undercroft.serializer.internal.planning.SaveControl;
@@ -34,8 +35,11 @@ import org.jspecify.annotations.Nullable;
 
 /// Saves states as `.croft` files: as a new file that replaces what is there, or as the next snapshot of a file. Both
 /// are prepared first, and then run by the thread that prepared them or, from a copy of the state, by another one.
+///
+/// A writer that commits to a file again remembers the extents that the file has, and reads only what is new.
 public final class CroftWriter {
     private final Disk disk;
+    private final ExtentHistory history = new ExtentHistory();
 
     /// A writer.
     ///
@@ -152,7 +156,7 @@ public final class CroftWriter {
         requireSpace(target, plan, options);
         Appender appender = resources.add(Appender.open(target.file(), disk));
         StatePlan taken = taken(plan, appender.chunkSize(), staging, resources, control);
-        return () -> appender.append(taken, options, control::commit);
+        return () -> appender.append(taken, options, history, control::commit);
     }
 
     private static StatePlan taken(StatePlan plan, long chunkSize, @Nullable Staging staging, ResourceStack resources,

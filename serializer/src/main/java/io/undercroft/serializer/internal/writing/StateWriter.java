@@ -68,7 +68,7 @@ final class StateWriter {
     }
 
     private ContentIndex candidates(SaveOptions options) throws IOException {
-        ContentIndex candidates = new ContentIndex();
+        ContentIndex candidates = new ContentIndex(destination.places());
         if (options.request().sharing() == SaveOptions.Sharing.CONTENT) {
             destination.addTo(candidates);
             bases.addTo(candidates);
