@@ -52,6 +52,17 @@ record Timings(Map<String, Samples> seconds) {
         return new Timings(all);
     }
 
+    /// {@return the times of some contenders}
+    ///
+    /// @param contenders their names
+    Timings only(String... contenders) {
+        Map<String, Samples> some = new LinkedHashMap<>();
+        for (String contender : contenders) {
+            some.put(contender, of(contender));
+        }
+        return new Timings(some);
+    }
+
     /// {@return the names of the contenders}
     List<String> contenders() {
         return List.copyOf(seconds.keySet());
