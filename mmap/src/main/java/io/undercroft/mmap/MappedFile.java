@@ -12,7 +12,9 @@ import io.undercroft.mmap.internal.IoTask;
 import io.undercroft.mmap.internal.Libc;
 import io.undercroft.mmap.internal.LibcUse;
 import io.undercroft.mmap.internal.Lifetime;
+import io.undercroft.mmap.internal.PosixFile;
 import io.undercroft.mmap.internal.RangeCache;
+import io.undercroft.mmap.internal.ReadAhead;
 import io.undercroft.mmap.internal.RegistryException;
 import io.undercroft.mmap.internal.SegmentNames;
 import io.undercroft.mmap.internal.SegmentNames.Attached;
@@ -73,6 +75,9 @@ public final class MappedFile implements AutoCloseable {
     private final AtomicLong mappedEnd = new AtomicLong();
     private final Object wholeLock = new Object();
     private volatile @Nullable MemorySegment whole;
+    /// Of the mapping of the whole file, if it is on a disk and mapped by the C library. Set before the mapping is.
+    private @Nullable ReadAhead readAhead;
+    private boolean isInMemory;
 
     private MappedFile(Path path, MapMode mode, MapBudget budget, HostFile file) throws IOException {
         this.path = path;
@@ -186,6 +191,7 @@ public final class MappedFile implements AutoCloseable {
             throws IOException {
         try {
             MappedFile file = opened(path, mode, budget, HostFile.of(libc, attached.fd(), mode));
+            file.isInMemory = true;
             attached.hold().ifPresent(file.lifetime::whenGoneLetGo);
             return file;
         } catch (IOException e) {
@@ -717,6 +723,9 @@ public final class MappedFile implements AutoCloseable {
                 remote.require(offset, length);
             }
             MemorySegment window = whole().asSlice(offset, length);
+            if (readAhead != null) {
+                readAhead.use(offset, length);
+            }
             checkNotTruncated();
             return run(window, offset);
         } catch (IOException e) {
@@ -776,7 +785,12 @@ public final class MappedFile implements AutoCloseable {
         }
         synchronized (wholeLock) {
             if (whole == null) {
-                whole = mapPresent(0, size);
+                MemorySegment mapped = mapPresent(0, size);
+                if (remote == null && !isInMemory && file instanceof PosixFile) {
+                    readAhead = new ReadAhead(size,
+                            (offset, length, advice) -> Pages.advise(mapped.asSlice(offset, length), advice));
+                }
+                whole = mapped;
             }
             return whole;
         }
