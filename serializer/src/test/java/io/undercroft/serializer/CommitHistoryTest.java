@@ -92,21 +92,15 @@ class CommitHistoryTest {
 
     @Test
     void aWriterThatOpensTheFileReadsTheIndexOfEachSnapshotOnce() throws IOException {
+        long index = 0;
         try (CheckpointFile file = open()) {
             for (int step = 1; step <= 5; step++) {
-                commit(file, state(step));
+                index = commit(file, state(step)).index();
             }
         }
-        long index = index();
         try (CheckpointFile file = open()) {
             assertThat(disk.during(() -> commit(file, state(6)))).isBetween(5 * index, 6 * index);
             assertThat(disk.during(() -> commit(file, state(7)))).isLessThan(2 * index);
-        }
-    }
-
-    private long index() throws IOException {
-        try (CheckpointFile file = CheckpointFile.open(path)) {
-            return commit(file, state(5)).index();
         }
     }
 
