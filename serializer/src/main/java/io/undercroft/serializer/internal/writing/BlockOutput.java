@@ -10,6 +10,9 @@ import java.lang.foreign.MemorySegment;
 /// A sequential output that collects bytes in a block of memory, so that writes to the file are few, large and aligned
 /// to pages. For use by one thread.
 final class BlockOutput implements Output, AutoCloseable {
+    /// The least size of the block, in case a format estimates too little. Pages that are not touched take no memory.
+    private static final long LEAST = 1 << 16;
+
     private final Sink sink;
     private final WriteProgress progress;
     private final Blocks blocks;
@@ -25,7 +28,7 @@ final class BlockOutput implements Output, AutoCloseable {
     BlockOutput(Sink sink, WriteProgress progress, long expected) {
         this.sink = sink;
         this.progress = progress;
-        this.blocks = Blocks.allocate(1, FileLayout.placePage(Math.clamp(expected, 1, Blocks.BLOCK)));
+        this.blocks = Blocks.allocate(1, FileLayout.placePage(Math.clamp(expected, LEAST, Blocks.BLOCK)));
         this.block = blocks.get(0);
     }
 
