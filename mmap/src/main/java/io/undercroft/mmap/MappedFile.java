@@ -12,7 +12,6 @@ import io.undercroft.mmap.internal.IoTask;
 import io.undercroft.mmap.internal.Libc;
 import io.undercroft.mmap.internal.LibcUse;
 import io.undercroft.mmap.internal.Lifetime;
-import io.undercroft.mmap.internal.PosixFile;
 import io.undercroft.mmap.internal.RangeCache;
 import io.undercroft.mmap.internal.ReadAhead;
 import io.undercroft.mmap.internal.RegistryException;
@@ -75,7 +74,7 @@ public final class MappedFile implements AutoCloseable {
     private final AtomicLong mappedEnd = new AtomicLong();
     private final Object wholeLock = new Object();
     private volatile @Nullable MemorySegment whole;
-    /// Of the mapping of the whole file, if it is on a disk and mapped by the C library. Set before the mapping is.
+    /// Of the mapping of the whole file, if it is on a disk and the C library is in use. Set before the mapping is.
     private @Nullable ReadAhead readAhead;
     private boolean isInMemory;
 
@@ -786,7 +785,7 @@ public final class MappedFile implements AutoCloseable {
         synchronized (wholeLock) {
             if (whole == null) {
                 MemorySegment mapped = mapPresent(0, size);
-                if (remote == null && !isInMemory && file instanceof PosixFile) {
+                if (remote == null && !isInMemory && LibcUse.hasBegun()) {
                     readAhead = new ReadAhead(size,
                             (offset, length, advice) -> Pages.advise(mapped.asSlice(offset, length), advice));
                 }
