@@ -337,13 +337,27 @@ public final class MappedFile implements AutoCloseable {
         return held(() -> remote == null ? file.isAt(path()) : remote.source().isCurrent());
     }
 
-    /// Fetches pieces of objects of stores that are about to be read or mapped, with several requests at a time. Does
-    /// nothing for those of files of the host.
+    /// Fetches pieces of objects of stores that are about to be read or mapped, with several requests at a time. Pieces
+    /// that are close to each other are one request: the gaps that it spans have 16 KiB, or up to 64 KiB and in all at
+    /// most an eighth of the bytes of the pieces. Does nothing for those of files of the host.
     ///
     /// @param pieces the pieces; what is past the end of a file is ignored
     /// @throws IOException if they cannot be fetched or stored
     /// @throws IllegalStateException if one of the files is closed
     public static void fetch(List<? extends Piece> pieces) throws IOException {
+        for (Map.Entry<MappedFile, List<RangeCache.Range>> each : ranges(pieces).entrySet()) {
+            each.getKey().held(() -> {
+                each.getKey().remote().require(each.getValue());
+                return each;
+            });
+        }
+    }
+
+    private RangeCache remote() {
+        return Objects.requireNonNull(remote);
+    }
+
+    private static Map<MappedFile, List<RangeCache.Range>> ranges(List<? extends Piece> pieces) {
         Map<MappedFile, List<RangeCache.Range>> ranges = new LinkedHashMap<>();
         for (Piece piece : pieces) {
             if (piece instanceof FilePiece run && run.file().remote != null) {
@@ -351,9 +365,34 @@ public final class MappedFile implements AutoCloseable {
                         .add(new RangeCache.Range(run.offset(), run.length()));
             }
         }
-        for (Map.Entry<MappedFile, List<RangeCache.Range>> each : ranges.entrySet()) {
-            each.getKey().fetchRanges(each.getValue());
+        return ranges;
+    }
+
+    /// Bytes of objects of stores, in memory.
+    public interface Held extends AutoCloseable {
+        /// Releases the memory. To be called once.
+        @Override
+        void close();
+    }
+
+    /// Fetches pieces of objects of stores into memory, as [#fetch], without storing them on this host: for those that
+    /// are read once. Until the result is closed, reading them copies from memory.
+    ///
+    /// @param pieces the pieces; each should be smaller than a few MiB. What is past the end of a file is ignored
+    /// @return what holds the memory
+    /// @throws IOException if they cannot be fetched
+    /// @throws IllegalStateException if one of the files is closed
+    public static Held hold(List<? extends Piece> pieces) throws IOException {
+        List<Runnable> releases = new ArrayList<>();
+        try {
+            for (Map.Entry<MappedFile, List<RangeCache.Range>> each : ranges(pieces).entrySet()) {
+                releases.add(each.getKey().held(() -> each.getKey().remote().hold(each.getValue())));
+            }
+        } catch (Throwable e) {
+            releases.forEach(Runnable::run);
+            throw e;
         }
+        return () -> releases.forEach(Runnable::run);
     }
 
     /// {@return whether bytes of an object of a store have been fetched} True for a file of the host.
@@ -385,7 +424,9 @@ public final class MappedFile implements AutoCloseable {
         }
         lifetime.retain();
         try {
-            remote.readThrough(offset, into);
+            if (!remote.readHeld(offset, into)) {
+                remote.readThrough(offset, into);
+            }
         } finally {
             lifetime.release();
         }
@@ -409,15 +450,6 @@ public final class MappedFile implements AutoCloseable {
         lifetime.retain();
         try {
             remote.supply(offset, bytes);
-        } finally {
-            lifetime.release();
-        }
-    }
-
-    private void fetchRanges(List<RangeCache.Range> ranges) throws IOException {
-        lifetime.retain();
-        try {
-            Objects.requireNonNull(remote).require(ranges);
         } finally {
             lifetime.release();
         }
@@ -469,6 +501,9 @@ public final class MappedFile implements AutoCloseable {
         lifetime.retain();
         try {
             if (remote != null) {
+                if (remote.readHeld(offset, into)) {
+                    return into.byteSize();
+                }
                 remote.requireForRead(offset, into.byteSize());
             }
             return file.read(offset, into);

@@ -311,4 +311,80 @@ class FetchedFileTest {
             assertThatThrownBy(file::path).isInstanceOf(UnsupportedOperationException.class);
         }
     }
+
+    private static List<Piece> pieces(MappedFile file, Range... ranges) {
+        return Stream.of(ranges).<Piece>map(range -> file.piece(range.offset, range.length)).toList();
+    }
+
+    @Test
+    void rangesThatAreCloseToEachOtherAreOneRequest() throws IOException {
+        Source source = new Source(100L << 20, 0);
+        try (MappedFile file = open(source)) {
+            // The gap of 64 KiB is an eighth of what is wanted, that of 80 KiB is too large for any.
+            MappedFile.fetch(pieces(file, new Range(16 * BLOCK, 16 * BLOCK), new Range(36 * BLOCK, 16 * BLOCK),
+                    new Range(0, 15 * BLOCK), new Range(57 * BLOCK, 64 * BLOCK)));
+
+            assertThat(source.reads).containsExactlyInAnyOrder(new Range(0, 52 * BLOCK),
+                    new Range(57 * BLOCK, 64 * BLOCK));
+            check(file, 0, 52 * BLOCK);
+            assertThat(source.reads).hasSize(2);
+        }
+    }
+
+    @Test
+    void gapsAreAtMostAnEighthOfWhatIsWanted() throws IOException {
+        Source source = new Source(100L << 20, 0);
+        Range[] ranges = new Range[40];
+        for (int i = 0; i < ranges.length; i++) {
+            ranges[i] = new Range(i * 4L * BLOCK, BLOCK);
+        }
+        try (MappedFile file = open(source)) {
+            MappedFile.fetch(pieces(file, ranges));
+
+            assertThat(source.bytes()).isLessThanOrEqualTo(40L * BLOCK * 9 / 8);
+        }
+    }
+
+    @Test
+    void bytesThatAreHeldAreReadFromMemoryAndNotStored() throws IOException {
+        Source source = new Source(100L << 20, 0);
+        try (MappedFile file = open(source)) {
+            try (MappedFile.Held _ = MappedFile.hold(pieces(file, new Range(1000, 5000), new Range(6000, 3 << 20)))) {
+                assertThat(source.reads).containsExactly(new Range(1000, 5000 + (3 << 20)));
+                check(file, 1000, 5000);
+                check(file, 5000, 2 << 20);
+                MemorySegment once = MemorySegment.ofArray(new byte[2 << 20]);
+                file.readOnce(7000, once);
+                assertThat(once.mismatch(filled(7000, 2 << 20))).isEqualTo(-1);
+                MappedFile.fetch(pieces(file, new Range(1500, 100)));
+                assertThat(source.reads).hasSize(1);
+                assertThat(file.isFetched(1000, 5000)).isFalse();
+            }
+            check(file, 1000, 5000);
+            assertThat(source.reads).hasSize(2);
+        }
+    }
+
+    @Test
+    void whatIsStoredIsNotHeld() throws IOException {
+        Source source = new Source(1 << 20, 4 * BLOCK);
+        try (MappedFile file = open(source);
+                MappedFile.Held _ = MappedFile.hold(pieces(file, new Range(0, 2 * BLOCK), new Range(100, BLOCK)))) {
+            assertThat(source.reads).isEmpty();
+        }
+    }
+
+    @Test
+    void ifOneOfSeveralRangesCannotBeHeldNoneIs() throws IOException {
+        Source source = new Source(100L << 20, 0);
+        source.failure = new RemoteFileException("test://object", Kind.UNAVAILABLE, "is away", null);
+        try (MappedFile file = open(source)) {
+            List<Piece> pieces = pieces(file, new Range(0, 10), new Range(50 << 20, 10));
+            assertThatThrownBy(() -> MappedFile.hold(pieces)).isSameAs(source.failure);
+            source.failure = null;
+            int before = source.reads.size();
+            check(file, 0, 10);
+            assertThat(source.reads).hasSize(before + 1);
+        }
+    }
 }

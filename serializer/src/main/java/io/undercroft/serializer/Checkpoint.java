@@ -277,7 +277,7 @@ public final class Checkpoint implements AutoCloseable {
                 requireExactly(options.request().expected().get());
             }
             if (options.request().isInMemory()) {
-                EagerLoad.run(contents.storages(), file.source().isPresent(), options.request().progress());
+                EagerLoad.run(contents, file, options.request().progress());
             }
             return this;
         } catch (Throwable e) {
@@ -1032,7 +1032,7 @@ public final class Checkpoint implements AutoCloseable {
     }
 
     private MatchReport loadInto(@Nullable Object state, boolean isStrict) {
-        return named(() -> InPlaceLoad.run(contents, location(),
+        return named(() -> InPlaceLoad.run(contents, file,
                 ObjectEncoder.of(state, options.request().classes(), "load into"), isStrict));
     }
 

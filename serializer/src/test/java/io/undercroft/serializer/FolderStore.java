@@ -21,12 +21,15 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /// A store whose objects are files of a folder: `folder:///path/of/a/file`.
 public final class FolderStore implements StoreProvider {
     /// The number of bytes that were read from files.
     static final AtomicLong READ = new AtomicLong();
+    /// The number of requests.
+    static final AtomicInteger REQUESTS = new AtomicInteger();
 
     static URI uri(Path file) {
         return URI.create("folder://" + file.toUri().getRawPath());
@@ -78,6 +81,7 @@ public final class FolderStore implements StoreProvider {
         @Override
         public void read(long offset, MemorySegment into) throws IOException {
             READ.addAndGet(into.byteSize());
+            REQUESTS.incrementAndGet();
             var buffer = into.asByteBuffer();
             while (buffer.hasRemaining()) {
                 channel.read(buffer, offset + buffer.position());

@@ -1,6 +1,7 @@
 package io.undercroft.interop.internal;
 
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.OpenOptions;
@@ -13,6 +14,7 @@ import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -28,6 +30,8 @@ final class ShardedContents implements Contents {
     private final TreeContents contents;
     private final List<ShardFile> shards;
     private final List<UnreadPart> unread;
+    /// Made on request.
+    private @Nullable IdentityHashMap<Storage, ShardFile> byStorage;
 
     private ShardedContents(TreeContents contents, List<ShardFile> shards, List<UnreadPart> unread) {
         this.contents = contents;
@@ -91,6 +95,26 @@ final class ShardedContents implements Contents {
     @Override
     public List<Storage> storages() {
         return contents.storages();
+    }
+
+    @Override
+    public List<FilePiece> runs(Storage storage, MappedFile index) {
+        ShardFile shard = shardsOfStorages().get(storage);
+        return shard == null ? List.of() : shard.contents().runs(storage, shard.file());
+    }
+
+    private synchronized IdentityHashMap<Storage, ShardFile> shardsOfStorages() {
+        IdentityHashMap<Storage, ShardFile> there = byStorage;
+        if (there == null) {
+            there = new IdentityHashMap<>();
+            for (ShardFile shard : shards) {
+                for (Storage storage : shard.contents().storages()) {
+                    there.put(storage, shard);
+                }
+            }
+            byStorage = there;
+        }
+        return there;
     }
 
     @Override

@@ -17,10 +17,13 @@ import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.BitSet;
+import java.util.Collection;
+import java.util.Comparator;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
@@ -50,6 +53,10 @@ public final class RangeCache implements AutoCloseable {
     private static final long LAST_SHARE = 4096;
     /// The number of blocks that sequential small reads fetch at most: 1 MiB.
     private static final int MOST_AHEAD = 64;
+    /// The size of the largest gap between ranges that a request spans: 64 KiB.
+    private static final long MOST_GAP = 4L * BLOCK;
+    /// The share of the wanted bytes that gaps of more than a block may add to them.
+    private static final long GAP_SHARE = 8;
 
     private final RangeSource source;
     private final long size;
@@ -64,6 +71,8 @@ public final class RangeCache implements AutoCloseable {
     /// The ends of ranges that were supplied, by their starts; they do not overlap or touch.
     private final NavigableMap<Long, Long> supplied = new TreeMap<>();
     private final NavigableMap<Integer, Fetch> pending = new TreeMap<>();
+    /// Bytes in memory, by their offsets.
+    private final NavigableMap<Long, Held> held = new TreeMap<>();
     private int next;
     private int ahead = LAST;
     private boolean isClosed;
@@ -72,7 +81,21 @@ public final class RangeCache implements AutoCloseable {
     ///
     /// @param offset its start
     /// @param length its length, in bytes
-    public record Range(long offset, long length) {}
+    public record Range(long offset, long length) {
+        long end() {
+            return offset > Long.MAX_VALUE - length ? Long.MAX_VALUE : offset + length;
+        }
+    }
+
+    /// Bytes in memory, and the number of their users: those that wait to release them, and those that copy.
+    private static final class Held {
+        private final Passing bytes;
+        private int users = 1;
+
+        Held(Passing bytes) {
+            this.bytes = bytes;
+        }
+    }
 
     /// A request for adjacent blocks.
     private static final class Fetch {
@@ -203,10 +226,8 @@ public final class RangeCache implements AutoCloseable {
         List<Fetch> needed = new ArrayList<>();
         List<Fetch> begun = new ArrayList<>();
         synchronized (lock) {
-            for (Range range : ranges) {
-                if (range.length > 0 && range.offset < size && !isSupplied(range.offset, range.length)) {
-                    needed.addAll(plan(firstOf(range.offset), endOf(range.offset, range.length), begun));
-                }
+            for (Range range : joined(ranges)) {
+                needed.addAll(plan(firstOf(range.offset), endOf(range.offset, range.length), begun));
             }
             if (needed.isEmpty()) {
                 return;
@@ -214,6 +235,122 @@ public final class RangeCache implements AutoCloseable {
             enter(needed, begun);
         }
         startAndAwait(needed, begun);
+    }
+
+    /// Returns the ranges of which bytes are missing, those joined that one request is to span.
+    private List<Range> joined(List<Range> ranges) {
+        List<Range> sorted = ranges.stream().filter(range -> isMissing(range.offset, range.length))
+                .sorted(Comparator.comparingLong(Range::offset)).toList();
+        List<Range> joined = new ArrayList<>();
+        long gaps = 0;
+        for (Range range : sorted) {
+            long end = Math.min(size, range.end());
+            Range before = joined.isEmpty() ? null : joined.getLast();
+            if (before != null) {
+                long gap = Math.max(0, range.offset - before.end());
+                long large = gap > BLOCK ? gaps + gap : gaps;
+                long all = Math.max(end, before.end()) - before.offset;
+                if (gap <= MOST_GAP && large <= (all - large) / GAP_SHARE) {
+                    gaps = large;
+                    joined.set(joined.size() - 1, new Range(before.offset, all));
+                    continue;
+                }
+            }
+            gaps = 0;
+            joined.add(new Range(range.offset, end - range.offset));
+        }
+        return joined;
+    }
+
+    private boolean isMissing(long offset, long length) {
+        return length > 0 && offset < size && !isSupplied(offset, length) && findHeld(offset, length) == null
+                && present.nextClearBit(firstOf(offset)) < endOf(offset, length);
+    }
+
+    /// Fetches ranges into memory, several requests at a time, for reads that follow. They are not stored.
+    ///
+    /// @param ranges the ranges; those that are present already are not fetched
+    /// @return what releases the memory
+    /// @throws IOException as [#readThrough]
+    public Runnable hold(List<Range> ranges) throws IOException {
+        List<Range> wanted;
+        synchronized (lock) {
+            wanted = joined(ranges);
+        }
+        Deque<CompletableFuture<Passing>> parts = new ArrayDeque<>();
+        List<Long> offsets = new ArrayList<>();
+        try {
+            wanted.forEach(range -> parts.add(begin(range.offset, range.length)));
+            for (Range range : wanted) {
+                Held there = new Held(parts.element().get());
+                parts.remove();
+                synchronized (lock) {
+                    Held before = held.putIfAbsent(range.offset, there);
+                    if (before == null) {
+                        offsets.add(range.offset);
+                        continue;
+                    }
+                }
+                there.bytes.close();
+            }
+        } catch (InterruptedException e) {
+            offsets.forEach(this::release);
+            throw interrupted(e);
+        } catch (ExecutionException e) {
+            offsets.forEach(this::release);
+            throw failed(e);
+        } finally {
+            free(parts);
+        }
+        return () -> offsets.forEach(this::release);
+    }
+
+    private void release(long offset) {
+        Held there;
+        synchronized (lock) {
+            there = Objects.requireNonNull(held.remove(offset));
+        }
+        leave(there);
+    }
+
+    private void leave(Held there) {
+        boolean isLast;
+        synchronized (lock) {
+            there.users--;
+            isLast = there.users == 0;
+        }
+        if (isLast) {
+            there.bytes.close();
+        }
+    }
+
+    private Map.@Nullable Entry<Long, Held> findHeld(long offset, long length) {
+        Map.Entry<Long, Held> there = held.floorEntry(offset);
+        return there == null || there.getValue().bytes.bytes.byteSize() - (offset - there.getKey()) < length
+                ? null
+                : there;
+    }
+
+    /// Copies bytes that are [held][#hold].
+    ///
+    /// @param offset the offset of the bytes
+    /// @param into the destination
+    /// @return whether they were there
+    public boolean readHeld(long offset, MemorySegment into) {
+        Map.Entry<Long, Held> there;
+        synchronized (lock) {
+            there = findHeld(offset, into.byteSize());
+            if (there == null) {
+                return false;
+            }
+            there.getValue().users++;
+        }
+        try {
+            MemorySegment.copy(there.getValue().bytes.bytes, offset - there.getKey(), into, 0, into.byteSize());
+            return true;
+        } finally {
+            leave(there.getValue());
+        }
     }
 
     /// Fetches bytes as [#require(long, long)], for a read, which others may follow.
@@ -316,9 +453,13 @@ public final class RangeCache implements AutoCloseable {
         } catch (ExecutionException e) {
             throw failed(e);
         } finally {
-            for (CompletableFuture<Passing> part : parts) {
-                var _ = part.thenAccept(Passing::close);
-            }
+            free(parts);
+        }
+    }
+
+    private static void free(Collection<CompletableFuture<Passing>> parts) {
+        for (CompletableFuture<Passing> part : parts) {
+            var _ = part.thenAccept(Passing::close);
         }
     }
 

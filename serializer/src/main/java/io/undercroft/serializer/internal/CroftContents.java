@@ -13,6 +13,7 @@ import io.undercroft.format.internal.TensorRecord;
 import io.undercroft.format.internal.Verifier;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.Piece;
+import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.Extent;
@@ -341,6 +342,11 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     @Override
     public List<Extent> extents(Storage storage) {
         return reading(() -> storages.extents(storage));
+    }
+
+    @Override
+    public List<FilePiece> runs(Storage storage, MappedFile unused) {
+        return reading(() -> storages.runs(storage));
     }
 
     @Override

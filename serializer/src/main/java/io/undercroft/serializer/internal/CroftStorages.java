@@ -122,6 +122,28 @@ final class CroftStorages implements AutoCloseable {
         return all;
     }
 
+    /// {@return the runs of files that are read when a storage is touched} Those that are in the cache of this host are
+    /// left out, and those in files that cannot be found.
+    ///
+    /// @param storage a storage that [#storage] returned
+    List<FilePiece> runs(Storage storage) {
+        Integer number = numberOf(storage);
+        if (number == null) {
+            return List.of();
+        }
+        List<FilePiece> runs = new ArrayList<>();
+        for (ExtentRecord extent : extents(snapshot.storage(number))) {
+            if (extent.kind() != ExtentKind.ZERO && cache.filter(use -> use.has(extent)).isEmpty()) {
+                try {
+                    runs.add(fileOf(extent.base()).piece(extent.fileOffset(), extent.length()));
+                } catch (FormatException _) {
+                    // Thrown again when the storage is touched.
+                }
+            }
+        }
+        return runs;
+    }
+
     /// Few programs need it, so it is made when it is needed.
     private synchronized @Nullable Integer numberOf(Storage storage) {
         if (numbers.size() != storages.size()) {

@@ -101,6 +101,13 @@ final class ExtentCache {
             throw new IllegalArgumentException("the setting " + LIMIT + " is a number of MiB from 1 to " + MOST_MIB);
         }
 
+        /// {@return whether there seems to be a file with an extent}
+        ///
+        /// @param extent the extent
+        boolean has(ExtentRecord extent) {
+            return Files.exists(cache.entry(extent));
+        }
+
         /// Supplies files in stores with those of some extents that are here.
         ///
         /// @param extents the extents

@@ -1,6 +1,7 @@
 package io.undercroft.serializer.spi;
 
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.Extent;
 import io.undercroft.serializer.FileRegion;
@@ -100,6 +101,17 @@ public interface Contents {
         return place.isEmpty()
                 ? List.of()
                 : List.of(new Extent(0, storage.nbytes(), Extent.Place.FILE, place.getAsLong(), Optional.empty()));
+    }
+
+    /// {@return the runs of bytes that are read when a storage is touched, as far as they are known} When several
+    /// storages of a file in a store are loaded, those that are close to each other are fetched together. By default
+    /// the [#extents] in the file.
+    ///
+    /// @param storage one of [#storages]
+    /// @param file the file whose contents these are
+    default List<FilePiece> runs(Storage storage, MappedFile file) {
+        return extents(storage).stream().filter(extent -> extent.place() == Extent.Place.FILE)
+                .map(extent -> file.piece(extent.offset(), extent.length())).toList();
     }
 
     /// {@return the parts of the file that are not bytes of storages, in the order of the file} The default

@@ -2,10 +2,12 @@ package io.undercroft.serializer.internal.loading;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.Rule;
+import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.MappingException;
 import io.undercroft.serializer.LoadProgress;
 import io.undercroft.serializer.internal.Progress;
 import io.undercroft.serializer.internal.Workers;
+import io.undercroft.serializer.spi.Contents;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -18,16 +20,16 @@ public final class EagerLoad {
 
     private EagerLoad() {}
 
-    /// Loads the bytes of storages, those for devices first. One whose checksums fail is left out: it throws when it is
-    /// touched.
+    /// Loads the bytes of all storages of a file, those for devices first. One whose checksums fail is left out: it
+    /// throws when it is touched.
     ///
-    /// @param storages the storages
-    /// @param isRemote whether they are in a store
+    /// @param contents the contents of the file
+    /// @param file the file
     /// @param listener receives the number of bytes read
     /// @throws IOException if reading fails
     /// @throws FormatException if bytes are not available for what is in the file
-    public static void run(List<Storage> storages, boolean isRemote, LoadProgress listener) throws IOException {
-        List<Storage> wanted = storages.stream().filter(storage -> !storage.isMeta())
+    public static void run(Contents contents, MappedFile file, LoadProgress listener) throws IOException {
+        List<Storage> wanted = contents.storages().stream().filter(storage -> !storage.isMeta())
                 .map(storage -> storage.base().orElse(storage)).distinct().toList();
         List<Storage> onHost = wanted.stream().filter(storage -> storage.device().isCpu()).toList();
         List<Storage> onDevices = wanted.stream().filter(storage -> !storage.device().isCpu()).toList();
@@ -39,8 +41,16 @@ public final class EagerLoad {
                 fetch(storage);
                 progress.add(storage.nbytes());
             };
-            if (isRemote) {
-                Workers.atOnce(onHost, REMOTE_THREADS, load);
+            if (file.source().isPresent()) {
+                StoreBatch.Plan plan = StoreBatch.plan(onHost, storage -> contents.runs(storage, file));
+                MappedFile.fetch(plan.common());
+                Workers.atOnce(plan.batches(), REMOTE_THREADS, batch -> {
+                    try (MappedFile.Held _ = MappedFile.hold(batch.held())) {
+                        for (Storage storage : batch.storages()) {
+                            load.on(storage);
+                        }
+                    }
+                });
             } else {
                 Workers.share(onHost, load);
             }

@@ -1,6 +1,7 @@
 package io.undercroft.serializer.internal.loading;
 
 import io.undercroft.format.internal.Span;
+import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.MatchReport;
 import io.undercroft.serializer.PartlyLoadedException;
 import io.undercroft.serializer.StateMismatchException;
@@ -26,12 +27,12 @@ import org.jspecify.annotations.Nullable;
 /// Copies the tensors of a checkpoint into those of a state: first everything that may refuse, then the copies.
 public final class InPlaceLoad {
     private final Contents contents;
-    private final String file;
+    private final MappedFile file;
     private final boolean isStrict;
     /// A test whether elements of one dtype can be copied to another.
     private final Map<List<DType>, Boolean> convertible = new HashMap<>();
 
-    private InPlaceLoad(Contents contents, String file, boolean isStrict) {
+    private InPlaceLoad(Contents contents, MappedFile file, boolean isStrict) {
         this.contents = contents;
         this.file = file;
         this.isStrict = isStrict;
@@ -40,11 +41,11 @@ public final class InPlaceLoad {
     /// Loads a state; see [io.undercroft.serializer.Checkpoint#loadInto].
     ///
     /// @param contents the checkpoint
-    /// @param file its name, for messages
+    /// @param file its file, which is in messages
     /// @param state the destination
     /// @param isStrict whether both need to have the same names
     /// @return the report of the comparison
-    public static MatchReport run(Contents contents, String file, @Nullable Object state, boolean isStrict) {
+    public static MatchReport run(Contents contents, MappedFile file, @Nullable Object state, boolean isStrict) {
         return new InPlaceLoad(contents, file, isStrict).run(StateIndex.of(state).tensors());
     }
 
@@ -65,7 +66,7 @@ public final class InPlaceLoad {
 
     private void require(MatchReport report, boolean isGood) {
         if (!isGood) {
-            throw new StateMismatchException(file, report,
+            throw new StateMismatchException(file.location(), report,
                     "Nothing was changed; load into a state of the same names and shapes"
                             + (report.isLoadable() ? ", or with Checkpoint.loadMatching" : ""));
         }
@@ -91,10 +92,26 @@ public final class InPlaceLoad {
         List<TensorCopy> copies = new ArrayList<>();
         targets.forEach((name, target) -> Optional.ofNullable(names.get(name)).flatMap(contents::tensor)
                 .ifPresent(source -> copies.add(new TensorCopy(name, source, target))));
+        fetch(copies);
         copies.forEach(TensorCopy::check);
         checkNoSourceChanges(copies);
         checkSources(copies);
         return copies;
+    }
+
+    /// Fetches what is in a store, so that tensors that are close to each other are one request.
+    private void fetch(List<TensorCopy> copies) {
+        if (file.source().isEmpty()) {
+            return;
+        }
+        try {
+            MappedFile.fetch(copies.stream().map(copy -> copy.source().storage())
+                    .map(storage -> storage.base().orElse(storage)).distinct()
+                    .filter(storage -> !storage.isMaterialized() && !storage.isMeta())
+                    .flatMap(storage -> contents.runs(storage, file).stream()).toList());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /// A state that holds tensors of this very checkpoint: they can keep their elements, but not receive those of
@@ -127,7 +144,7 @@ public final class InPlaceLoad {
             try {
                 copy.run();
             } catch (RuntimeException | Error e) {
-                throw new PartlyLoadedException(file, loaded, copy.name(), e);
+                throw new PartlyLoadedException(file.location(), loaded, copy.name(), e);
             }
             loaded.add(copy.name());
         }

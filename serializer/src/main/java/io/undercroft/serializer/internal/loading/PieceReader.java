@@ -161,19 +161,24 @@ public final class PieceReader {
         return length >= ONCE && file.source().isPresent();
     }
 
-    /// Joins pieces that are adjacent in an object of a store, which are one request then.
+    /// Joins pieces that are adjacent in an object of a store, which are one request then. What has been fetched stays
+    /// apart from what has not.
     private static List<Piece> joined(List<Piece> pieces) {
         List<Piece> joined = new ArrayList<>();
         for (Piece piece : pieces) {
             if (piece instanceof FilePiece next && !joined.isEmpty() && joined.getLast() instanceof FilePiece run
                     && run.file() == next.file() && run.offset() + run.length() == next.offset()
-                    && run.file().source().isPresent()) {
+                    && run.file().source().isPresent() && isFetched(run) == isFetched(next)) {
                 joined.set(joined.size() - 1, run.file().piece(run.offset(), run.length() + next.length()));
             } else {
                 joined.add(piece);
             }
         }
         return joined;
+    }
+
+    private static boolean isFetched(FilePiece run) {
+        return run.file().isFetched(run.offset(), run.length());
     }
 
     private static void share(FilePiece run, MemorySegment into, long start, List<Share> shares) {

@@ -1,0 +1,123 @@
+package io.undercroft.serializer.internal.loading;
+
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.mmap.Piece.FilePiece;
+import io.undercroft.storage.Storage;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Function;
+
+/// Storages of files in stores that are loaded together, as their bytes are close to each other: a request for each
+/// would take longer than the bytes.
+///
+/// @param storages the storages
+/// @param runs what is read when they are touched, as far as it is known
+record StoreBatch(List<Storage> storages, List<FilePiece> runs) {
+    /// The number of bytes of a batch, as of a request. A larger storage is a batch of its own, and takes several
+    /// requests.
+    private static final long SIZE = 8L << 20;
+    /// The largest gap that counts as part of a batch: a larger one is hardly ever in a request.
+    private static final long GAP = 64L << 10;
+
+    /// A storage and what is read of it.
+    private record Planned(Storage storage, List<FilePiece> runs) {}
+
+    /// A run of bytes and the number of the batch that has it.
+    private record Owned(int batch, long offset, long end) {}
+
+    /// {@return what is to be fetched into memory before the storages are touched}
+    List<FilePiece> held() {
+        return storages.getFirst().nbytes() > SIZE ? List.of() : runs;
+    }
+
+    /// All storages, in batches, and the runs that several of these have.
+    ///
+    /// @param batches the batches
+    /// @param common runs of files that are to be stored on this host, so that they are fetched once
+    record Plan(List<StoreBatch> batches, List<FilePiece> common) {}
+
+    /// Divides storages into batches, in the order of their bytes in files.
+    ///
+    /// @param storages the storages
+    /// @param runs returns what is read when a storage is touched; an empty list if that is not known
+    /// @return the batches
+    static Plan plan(List<Storage> storages, Function<Storage, List<FilePiece>> runs) {
+        Map<MappedFile, Integer> files = new HashMap<>();
+        List<Planned> known = new ArrayList<>();
+        List<StoreBatch> batches = new ArrayList<>();
+        for (Storage storage : storages) {
+            List<FilePiece> all = runs.apply(storage);
+            if (all.isEmpty() || storage.nbytes() > SIZE) {
+                batches.add(new StoreBatch(List.of(storage), all));
+            } else {
+                all.forEach(run -> files.putIfAbsent(run.file(), files.size()));
+                known.add(new Planned(storage, all));
+            }
+        }
+        known.sort(Comparator.<Planned>comparingInt(each -> files.getOrDefault(each.runs.getFirst().file(), 0))
+                .thenComparingLong(each -> each.runs.getFirst().offset()));
+        batches.addAll(filled(known));
+        return new Plan(batches, common(batches));
+    }
+
+    private static List<StoreBatch> filled(List<Planned> sorted) {
+        List<StoreBatch> batches = new ArrayList<>();
+        List<Storage> storages = new ArrayList<>();
+        List<FilePiece> runs = new ArrayList<>();
+        long nbytes = 0;
+        for (Planned each : sorted) {
+            long more = 0;
+            FilePiece before = runs.isEmpty() ? null : runs.getLast();
+            for (FilePiece run : each.runs) {
+                long gap = before == null || before.file() != run.file()
+                        ? 0
+                        : run.offset() - before.offset() - before.length();
+                more += run.length() + (gap > 0 && gap <= GAP ? gap : 0);
+                before = run;
+            }
+            if (!storages.isEmpty() && nbytes + more > SIZE) {
+                batches.add(new StoreBatch(List.copyOf(storages), List.copyOf(runs)));
+                storages.clear();
+                runs.clear();
+                nbytes = 0;
+            }
+            storages.add(each.storage);
+            runs.addAll(each.runs);
+            nbytes += more;
+        }
+        if (!storages.isEmpty()) {
+            batches.add(new StoreBatch(storages, runs));
+        }
+        return batches;
+    }
+
+    /// Equal bytes are in a file once, so that storages of several batches may have them.
+    private static List<FilePiece> common(List<StoreBatch> batches) {
+        Map<MappedFile, List<Owned>> byFile = new HashMap<>();
+        for (int number = 0; number < batches.size(); number++) {
+            for (FilePiece run : batches.get(number).runs) {
+                byFile.computeIfAbsent(run.file(), _ -> new ArrayList<>())
+                        .add(new Owned(number, run.offset(), run.offset() + run.length()));
+            }
+        }
+        List<FilePiece> common = new ArrayList<>();
+        byFile.forEach((file, all) -> {
+            all.sort(Comparator.comparingLong(Owned::offset));
+            TreeMap<Integer, Long> ends = new TreeMap<>();
+            for (Owned run : all) {
+                ends.forEach((batch, end) -> {
+                    if (batch != run.batch && end > run.offset) {
+                        common.add(file.piece(run.offset, Math.min(end, run.end) - run.offset));
+                    }
+                });
+                ends.values().removeIf(end -> end <= run.offset);
+                ends.merge(run.batch, run.end, Math::max);
+            }
+        });
+        return common;
+    }
+}
