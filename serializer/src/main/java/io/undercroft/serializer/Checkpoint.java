@@ -28,6 +28,7 @@ import io.undercroft.serializer.internal.writing.FormatWriter;
 import io.undercroft.serializer.internal.writing.StoreWriter;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
+import io.undercroft.serializer.spi.Companion;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Setting.Use;
 import io.undercroft.serializer.spi.StoreTarget;
@@ -107,7 +108,7 @@ public final class Checkpoint implements AutoCloseable {
         this.file = file;
         this.contents = contents;
         this.options = options;
-        List<MappedFile> companions = contents.companions();
+        List<Companion> companions = contents.companions();
         this.set = companions.isEmpty() ? null : References.openSet(file, companions);
     }
 
@@ -603,19 +604,20 @@ public final class Checkpoint implements AutoCloseable {
     ///
     /// @throws UnsupportedOperationException if they are in a store, and have no paths
     public List<Path> files() {
-        return everyFile().map(MappedFile::path).toList();
+        return everyFile().map(each -> each.path().orElseThrow(() -> new UnsupportedOperationException(
+                each.location() + " is no file of this host, and has no path"))).toList();
     }
 
     /// {@return the [location][#location] of each of the files, as [#files] orders them, and its size in bytes when it
     /// was opened}
     public SequencedMap<String, Long> fileSizes() {
         SequencedMap<String, Long> sizes = new LinkedHashMap<>();
-        everyFile().forEach(each -> sizes.put(each.location(), each.size()));
+        everyFile().forEach(each -> sizes.put(each.location(), each.nbytes()));
         return Collections.unmodifiableSequencedMap(sizes);
     }
 
-    private Stream<MappedFile> everyFile() {
-        return Stream.concat(Stream.of(file), contents.companions().stream());
+    private Stream<Companion> everyFile() {
+        return Stream.concat(Stream.of(Companion.of(file)), contents.companions().stream());
     }
 
     /// {@return the other files that hold bytes of the snapshot that was opened: `.croft` files that were named as

@@ -11,6 +11,7 @@ import io.undercroft.format.internal.SetManifest;
 import io.undercroft.format.internal.Shard;
 import io.undercroft.storage.Tensor;
 import io.undercroft.testsupport.Commands;
+import io.undercroft.testsupport.PeerJvm;
 import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
@@ -31,6 +32,8 @@ import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /// A set of two files: `a.croft`, and `more/b.croft` with two snapshots, of which the newest is meant.
 class ShardSetTest {
@@ -170,6 +173,30 @@ class ShardSetTest {
         Files.delete(shards.getLast());
         assertRefused().contains("'1999.croft'", "is not in");
         assertThat(Proc.descriptors()).isLessThan(before + 10);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"mapped", "inMemory"})
+    @EnabledOnOs(OS.LINUX)
+    @Timeout(value = 5, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void aSetOfMoreShardsThanAProcessMayHaveOpenIsReadAsOneFile(String how) throws Exception {
+        int count = 800;
+        List<Path> shards = new ArrayList<>();
+        for (int number = 0; number < count; number++) {
+            Path shard = folder.resolve(number + ".croft");
+            Checkpoint.save(shard, Map.of("layer." + number, Tensor.of((long) number, 1L)));
+            shards.add(shard);
+        }
+        ShardSet.save(manifest, shards);
+        List<String> arguments = how.equals("mapped")
+                ? List.of(manifest.toString())
+                : List.of(manifest.toString(), how);
+
+        List<String> lines = PeerJvm.startAfter("ulimit -n 500", ManyShardsPeer.class,
+                arguments.toArray(String[]::new)).lines();
+
+        assertThat(lines).containsExactly((count + 1) + " files, " + count + " tensors, sum "
+                + count * (count - 1L) / 2);
     }
 
     @Test

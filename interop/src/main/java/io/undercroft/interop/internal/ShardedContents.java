@@ -7,6 +7,7 @@ import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.Verification;
+import io.undercroft.serializer.spi.Companion;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.TreeContents;
 import io.undercroft.storage.Storage;
@@ -118,8 +119,8 @@ final class ShardedContents implements Contents {
     }
 
     @Override
-    public List<MappedFile> companions() {
-        return shards.stream().map(ShardFile::file).toList();
+    public List<Companion> companions() {
+        return shards.stream().map(shard -> Companion.of(shard.file())).toList();
     }
 
     @Override

@@ -28,6 +28,7 @@ import io.undercroft.serializer.spi.SaveRequest;
 import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.PythonObjects;
 import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.storage.Allocation;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
@@ -39,6 +40,7 @@ import java.util.BitSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.SequencedCollection;
 import java.util.Set;
@@ -556,6 +558,28 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
             throw Rule.V5_STRIDE_RANGE.broken("tensor " + number + " cannot be made: " + e.getMessage(),
                     FormatException.NO_OFFSET);
         }
+    }
+
+    /// {@return a tensor on another storage}
+    ///
+    /// @param name its name
+    /// @param storage a storage of the same size as its own
+    /// @throws NoSuchElementException if there is no tensor of that name
+    public Tensor tensorOn(String name, Storage storage) {
+        return reading(() -> {
+            int number = find(name);
+            if (number < 0) {
+                throw new NoSuchElementException(file.location() + " has no tensor " + FormatException.quote(name));
+            }
+            return makeTensor(number, snapshot.tensor(number), storage);
+        });
+    }
+
+    /// {@return the bytes of a storage in new memory, checked unless the policy is to check nothing}
+    ///
+    /// @param storage the number of the storage
+    public Allocation read(int storage) {
+        return reading(() -> storages.read(storage));
     }
 
     private Tree readTree() {

@@ -373,6 +373,18 @@ final class CroftStorages implements AutoCloseable {
         throw refused(number, damagedChunks, Storage.over(bytes));
     }
 
+    /// Reads a whole storage into new memory, and checks it unless the policy is to check nothing.
+    ///
+    /// @param number the number of the storage
+    /// @return its bytes, which do not depend on the file
+    /// @throws FormatException by rule V14 if a chunk is damaged
+    Allocation read(int number) {
+        return MappedAccess.guarded(file, () -> {
+            checkKnown(number);
+            return read(number, snapshot.storage(number));
+        });
+    }
+
     private void checkKnown(int number) {
         Suspect known = damaged.get(number);
         if (known != null) {

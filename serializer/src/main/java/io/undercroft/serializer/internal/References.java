@@ -11,6 +11,7 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.ReferencedFileException;
 import io.undercroft.serializer.internal.disk.Replacing;
+import io.undercroft.serializer.spi.Companion;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
 import java.nio.file.Files;
@@ -152,12 +153,12 @@ public final class References {
     /// @param index the index
     /// @param companions the files
     /// @return the registration
-    public static Referrer openSet(MappedFile index, List<MappedFile> companions) {
+    public static Referrer openSet(MappedFile index, List<Companion> companions) {
         if (index.source().isPresent()) {
             return IN_STORE;
         }
-        return add(new Referrer(index.path(), Places.NONE, companions.stream().map(MappedFile::path).toList(), index,
-                true));
+        return add(new Referrer(index.path(), Places.NONE,
+                companions.stream().flatMap(companion -> companion.path().stream()).toList(), index, true));
     }
 
     private static Referrer add(Referrer referrer) {

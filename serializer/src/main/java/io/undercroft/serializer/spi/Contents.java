@@ -122,7 +122,7 @@ public interface Contents {
 
     /// {@return the other files of the set that this one is the index of, in the order in which it names them} Storages
     /// are in these, and [#placeOf] returns nothing for them. Empty for a file that is no index.
-    default List<MappedFile> companions() {
+    default List<Companion> companions() {
         return List.of();
     }
 

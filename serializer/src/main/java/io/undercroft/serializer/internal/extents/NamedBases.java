@@ -121,7 +121,7 @@ public final class NamedBases implements AutoCloseable {
             throws IOException {
         Contents contents = Formats.open(format, file, options);
         try {
-            return contents.companions().stream().map(MappedFile::path).toList();
+            return contents.companions().stream().flatMap(companion -> companion.path().stream()).toList();
         } finally {
             contents.release();
         }

@@ -5,6 +5,7 @@ import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.Extent;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.Verification;
+import io.undercroft.serializer.spi.Companion;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.TreeContents;
 import io.undercroft.serializer.state.StateIndex;
@@ -19,20 +20,21 @@ import java.util.Optional;
 import java.util.SequencedCollection;
 import org.jspecify.annotations.Nullable;
 
-/// The tensors of a set as the state of one file: maps of tensors, as their names nest. Slices are put together when a
-/// tensor is touched. Other values than tensors are in the shards only.
+/// The tensors of a set as the state of one file: maps of tensors, as their names nest. Shards are opened, and slices
+/// are put together, when a tensor is touched. Other values than tensors are in the shards only.
 public final class SetContents implements Contents {
     private final SetFile set;
     private final TreeContents tensors;
-    /// The storages that were made for tensors of several slices; all others are those of the shards.
-    private final List<Storage> joined;
-    private final List<MappedFile> files;
+    /// The storages of the tensors, which read from the shards when they are touched.
+    private final List<Storage> storages;
+    private final List<Companion> companions;
 
-    private SetContents(SetFile set, TreeContents tensors, List<Storage> joined, List<MappedFile> files) {
+    private SetContents(SetFile set, TreeContents tensors, List<Storage> storages,
+            List<Companion> companions) {
         this.set = set;
         this.tensors = tensors;
-        this.joined = joined;
-        this.files = files;
+        this.storages = storages;
+        this.companions = companions;
     }
 
     /// Opens a set, and the descriptions of its tensors in all shards.
@@ -48,14 +50,14 @@ public final class SetContents implements Contents {
             for (String name : set.names()) {
                 wanted.add(Wanted.all(set.tensor(name), set.device()));
             }
-            List<Storage> joined = new ArrayList<>();
-            List<Tensor> all = new SetRead(set).later(wanted, joined);
+            List<Storage> storages = new ArrayList<>();
+            List<Tensor> all = new SetRead(set).later(wanted, storages);
             Map<String, @Nullable Object> state = new LinkedHashMap<>();
             for (int i = 0; i < all.size(); i++) {
                 put(state, wanted.get(i).tensor().name(), all.get(i));
             }
             TreeContents tensors = TreeContents.of(state, Map.of(), List::of);
-            return new SetContents(set, tensors, joined, set.files());
+            return new SetContents(set, tensors, storages, set.companions());
         } catch (Throwable e) {
             set.close();
             throw e;
@@ -117,8 +119,8 @@ public final class SetContents implements Contents {
     }
 
     @Override
-    public List<MappedFile> companions() {
-        return files;
+    public List<Companion> companions() {
+        return companions;
     }
 
     @Override
@@ -147,7 +149,7 @@ public final class SetContents implements Contents {
 
     @Override
     public void release() {
-        joined.forEach(Contents::release);
+        storages.forEach(Contents::release);
         set.close();
     }
 }

@@ -13,6 +13,7 @@ import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.internal.FileSource;
 import io.undercroft.serializer.internal.Workers;
 import io.undercroft.serializer.internal.loading.NameLookup;
+import io.undercroft.serializer.spi.Companion;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -26,7 +27,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /// An open set: its manifest, and its shards, each of which is opened when it is needed. Safe for any thread.
@@ -47,8 +47,9 @@ public final class SetFile implements AutoCloseable {
         this.index = set.index().orElse(null);
         OpenOptions onHost = options.device(Device.CPU);
         MapBudget budget = new MapBudget();
-        AtomicInteger open = new AtomicInteger();
-        this.members = set.shards().stream().map(shard -> new SetMember(shard, place, onHost, budget, open)).toList();
+        SetMember.Counts counts = new SetMember.Counts();
+        this.members = set.shards().stream().map(shard -> new SetMember(shard, place, onHost, budget, counts))
+                .toList();
     }
 
     /// Opens a set, and checks that the shards are those that the manifest names: of these that have a part of a tensor
@@ -232,13 +233,9 @@ public final class SetFile implements AutoCloseable {
         return new SetRead(this).run(wanted);
     }
 
-    /// {@return the shards that the options need, which stay open until the set is closed}
-    List<MappedFile> files() throws IOException {
-        List<MappedFile> files = new ArrayList<>();
-        for (int number : needed().stream().toArray()) {
-            files.add(members.get(number).lend((file, _) -> file));
-        }
-        return files;
+    /// {@return the shards that the options need}
+    List<Companion> companions() {
+        return needed().stream().mapToObj(number -> members.get(number).companion()).toList();
     }
 
     SetMember member(int number) {

@@ -4,11 +4,16 @@ import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Shard;
 import io.undercroft.mmap.MapBudget;
+import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.internal.CroftContents;
 import io.undercroft.serializer.internal.CroftFormat;
 import io.undercroft.serializer.internal.FileSource;
+import io.undercroft.serializer.spi.Companion;
+import io.undercroft.serializer.spi.OpenRequest;
+import io.undercroft.storage.Allocation;
+import io.undercroft.storage.Storage;
 import java.io.IOException;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -19,25 +24,34 @@ import org.jspecify.annotations.Nullable;
 final class SetMember {
     /// How many shards of a set stay open without need: a process may have a limited number of open files.
     private static final int MOST_IDLE = 256;
+    /// How many shards stay open for mapped storages. Those of further ones are read into memory.
+    private static final int MOST_LENDING = 128;
 
     private final Shard shard;
     private final SetPlace place;
     private final OpenOptions options;
     private final MapBudget budget;
-    private final AtomicInteger open;
+    private final Counts counts;
+    private @Nullable Companion companion;
     private @Nullable MappedFile file;
     private @Nullable CroftContents contents;
     private int users;
     private boolean hasLent;
     private boolean isClosed;
 
-    /// @param open counts the open shards of the set
-    SetMember(Shard shard, SetPlace place, OpenOptions options, MapBudget budget, AtomicInteger open) {
+    /// The open shards of a set.
+    static final class Counts {
+        private final AtomicInteger open = new AtomicInteger();
+        private final AtomicInteger lending = new AtomicInteger();
+    }
+
+    /// @param counts those of the set
+    SetMember(Shard shard, SetPlace place, OpenOptions options, MapBudget budget, Counts counts) {
         this.shard = shard;
         this.place = place;
         this.options = options;
         this.budget = budget;
-        this.open = open;
+        this.counts = counts;
     }
 
     Shard shard() {
@@ -51,10 +65,16 @@ final class SetMember {
         try (MappedFile found = place.open(shard, options.request(), budget)) {
             try {
                 shard.check(new FileSource(found), Limits.DEFAULT);
+                companion = Companion.of(found);
             } catch (FormatException e) {
                 throw e.withFile(found.location());
             }
         }
+    }
+
+    /// {@return the file as it was when it was [checked][#check]}
+    Companion companion() {
+        return Objects.requireNonNull(companion);
     }
 
     /// What is done with an open shard.
@@ -83,11 +103,46 @@ final class SetMember {
     /// Uses the shard, and keeps it open until the set is closed.
     <T> T lend(Use<T> use) throws IOException {
         return use((there, held) -> {
-            synchronized (this) {
-                hasLent = true;
-            }
+            startLending(Integer.MAX_VALUE);
             return use.on(there, held);
         });
+    }
+
+    /// {@return the bytes of a storage, mapped, for which the shard stays open; or read into memory, if the options
+    /// require that or so many shards stay open already}
+    ///
+    /// @param number the number of the storage
+    Allocation bytes(int number) throws IOException {
+        OpenRequest request = options.request();
+        return use((_, held) -> {
+            boolean isLent = !request.isInMemory()
+                    && startLending(request.mapping() == MapMode.SHARED ? Integer.MAX_VALUE : MOST_LENDING);
+            return isLent || request.isInMemory()
+                    ? held(held.storage(number))
+                    : held.read(number);
+        });
+    }
+
+    private static Allocation held(Storage storage) {
+        storage.retain();
+        try {
+            Allocation held = new Allocation(storage.segment(),
+                    storage.isShared() ? Allocation.Sharing.SHARED : Allocation.Sharing.PRIVATE,
+                    storage.filename().orElse(null), storage.origin().orElse(null), storage::release);
+            return storage.backing().map(held::withBacking).orElse(held);
+        } catch (Throwable e) {
+            storage.release();
+            throw e;
+        }
+    }
+
+    /// {@return whether the shard stays open: not if so many others do}
+    private synchronized boolean startLending(int most) {
+        if (!hasLent && counts.lending.get() < most) {
+            counts.lending.incrementAndGet();
+            hasLent = true;
+        }
+        return hasLent;
     }
 
     private synchronized void enter() throws IOException {
@@ -107,14 +162,14 @@ final class SetMember {
                 throw e;
             }
             file = opened;
-            open.incrementAndGet();
+            counts.open.incrementAndGet();
         }
         users++;
     }
 
     private synchronized void leave() {
         users--;
-        if (users == 0 && (isClosed || (!hasLent && open.get() > MOST_IDLE))) {
+        if (users == 0 && (isClosed || (!hasLent && counts.open.get() > MOST_IDLE))) {
             release();
         }
     }
@@ -129,7 +184,7 @@ final class SetMember {
 
     private void release() {
         if (contents != null) {
-            open.decrementAndGet();
+            counts.open.decrementAndGet();
             contents.release();
             contents = null;
         }

@@ -31,7 +31,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /// Reads boxes of tensors of a set, all together.
@@ -54,6 +56,12 @@ final class SetRead {
     private final Map<Content, Tensor> made = new HashMap<>();
     private final List<Copy> copies = new ArrayList<>();
     private final List<OnDevice> uploads = new ArrayList<>();
+    /// Tensors that one part is, which are read when they are touched, and their storages.
+    private final Map<Cut, Tensor> views = new ConcurrentHashMap<>();
+    private final Map<StorageOf, Storage> lent = new ConcurrentHashMap<>();
+
+    /// A storage of a shard.
+    private record StorageOf(int shard, int number) {}
 
     /// A box of one part of a tensor, by identity.
     private static final class Cut {
@@ -120,20 +128,46 @@ final class SetRead {
     /// Makes tensors as [#run], whose bytes are read when they are touched.
     ///
     /// @param wanted whole tensors
-    /// @param joined receives the storages of those that are no views
-    List<Tensor> later(List<Wanted> wanted, List<Storage> joined) throws IOException {
+    /// @param storages receives their storages
+    List<Tensor> later(List<Wanted> wanted, List<Storage> storages) throws IOException {
         List<Plan> plans = wanted.stream().map(this::plan).toList();
-        look(plans);
+        look(plans, plans.stream().filter(SetRead::isOfOne).map(plan -> plan.cuts.getFirst())
+                .collect(Collectors.toUnmodifiableSet()));
         List<Tensor> results = new ArrayList<>(plans.size());
         for (Plan plan : plans) {
-            Tensor immediate = immediate(plan);
-            results.add(immediate != null ? immediate : made.computeIfAbsent(content(plan), _ -> {
-                Storage storage = later(plan);
-                joined.add(storage);
-                return Tensor.of(storage, dtype(plan), 0, plan.wanted.box().shape());
-            }));
+            if (plan.wanted.device().isMeta()) {
+                results.add(meta(plan));
+            } else if (isOfOne(plan)) {
+                results.add(Objects.requireNonNull(views.get(plan.cuts.getFirst())));
+            } else {
+                results.add(made.computeIfAbsent(content(plan), _ -> {
+                    Storage storage = later(plan);
+                    storages.add(storage);
+                    return Tensor.of(storage, dtype(plan), 0, plan.wanted.box().shape());
+                }));
+            }
         }
+        storages.addAll(lent.values());
         return results;
+    }
+
+    /// Makes a tensor on a storage that opens the shard when it is touched. Tensors that share a storage in the shard
+    /// do so here.
+    private Tensor view(Cut cut, TensorRecord record, CroftContents contents) {
+        int shard = cut.part.shard();
+        Storage storage = lent.computeIfAbsent(new StorageOf(shard, record.storage()), _ -> deferred(set.member(shard),
+                record.storage(), contents.storage(record.storage()).nbytes(), set.location()));
+        return contents.tensorOn(cut.tensor.name(), storage);
+    }
+
+    private static Storage deferred(SetMember member, int number, long nbytes, String location) {
+        return Storage.deferred(nbytes, () -> {
+            try {
+                return member.bytes(number);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }, location);
     }
 
     private Storage later(Plan plan) {
@@ -204,11 +238,22 @@ final class SetRead {
     // ---- look ----
 
     private void look(List<Plan> plans) throws IOException {
+        look(plans, Set.of());
+    }
+
+    /// @param viewed the cuts of which there is to be a view that is read later
+    private void look(List<Plan> plans, Set<Cut> viewed) throws IOException {
         Map<Integer, List<Cut>> byShard = new LinkedHashMap<>();
         plans.forEach(plan -> plan.cuts
                 .forEach(cut -> byShard.computeIfAbsent(cut.part.shard(), _ -> new ArrayList<>()).add(cut)));
         set.shared(List.copyOf(byShard.entrySet()), each -> set.member(each.getKey()).use((_, contents) -> {
-            each.getValue().forEach(cut -> sources.put(cut, source(cut, contents)));
+            for (Cut cut : each.getValue()) {
+                Source source = source(cut, contents);
+                sources.put(cut, source);
+                if (viewed.contains(cut)) {
+                    views.put(cut, view(cut, source.record, contents));
+                }
+            }
             return this;
         }));
     }
@@ -244,13 +289,19 @@ final class SetRead {
 
     /// {@return a meta tensor or a view, if the result is one, or else null}
     private @Nullable Tensor immediate(Plan plan) throws IOException {
-        Wanted wanted = plan.wanted;
-        if (wanted.device().isMeta()) {
-            return Tensor.meta(dtype(plan), wanted.box().size());
+        if (plan.wanted.device().isMeta()) {
+            return meta(plan);
         }
-        boolean isOfOne = wanted.device().isCpu() && plan.cuts.size() == 1
-                && plan.cuts.getFirst().box.isSame(wanted.box());
-        return isOfOne ? view(plan.cuts.getFirst()) : null;
+        return isOfOne(plan) ? view(plan.cuts.getFirst()) : null;
+    }
+
+    private static Tensor meta(Plan plan) {
+        return Tensor.meta(dtype(plan), plan.wanted.box().size());
+    }
+
+    private static boolean isOfOne(Plan plan) {
+        return plan.wanted.device().isCpu() && plan.cuts.size() == 1
+                && plan.cuts.getFirst().box.isSame(plan.wanted.box());
     }
 
     private Content content(Plan plan) {
