@@ -4,16 +4,20 @@ import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpsConfigurator;
 import com.sun.net.httpserver.HttpsServer;
 import io.undercroft.hadoop.HadoopFiles;
+import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.mmap.spi.RangeSource;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.DType;
+import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.net.InetAddress;
@@ -35,7 +39,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.Set;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -43,6 +51,7 @@ import java.util.stream.Stream;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.hdfs.MiniDFSCluster;
 import org.gaul.s3proxy.AuthenticationType;
@@ -54,44 +63,65 @@ import org.jclouds.blobstore.domain.Blob;
 import org.jclouds.blobstore.options.GetOptions;
 import org.jclouds.blobstore.util.ForwardingBlobStore;
 
-/// A file of 1 GiB in HDFS, in an S3 endpoint and on a web server, all on this machine: one tensor of it, counted by
-/// the store; all of it, compared with the plain client of the store, which copies the file to the same disk.
-/// `benchmarks/run remote` starts it.
+/// Files in HDFS, in an S3 endpoint and on a web server, all on this machine: one tensor, counted by the store; all
+/// tensors, compared with the plain client of the store, which reads the file into the same kind of memory with as many
+/// threads. `benchmarks/run remote` starts it.
 final class RemoteBenchmark {
     private static final int MOST_READS = 3;
     private static final double MOST_BYTES = 1.1;
     private static final double RATE = 0.8;
     private static final int ROUNDS = 3;
     private static final int PIECE = 1 << 20;
+    /// The number of requests at a time of a load, and of threads of the plain client.
+    private static final int AT_ONCE = 6;
     private static final String PASSWORD = "changeit";
 
     private final Path scratch;
     private final Workload workload;
     private final AtomicLong reads = new AtomicLong();
     private final AtomicLong bytes = new AtomicLong();
-    private final List<Figure> figures = new ArrayList<>();
+    private final List<Figure> figures;
 
-    private RemoteBenchmark(Path scratch, Effort effort) {
+    private RemoteBenchmark(Path scratch, Workload workload, List<Figure> figures) {
         this.scratch = scratch;
-        this.workload = Workload.large(effort);
+        this.workload = workload;
+        this.figures = figures;
     }
 
     /// Runs the benchmark and prints its report.
     ///
-    /// @param arguments the directory for its files, `remote`, and perhaps `--quick`
+    /// @param arguments the directory for its files, `remote`, and perhaps `--quick`, and `--case` with `hdfs`, `s3` or
+    ///     `https`
     public static void main(String... arguments) throws Exception {
+        List<String> all = List.of(arguments);
         Path directory = Path.of(arguments[0]);
-        Effort effort = List.of(arguments).contains("--quick") ? Effort.QUICK : Effort.FULL;
+        Set<String> stores = all.contains("--case")
+                ? Set.of(all.get(all.indexOf("--case") + 1))
+                : Set.of("hdfs", "s3", "https");
+        // 1 GiB, and tensors of 256 KiB.
+        List<Workload> workloads = all.contains("--quick")
+                ? List.of(Workload.large(Effort.QUICK))
+                : List.of(Workload.large(Effort.FULL), Workload.large(Effort.QUICK));
         Files.createDirectories(directory);
         Path scratch = Files.createTempDirectory(directory, "bench-");
+        List<Figure> figures = new ArrayList<>();
         try {
-            RemoteBenchmark benchmark = new RemoteBenchmark(scratch, effort);
             // First, since the JVM reads once which certificates it trusts.
-            SSLContext certificate = benchmark.certificate();
-            benchmark.hdfs();
-            benchmark.s3();
-            benchmark.https(certificate);
-            new Report("remote", benchmark.figures, Environment.of(directory)).print(System.out);
+            SSLContext certificate = certificate(scratch);
+            for (Workload workload : workloads) {
+                RemoteBenchmark benchmark = new RemoteBenchmark(Files.createTempDirectory(scratch, "files-"), workload,
+                        figures);
+                if (stores.contains("hdfs")) {
+                    benchmark.hdfs();
+                }
+                if (stores.contains("s3")) {
+                    benchmark.s3();
+                }
+                if (stores.contains("https")) {
+                    benchmark.https(certificate);
+                }
+            }
+            new Report("remote", figures, Environment.of(directory)).print(System.out);
         } finally {
             try (Stream<Path> files = Files.walk(scratch)) {
                 files.sorted(Comparator.reverseOrder()).map(Path::toFile).forEach(java.io.File::delete);
@@ -109,9 +139,9 @@ final class RemoteBenchmark {
         return state;
     }
 
-    /// Copies a file with the plain client of its store.
+    /// Opens a file at an offset with the plain client of its store.
     private interface Plain {
-        void copy(Path to) throws IOException;
+        InputStream open(long offset, long length) throws IOException;
     }
 
     /// Opens a file whose reads are counted.
@@ -119,8 +149,9 @@ final class RemoteBenchmark {
         Checkpoint open(OpenOptions options) throws IOException;
     }
 
-    private void compare(String store, URI uri, OpenOptions options, Opening opening, long size, Plain plain)
+    private void compare(String name, URI uri, OpenOptions options, Opening opening, long size, Plain plain)
             throws IOException {
+        String store = name + ", " + workload.what();
         OpenOptions here = options.temporaryDirectory(scratch);
         long tensor = workload.nbytes() / workload.count();
         long index = size - workload.nbytes();
@@ -132,7 +163,7 @@ final class RemoteBenchmark {
         try (Checkpoint opened = opening.open(here)) {
             opened.tensor(workload.someName()).getDouble(1, 3);
         }
-        figures.add(Figure.count(store + ": reads for one tensor of " + workload.what(), reads.get())
+        figures.add(Figure.count(store + ": reads for one tensor", reads.get())
                 .with(Goal.atMost(MOST_READS)));
         figures.add(Figure.of(store + ": bytes for one tensor, compared with those of it and the index",
                 (double) bytes.get() / (tensor + index), "x").with(Goal.atMost(MOST_BYTES)));
@@ -141,19 +172,48 @@ final class RemoteBenchmark {
                     try (Checkpoint opened = Checkpoint.open(uri, here.inMemory())) {
                         return opened.storages().size();
                     }
-                })), new Contender(store + ": the plain client copies the file", () -> timed(() -> {
-                    Path to = scratch.resolve("copy");
-                    plain.copy(to);
-                    if (Files.size(to) != size) {
-                        throw new IOException("the copy has " + Files.size(to) + " bytes, not " + size);
-                    }
+                })), new Contender(store + ": the plain client reads the file", () -> timed(() -> {
+                    read(plain, size);
                     return workload.count();
                 }))));
-        Files.deleteIfExists(scratch.resolve("copy"));
-        timings.contenders().forEach(name -> figures.add(timings.rate(workload, name)));
+        timings.contenders().forEach(each -> figures.add(timings.rate(workload, each)));
         figures.add(Figure.of(store + ": loading compared with the plain client",
-                timings.speedup(store + ": load all into memory", store + ": the plain client copies the file"), "x")
+                timings.speedup(store + ": load all into memory", store + ": the plain client reads the file"), "x")
                 .with(Goal.atLeast(RATE)));
+    }
+
+    /// Reads a file into memory, each thread a part of it.
+    private static void read(Plain plain, long size) throws IOException {
+        Storage memory = Storage.allocate(size, AnonymousMemory.allocator());
+        long share = (size + AT_ONCE - 1) / AT_ONCE;
+        try (ExecutorService threads = Executors.newFixedThreadPool(AT_ONCE)) {
+            List<Future<?>> parts = new ArrayList<>();
+            for (long start = 0; start < size; start += share) {
+                MemorySegment part = memory.segment().asSlice(start, Math.min(share, size - start));
+                long offset = start;
+                parts.add(threads.submit(() -> {
+                    try (InputStream in = plain.open(offset, part.byteSize())) {
+                        byte[] piece = new byte[PIECE];
+                        for (long done = 0; done < part.byteSize();) {
+                            int count = in.read(piece, 0, (int) Math.min(PIECE, part.byteSize() - done));
+                            if (count < 0) {
+                                throw new EOFException("it ends at byte " + (offset + done));
+                            }
+                            MemorySegment.copy(piece, 0, part, ValueLayout.JAVA_BYTE, done, count);
+                            done += count;
+                        }
+                    }
+                    return part;
+                }));
+            }
+            for (Future<?> part : parts) {
+                part.get();
+            }
+        } catch (InterruptedException | ExecutionException e) {
+            throw new IOException(e);
+        } finally {
+            memory.release();
+        }
     }
 
     /// {@return a source that counts what is read of another one}
@@ -187,14 +247,10 @@ final class RemoteBenchmark {
         return new Contender.Outcome((System.nanoTime() - start) / 1e9, witness);
     }
 
-    private static void copy(FileSystem fs, URI uri, Path to) throws IOException {
-        try (InputStream in = fs.open(new org.apache.hadoop.fs.Path(uri));
-                OutputStream out = Files.newOutputStream(to)) {
-            byte[] piece = new byte[PIECE];
-            for (int count = in.read(piece); count >= 0; count = in.read(piece)) {
-                out.write(piece, 0, count);
-            }
-        }
+    private static InputStream open(FileSystem fs, URI uri, long offset) throws IOException {
+        FSDataInputStream in = fs.open(new org.apache.hadoop.fs.Path(uri));
+        in.seek(offset);
+        return in;
     }
 
     private void hdfs() throws IOException {
@@ -207,7 +263,7 @@ final class RemoteBenchmark {
             long size = save(uri, SaveOptions.defaults());
             compare("HDFS", uri, OpenOptions.defaults(),
                     with -> Checkpoint.open(counted(HadoopFiles.source(fs, new org.apache.hadoop.fs.Path(uri))), with),
-                    size, to -> copy(fs, uri, to));
+                    size, (offset, _) -> open(fs, uri, offset));
         }
     }
 
@@ -250,8 +306,7 @@ final class RemoteBenchmark {
         configuration.forEach(entry -> plain.set(entry.getKey(), entry.getValue()));
         try (FileSystem fs = FileSystem.newInstance(uri, plain)) {
             compare("S3", uri, OpenOptions.defaults().setting("hadoop.conf", file.toString()),
-                    with -> Checkpoint.open(uri, with), size,
-                    to -> copy(fs, uri, to));
+                    with -> Checkpoint.open(uri, with), size, (offset, _) -> open(fs, uri, offset));
         }
         server.stop();
     }
@@ -266,19 +321,22 @@ final class RemoteBenchmark {
         server.start();
         URI uri = URI.create("https://localhost:" + server.getAddress().getPort() + "/model.croft");
         try (HttpClient client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build()) {
-            compare("https", uri, OpenOptions.defaults(), with -> Checkpoint.open(uri, with), Files.size(file), to -> {
-                try {
-                    client.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofFile(to));
-                } catch (InterruptedException e) {
-                    throw new IOException(e);
-                }
-            });
+            compare("https", uri, OpenOptions.defaults(), with -> Checkpoint.open(uri, with), Files.size(file),
+                    (offset, length) -> {
+                        HttpRequest request = HttpRequest.newBuilder(uri)
+                                .header("Range", "bytes=" + offset + "-" + (offset + length - 1)).build();
+                        try {
+                            return client.send(request, BodyHandlers.ofInputStream()).body();
+                        } catch (InterruptedException e) {
+                            throw new IOException(e);
+                        }
+                    });
         }
         server.stop(0);
     }
 
     /// Makes a certificate that this JVM trusts.
-    private SSLContext certificate() throws IOException, GeneralSecurityException, InterruptedException {
+    private static SSLContext certificate(Path scratch) throws IOException, GeneralSecurityException, InterruptedException {
         Path store = scratch.resolve("keys.p12");
         Process keytool = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
                 "-genkeypair", "-alias", "localhost", "-keyalg", "EC", "-dname", "CN=localhost", "-ext",

@@ -229,7 +229,9 @@ final class Requests {
             if (cause instanceof SSLException) {
                 return new RemoteFileException(location.toString(), Kind.UNAVAILABLE,
                         "there is no trusted connection to the server (" + cause.getMessage()
-                                + "); check its certificate, and the trust store of the JVM",
+                                + "); check that its certificate is for this host and valid now, and if you trust it "
+                                + "or its issuer, add that to a trust store (keytool -importcert) and name the store "
+                                + "when you start Java: -Djavax.net.ssl.trustStore=FILE",
                         failure);
             }
             if (cause instanceof UnresolvedAddressException) {

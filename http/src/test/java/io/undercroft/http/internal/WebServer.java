@@ -3,6 +3,8 @@ package io.undercroft.http.internal;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpHandler;
 import com.sun.net.httpserver.HttpServer;
+import com.sun.net.httpserver.HttpsConfigurator;
+import com.sun.net.httpserver.HttpsServer;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
@@ -26,6 +28,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import javax.net.ssl.SSLContext;
 
 /// A web server on this host that serves the files of a directory by ranges, with entity tags, and counts what it
 /// sends.
@@ -48,11 +51,25 @@ final class WebServer implements AutoCloseable {
     private final Path directory;
 
     WebServer(Path directory) throws IOException {
+        this(directory, HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 64));
+    }
+
+    private WebServer(Path directory, HttpServer server) {
         this.directory = directory;
-        this.server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 64);
+        this.server = server;
         server.setExecutor(threads);
         server.createContext("/", this::handle);
         server.start();
+    }
+
+    /// {@return a server that encrypts}
+    ///
+    /// @param directory the directory with its files
+    /// @param certificate the context with its certificate
+    static WebServer encrypted(Path directory, SSLContext certificate) throws IOException {
+        HttpsServer server = HttpsServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 64);
+        server.setHttpsConfigurator(new HttpsConfigurator(certificate));
+        return new WebServer(directory, server);
     }
 
     int port() {
