@@ -336,7 +336,8 @@ final class RemoteBenchmark {
     }
 
     /// Makes a certificate that this JVM trusts.
-    private static SSLContext certificate(Path scratch) throws IOException, GeneralSecurityException, InterruptedException {
+    private static SSLContext certificate(Path scratch)
+            throws IOException, GeneralSecurityException, InterruptedException {
         Path store = scratch.resolve("keys.p12");
         Process keytool = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
                 "-genkeypair", "-alias", "localhost", "-keyalg", "EC", "-dname", "CN=localhost", "-ext",
