@@ -3,12 +3,14 @@ package io.undercroft.serializer;
 import io.undercroft.format.FormatException;
 import java.io.Serial;
 import java.util.List;
+import java.util.stream.Collectors;
 
-/// Thrown when [Checkpoint#loadInto] fails after it has begun to change tensors, as happens when the file is cut while
-/// it is read. The cause is the failure.
+/// Thrown when [Checkpoint#loadInto] or [ShardSet#loadInto] fails after it has begun to change tensors, as happens when
+/// the file is cut while it is read. The cause is the failure.
 public final class PartlyLoadedException extends RuntimeException {
     @Serial
     private static final long serialVersionUID = 1;
+    private static final int MOST_NAMED = 10;
 
     private final transient List<String> loaded;
 
@@ -16,11 +18,12 @@ public final class PartlyLoadedException extends RuntimeException {
     ///
     /// @param checkpoint what was opened
     /// @param loaded the names of the tensors that are loaded
-    /// @param failed the name of the tensor that is loaded in part at most
+    /// @param begun the names of the tensors that may be loaded in part
     /// @param cause why it failed
-    public PartlyLoadedException(String checkpoint, List<String> loaded, String failed, Throwable cause) {
+    public PartlyLoadedException(String checkpoint, List<String> loaded, List<String> begun, Throwable cause) {
         super(checkpoint + " was loaded in part: " + loaded.size() + " tensors are loaded, "
-                + FormatException.quote(failed)
+                + begun.stream().limit(MOST_NAMED).map(FormatException::quote).collect(Collectors.joining(", "))
+                + (begun.size() > MOST_NAMED ? " and " + (begun.size() - MOST_NAMED) + " more" : "")
                 + " perhaps in part, the others are as they were (" + cause.getMessage()
                 + "). Load an intact file before these tensors are used", cause);
         this.loaded = List.copyOf(loaded);

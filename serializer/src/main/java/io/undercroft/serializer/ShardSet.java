@@ -6,32 +6,27 @@ import io.undercroft.format.internal.SlicedTensor;
 import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
-import io.undercroft.serializer.internal.ConfinedPath;
 import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.Settings;
 import io.undercroft.serializer.internal.Stores;
-import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
-import io.undercroft.serializer.internal.disk.Replacing;
-import io.undercroft.serializer.internal.disk.Target;
+import io.undercroft.serializer.internal.graph.ObjectEncoder;
 import io.undercroft.serializer.internal.sets.SetDescription;
 import io.undercroft.serializer.internal.sets.SetFile;
+import io.undercroft.serializer.internal.sets.SetWriter;
 import io.undercroft.serializer.internal.sets.Wanted;
 import io.undercroft.serializer.spi.Setting.Use;
 import io.undercroft.serializer.spi.StoreOutput;
 import io.undercroft.serializer.spi.StoreTarget;
 import io.undercroft.serializer.state.Slice;
-import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
-import java.io.Closeable;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.net.URI;
 import java.nio.file.FileAlreadyExistsException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.AbstractList;
 import java.util.ArrayList;
@@ -294,7 +289,7 @@ public final class ShardSet implements AutoCloseable {
     /// @throws IllegalArgumentException if a file is not below the directory of the manifest, is there twice, or is the
     ///     manifest itself, or there is no file
     public static void save(Path manifest, List<Path> files) throws IOException {
-        write(Target.of(Objects.requireNonNull(manifest, "manifest")), files, References.rule(false));
+        new SetWriter(Disk.system()).save(Objects.requireNonNull(manifest, "manifest"), files);
     }
 
     /// Saves a manifest as [#save], if there is none of that name. Of several writers that do this at the same time
@@ -308,13 +303,7 @@ public final class ShardSet implements AutoCloseable {
     /// @throws FormatException as [#save]
     /// @throws IllegalArgumentException as [#save]
     public static void create(Path manifest, List<Path> files) throws IOException {
-        Target target = Target.of(Objects.requireNonNull(manifest, "manifest"));
-        write(target, files, file -> {
-            if (Files.exists(file)) {
-                throw new FileAlreadyExistsException(target.path().toString(), null,
-                        "another writer has made this set; open it, or make one of another name");
-            }
-        });
+        new SetWriter(Disk.system()).create(Objects.requireNonNull(manifest, "manifest"), files);
     }
 
     /// Saves a manifest in a store, with the default options; see
@@ -379,44 +368,6 @@ public final class ShardSet implements AutoCloseable {
         };
     }
 
-    /// The lock is taken before the shards are read, so that a second writer need not read them in vain.
-    private static void write(Target target, List<Path> files, Replacing rule) throws IOException {
-        Path directory = Objects.requireNonNull(target.file().toAbsolutePath().getParent()).toRealPath();
-        List<SetDescription.Candidate> candidates = new ArrayList<>();
-        for (Path file : files) {
-            candidates.add(candidate(directory, file));
-            if (target.exists() && Files.isSameFile(file, target.file())) {
-                throw new IllegalArgumentException(file + " would be replaced by the manifest that names it; "
-                        + "give the manifest another name, for instance one that ends in .croftset");
-            }
-        }
-        rule.check(target.file());
-        try (Closeable _ = target.lock()) {
-            byte[] bytes = SetDescription.of(candidates, false).encode();
-            try (AtomicFile written = AtomicFile.create(target, Disk.system(), rule)) {
-                written.write(0, MemorySegment.ofArray(bytes));
-                written.commit();
-            }
-        }
-        References.knownSet(target.file(), files);
-    }
-
-    private static SetDescription.Candidate candidate(Path directory, Path file) throws IOException {
-        String hint = ConfinedPath.hint(directory, file.toRealPath()).orElseThrow(() -> new IllegalArgumentException(
-                file + " is not below the directory of the manifest, " + directory));
-        return new SetDescription.Candidate() {
-            @Override
-            public String hint() {
-                return hint;
-            }
-
-            @Override
-            public MappedFile open() throws IOException {
-                return MappedFile.open(file, MapMode.READ_ONLY);
-            }
-        };
-    }
-
     /// {@return the manifest}
     ///
     /// @throws UnsupportedOperationException if it is in a store, and has no path
@@ -465,10 +416,7 @@ public final class ShardSet implements AutoCloseable {
     /// @param name its name
     /// @throws java.util.NoSuchElementException if there is none
     public TensorSpec spec(String name) {
-        return read(() -> {
-            SlicedTensor tensor = set.tensor(name);
-            return new TensorSpec(dtype(tensor), Shape.of(tensor.shape()));
-        });
+        return read(() -> SetFile.spec(set.tensor(name)));
     }
 
     /// {@return the parts of a tensor of the set by the numbers of the shards that have them; their local tensors are
@@ -480,17 +428,13 @@ public final class ShardSet implements AutoCloseable {
     public SequencedMap<Integer, Slice> parts(String name) {
         return read(() -> {
             SlicedTensor tensor = set.tensor(name);
-            Shape shape = Shape.of(tensor.shape());
+            TensorSpec spec = SetFile.spec(tensor);
             SequencedMap<Integer, Slice> parts = new TreeMap<>();
             for (SlicePart part : set.parts(tensor)) {
-                parts.put(part.shard(), Slice.of(Tensor.meta(dtype(tensor), part.size()), shape, part.offset()));
+                parts.put(part.shard(), Slice.of(Tensor.meta(spec.dtype(), part.size()), spec.shape(), part.offset()));
             }
             return Collections.unmodifiableSequencedMap(parts);
         });
-    }
-
-    private static DType dtype(SlicedTensor tensor) {
-        return DType.opaque(tensor.dtype().name(), tensor.dtype().bits());
     }
 
     /// {@return a whole tensor, on the device to which the options load what was saved from the CPU}
@@ -535,6 +479,61 @@ public final class ShardSet implements AutoCloseable {
             }
             return Collections.unmodifiableList(set.read(wanted));
         });
+    }
+
+    // ---- loading ----
+
+    /// Copies tensors of the set into those of a state, in place: into a [Slice] its box of the whole tensor, into any
+    /// other tensor the whole one. So a process that has memory for its slices needs no more to load them, whatever the
+    /// layout of the writers was. The set need not have other values of the state.
+    ///
+    /// ```java
+    /// set.loadInto(Map.of("weight", Slice.of(rows, Shape.of(1024, 4096), 512, 0), "bias", bias));
+    /// ```
+    ///
+    /// The set needs to have all tensors of the state, by the same names or keys, and with the shapes of the whole
+    /// tensors; elements of another dtype are converted, as [Tensor#copyFrom] does. What the set has besides is in the
+    /// report only, as a process of a distributed run rarely has all of it.
+    ///
+    /// Before the first element changes, names, shapes, the shards and their descriptions are checked, and whether the
+    /// tensors can be written to. Then elements are copied shard after shard, several at the same time, each byte once;
+    /// if the [policy][ChecksumPolicy] requires it, they are compared with checksums as they are read.
+    /// [ChecksumPolicy#EAGER] compares them when the set is opened. Tensors of the state that overlap in memory are put
+    /// together in other memory first, unless they are one tensor under several names.
+    ///
+    /// @param state a tree as [io.undercroft.serializer.state] describes it, and objects of the classes that this was
+    ///     opened with
+    /// @return a report without missing and mismatched tensors
+    /// @throws StateMismatchException if the set does not have a tensor, or one of another shape, or tensors of the
+    ///     state share bytes for which the set has different ones; nothing was changed then
+    /// @throws UnsupportedOperationException if a tensor of the state is read-only or on the meta device; nothing was
+    ///     changed then
+    /// @throws IllegalArgumentException if two indices of a tensor of the state are the same element, one tensor is two
+    ///     slices, a tensor is a view of another part of this set, or an object is of a class that this was not opened
+    ///     with; nothing was changed then
+    /// @throws IllegalStateException if a storage of the state was freed, or this is closed; nothing was changed then
+    /// @throws FormatException if a shard is missing or damaged, or has another tensor; nothing was changed then
+    /// @throws UncheckedIOException if reading fails; nothing was changed then
+    /// @throws PartlyLoadedException if a shard is found to be damaged, or reading fails, during the copy
+    public MatchReport loadInto(@Nullable Object state) {
+        return loadInto(state, true);
+    }
+
+    /// Copies the tensors that both the set and a state have, and leaves the others as they are. Otherwise as
+    /// [#loadInto].
+    ///
+    /// @param state a tree as [io.undercroft.serializer.state] describes it, and objects of the classes that this was
+    ///     opened with
+    /// @return a report of the differences
+    /// @throws StateMismatchException if shapes differ; nothing was changed then
+    /// @throws PartlyLoadedException as [#loadInto], which throws the same exceptions
+    public MatchReport loadMatching(@Nullable Object state) {
+        return loadInto(state, false);
+    }
+
+    private MatchReport loadInto(@Nullable Object state, boolean isStrict) {
+        return read(() -> set.load(ObjectEncoder.of(state, shards.options.request().classes(), "load into"),
+                isStrict));
     }
 
     /// A method that reads.

@@ -8,6 +8,7 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.ShardSet;
 import io.undercroft.serializer.ShardSet.Request;
+import io.undercroft.serializer.TensorSpec;
 import io.undercroft.serializer.state.Slice;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
@@ -23,12 +24,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /// What a set of shards gives is what its writers had, whatever the layouts of writers and readers are.
 ///
 /// Tensors are made, and divided by random grids: each axis into pieces of random sizes, and each piece for one or more
 /// replicas. The writers take the pieces, each writer one of a tensor at most, and save their shards. Then readers with
-/// other random boxes read, from files of the host and by ranges of a store.
+/// other random boxes read, from files of the host and by ranges of a store, into new memory and into tensors that they
+/// have, in other memory layouts and of other dtypes.
 final class ShardedLaw {
     private static final List<DType> DTYPES = List.of(DType.FLOAT32, DType.UINT8, DType.INT64, DType.BFLOAT16,
             DType.COMPLEX64, DType.BOOL);
@@ -61,15 +64,22 @@ final class ShardedLaw {
         Path manifest = scratch.file("law.croftset");
         ShardSet.create(manifest, shards);
         List<Request> requests = requests();
+        List<Destination> destinations = destinations();
         try (ShardSet set = ShardSet.open(manifest)) {
             assertThat(set.names()).containsExactlyElementsOf(whole.keySet());
             checkStoredOnce(set);
             checkRead(set, requests);
+            checkLoaded(set, destinations);
             whole.forEach((name, tensor) -> assertThat(set.tensor(name).contentEquals(tensor)).as(name).isTrue());
         }
         try (ShardSet set = ShardSet.open(CountedStore.uri(manifest))) {
             var _ = CountedStore.reads(scratch.directory());
             checkRead(set, requests);
+            checkReadOnce();
+        }
+        try (ShardSet set = ShardSet.open(CountedStore.uri(manifest))) {
+            var _ = CountedStore.reads(scratch.directory());
+            checkLoaded(set, destinations);
             checkReadOnce();
         }
     }
@@ -141,27 +151,97 @@ final class ShardedLaw {
         List<String> names = List.copyOf(whole.keySet());
         int count = 1 + choices.below(8);
         for (int number = 0; number < count; number++) {
-            String name = choices.of(names);
-            Shape shape = whole.get(name).shape();
-            long[] offset = new long[shape.rank()];
-            long[] size = new long[shape.rank()];
-            for (int dim = 0; dim < offset.length; dim++) {
-                offset[dim] = choices.below((int) shape.size(dim) + 1);
-                size[dim] = choices.below((int) (shape.size(dim) - offset[dim]) + 1);
-            }
-            requests.add(new Request(name, offset, Shape.of(size), Device.CPU));
+            requests.add(box(choices.of(names)));
         }
         return requests;
+    }
+
+    private Request box(String name) {
+        Shape shape = whole.get(name).shape();
+        long[] offset = new long[shape.rank()];
+        long[] size = new long[shape.rank()];
+        for (int dim = 0; dim < offset.length; dim++) {
+            offset[dim] = choices.below((int) shape.size(dim) + 1);
+            size[dim] = choices.below((int) (shape.size(dim) - offset[dim]) + 1);
+        }
+        return new Request(name, offset, Shape.of(size), Device.CPU);
+    }
+
+    /// A box of a tensor, and the memory that it is loaded into.
+    ///
+    /// @param request the box
+    /// @param memory the dtype and the sizes of a larger tensor, in its order in memory, which may be the opposite one
+    /// @param isReversed whether it is
+    private record Destination(Request request, TensorSpec memory, boolean isReversed) {}
+
+    /// For some tensors, a box and the memory for it.
+    private List<Destination> destinations() {
+        List<Destination> destinations = new ArrayList<>();
+        for (String name : whole.keySet()) {
+            if (choices.below(4) < 3) {
+                Request request = box(name);
+                DType own = whole.get(name).dtype();
+                DType dtype = own.equals(DType.COMPLEX64) || choices.yes() ? own : DType.FLOAT64;
+                boolean isReversed = choices.yes();
+                long[] sizes = request.shape().toArray();
+                for (int dim = 0; dim < sizes.length; dim++) {
+                    int place = isReversed ? sizes.length - 1 - dim : dim;
+                    sizes[place] = request.shape().size(dim) + choices.below(3);
+                }
+                destinations.add(new Destination(request, new TensorSpec(dtype, Shape.of(sizes)), isReversed));
+            }
+        }
+        return destinations;
+    }
+
+    /// Loads boxes into the middle or the corner of larger tensors, whose other elements stay.
+    private void checkLoaded(ShardSet set, List<Destination> destinations) {
+        Map<String, Tensor> all = new LinkedHashMap<>();
+        Map<String, Object> state = new LinkedHashMap<>();
+        for (Destination each : destinations) {
+            Tensor memory = Tensor.ones(each.memory.dtype(), each.memory.shape().toArray());
+            all.put(each.request.name(), memory);
+            long[] offset = each.request.offset().stream().mapToLong(Long::longValue).toArray();
+            state.put(each.request.name(),
+                    Slice.of(place(memory, each), whole.get(each.request.name()).shape(), offset));
+        }
+        assertThat(set.loadInto(state).unexpected()).hasSize(whole.size() - destinations.size());
+        for (Destination each : destinations) {
+            Tensor memory = all.get(each.request.name());
+            Tensor place = place(memory, each);
+            Tensor expected = expected(each.request).to(each.memory.dtype());
+            assertThat(place.contentEquals(expected)).as("%s of %s", each, expected).isTrue();
+            var _ = place.fill(1L);
+            assertThat(memory.contentEquals(Tensor.ones(memory.dtype(), memory.shape().toArray()))).as("%s", each)
+                    .isTrue();
+        }
+    }
+
+    private static Tensor place(Tensor memory, Destination each) {
+        Tensor place = memory;
+        if (each.isReversed) {
+            place = memory.permute(IntStream.range(0, memory.dim()).map(dim -> memory.dim() - 1 - dim).toArray());
+        }
+        for (int dim = 0; dim < place.dim(); dim++) {
+            long size = each.request.shape().size(dim);
+            place = place.narrow(dim, (place.size(dim) - size) / 2, size);
+        }
+        return place;
+    }
+
+    private Tensor expected(Request request) {
+        Tensor expected = whole.get(request.name());
+        for (int dim = 0; dim < request.shape().rank(); dim++) {
+            expected = expected.narrow(dim, request.offset().get(dim), request.shape().size(dim));
+        }
+        return expected;
     }
 
     private void checkRead(ShardSet set, List<Request> requests) {
         List<Tensor> read = set.tensors(requests);
         for (int number = 0; number < read.size(); number++) {
             Request request = requests.get(number);
-            Tensor expected = whole.get(request.name());
-            for (int dim = 0; dim < request.shape().rank(); dim++) {
-                expected = expected.narrow(dim, request.offset().get(dim), request.shape().size(dim));
-            }
+            Tensor expected = expected(request);
             assertThat(read.get(number).contentEquals(expected)).as("%s of %s", request, expected).isTrue();
             assertThat(read.get(number).dtype()).isEqualTo(expected.dtype());
         }

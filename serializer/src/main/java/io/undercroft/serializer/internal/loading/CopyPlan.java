@@ -14,7 +14,7 @@ import java.util.Map;
 /// Copies that overlap are examined together. A copy is left out if another one writes the same bytes. If the others
 /// overlap and have different sources, they are tried in scratch memory: if each tensor then has its elements, there is
 /// no conflict.
-final class CopyPlan {
+public final class CopyPlan {
     private final List<TensorCopy> copies = new ArrayList<>();
     private final List<String> conflicts = new ArrayList<>();
 
@@ -24,7 +24,7 @@ final class CopyPlan {
     ///
     /// @param wanted the copies
     /// @return those of them that are needed
-    static CopyPlan of(List<TensorCopy> wanted) {
+    public static CopyPlan of(List<TensorCopy> wanted) {
         CopyPlan plan = new CopyPlan();
         Map<Storage, List<TensorCopy>> byMemory = new LinkedHashMap<>();
         for (TensorCopy copy : wanted) {
@@ -37,12 +37,12 @@ final class CopyPlan {
     }
 
     /// {@return the copies that are needed}
-    List<TensorCopy> copies() {
+    public List<TensorCopy> copies() {
         return List.copyOf(copies);
     }
 
     /// {@return the names of tensors that cannot have all their elements}
-    List<String> conflicts() {
+    public List<String> conflicts() {
         return List.copyOf(conflicts);
     }
 

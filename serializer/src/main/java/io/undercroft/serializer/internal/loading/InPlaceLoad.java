@@ -10,7 +10,6 @@ import io.undercroft.serializer.internal.ByteSpan;
 import io.undercroft.serializer.internal.SourceCheck;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.state.StateIndex;
-import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -29,8 +28,6 @@ public final class InPlaceLoad {
     private final Contents contents;
     private final MappedFile file;
     private final boolean isStrict;
-    /// A test whether elements of one dtype can be copied to another.
-    private final Map<List<DType>, Boolean> convertible = new HashMap<>();
 
     private InPlaceLoad(Contents contents, MappedFile file, boolean isStrict) {
         this.contents = contents;
@@ -52,7 +49,7 @@ public final class InPlaceLoad {
     private MatchReport run(Map<String, Tensor> targets) {
         Map<String, TensorSpec> expected = new HashMap<>();
         targets.forEach((name, tensor) -> expected.put(name, TensorSpec.of(tensor)));
-        StateMatch match = StateMatch.compare(contents, expected, this::canBeCopied);
+        StateMatch match = StateMatch.compare(contents, expected, new CopyTest());
         MatchReport report = match.report();
         require(report, isStrict ? report.isExact() : report.isLoadable());
         List<TensorCopy> copies = copies(targets, match.names());
@@ -69,21 +66,6 @@ public final class InPlaceLoad {
             throw new StateMismatchException(file.location(), report,
                     "Nothing was changed; load into a state of the same names and shapes"
                             + (report.isLoadable() ? ", or with Checkpoint.loadMatching" : ""));
-        }
-    }
-
-    private boolean canBeCopied(TensorSpec found, TensorSpec wanted) {
-        return found.shape().equals(wanted.shape()) && (found.dtype().equals(wanted.dtype())
-                || convertible.computeIfAbsent(List.of(found.dtype(), wanted.dtype()),
-                        pair -> canConvert(pair.get(0), pair.get(1))));
-    }
-
-    private static boolean canConvert(DType from, DType to) {
-        try {
-            var _ = Tensor.zeros(to, 1).copyFrom(Tensor.zeros(from, 1));
-            return true;
-        } catch (UnsupportedOperationException _) {
-            return false;
         }
     }
 
@@ -144,7 +126,7 @@ public final class InPlaceLoad {
             try {
                 copy.run();
             } catch (RuntimeException | Error e) {
-                throw new PartlyLoadedException(file.location(), loaded, copy.name(), e);
+                throw new PartlyLoadedException(file.location(), loaded, List.of(copy.name()), e);
             }
             loaded.add(copy.name());
         }

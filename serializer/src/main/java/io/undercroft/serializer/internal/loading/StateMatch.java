@@ -6,6 +6,7 @@ import io.undercroft.serializer.MatchReport.Mismatch;
 import io.undercroft.serializer.TensorSpec;
 import io.undercroft.serializer.spi.Contents;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -13,6 +14,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiPredicate;
+import java.util.function.Function;
 
 /// The comparison of the tensors of a checkpoint with expected ones, by dtype and shape.
 ///
@@ -28,11 +30,24 @@ public record StateMatch(MatchReport report, Map<String, String> names) {
     /// @throws FormatException if what describes the state or a tensor is damaged
     public static StateMatch compare(Contents contents, Map<String, TensorSpec> expected,
             BiPredicate<TensorSpec, TensorSpec> fits) {
-        Map<String, String> names = names(contents, expected.keySet());
+        return compare(contents.names(), new NameLookup(contents), contents::spec, expected, fits);
+    }
+
+    /// {@return the result of comparing tensors}
+    ///
+    /// @param all the names of those that were found
+    /// @param lookup finds them
+    /// @param specs what they are, by their names
+    /// @param expected the expected tensors
+    /// @param fits receives what is found and what is expected
+    public static StateMatch compare(Collection<String> all, NameLookup lookup,
+            Function<String, Optional<TensorSpec>> specs, Map<String, TensorSpec> expected,
+            BiPredicate<TensorSpec, TensorSpec> fits) {
+        Map<String, String> names = names(lookup, expected.keySet());
         List<String> missing = new ArrayList<>();
         List<Mismatch> mismatched = new ArrayList<>();
         expected.forEach((name, spec) -> {
-            Optional<TensorSpec> found = Optional.ofNullable(names.get(name)).flatMap(contents::spec);
+            Optional<TensorSpec> found = Optional.ofNullable(names.get(name)).flatMap(specs);
             if (found.isEmpty()) {
                 missing.add(name);
             } else if (!fits.test(found.get(), spec)) {
@@ -40,14 +55,13 @@ public record StateMatch(MatchReport report, Map<String, String> names) {
             }
         });
         Set<String> used = new HashSet<>(names.values());
-        List<String> unexpected = contents.names().stream().filter(name -> !used.contains(name)).toList();
+        List<String> unexpected = all.stream().filter(name -> !used.contains(name)).toList();
         return new StateMatch(new MatchReport(missing, unexpected, mismatched, List.of()), names);
     }
 
     /// No name of the checkpoint is matched by two expected names, and an expected name that is missing does not match
     /// another expected one.
-    private static Map<String, String> names(Contents contents, Set<String> expected) {
-        NameLookup lookup = new NameLookup(contents);
+    private static Map<String, String> names(NameLookup lookup, Set<String> expected) {
         Map<String, String> names = new HashMap<>();
         Set<String> taken = new HashSet<>();
         for (String name : expected) {

@@ -15,7 +15,7 @@ import java.util.stream.IntStream;
 /// @param name the name of both
 /// @param source the source
 /// @param target the destination, of the same shape
-record TensorCopy(String name, Tensor source, Tensor target) {
+public record TensorCopy(String name, Tensor source, Tensor target) {
     /// Finds out what can be known before copying. The bytes of both are fetched.
     ///
     /// @throws UnsupportedOperationException if the target cannot be written to
@@ -23,63 +23,74 @@ record TensorCopy(String name, Tensor source, Tensor target) {
     /// @throws IllegalStateException if a storage was freed, or the source has no elements
     void check() {
         if (source.device().isMeta()) {
-            throw new IllegalStateException(said("was saved from the meta device, and has no elements to load; "
+            throw new IllegalStateException(said(name, "was saved from the meta device, and has no elements to load; "
                     + "leave it out with OpenOptions.only and Checkpoint.loadMatching"));
         }
-        if (target.device().isMeta()) {
-            throw unsupported("is on the meta device and cannot hold elements; allocate it first");
-        }
-        checkTargetBytes();
-        if (target.numel() > 0 && ByteSpan.of(target).end() > target.storage().nbytes()) {
-            throw new IllegalStateException(said("uses a storage that was resized, and is too small for it now"));
-        }
-        if (target.numel() > 0 && showsOneTwice()) {
-            throw new IllegalArgumentException(
-                    said("is expanded: stride 0 puts several elements in one place; copy it first"));
-        }
+        checkTarget(name, target);
         if (source.numel() > 0) {
             var _ = source.storage().materialize();
         }
     }
 
-    private void checkTargetBytes() {
-        Storage storage = target.storage();
+    /// Finds out whether a tensor can be written to. Its bytes are fetched.
+    ///
+    /// @param name its name
+    /// @param target the tensor
+    /// @throws UnsupportedOperationException if it is read-only or on the meta device
+    /// @throws IllegalArgumentException if it shows an element twice
+    /// @throws IllegalStateException if its storage was freed
+    public static void checkTarget(String name, Tensor target) {
+        if (target.device().isMeta()) {
+            throw unsupported(name, "is on the meta device and cannot hold elements; allocate it first");
+        }
+        checkTargetBytes(name, target.storage());
+        if (target.numel() > 0 && ByteSpan.of(target).end() > target.storage().nbytes()) {
+            throw new IllegalStateException(said(name, "uses a storage that was resized, and is too small for it now"));
+        }
+        if (target.numel() > 0 && showsOneTwice(target)) {
+            throw new IllegalArgumentException(
+                    said(name, "is expanded: stride 0 puts several elements in one place; copy it first"));
+        }
+    }
+
+    private static void checkTargetBytes(String name, Storage storage) {
         try {
             if (storage.isReadOnly()) {
-                throw unsupported("is read-only; copy it, or open its file copy-on-write");
+                throw unsupported(name, "is read-only; copy it, or open its file copy-on-write");
             }
             if (storage.device().isCpu() && !storage.segment().scope().isAlive()) {
                 throw new IllegalStateException("the memory of its storage was closed");
             }
         } catch (IllegalStateException e) {
-            throw new IllegalStateException(said("cannot be written to: " + e.getMessage()), e);
+            throw new IllegalStateException(said(name, "cannot be written to: " + e.getMessage()), e);
         }
     }
 
     /// Checks a copy into the memory of the checkpoint itself.
     ///
     /// @throws IllegalArgumentException unless it puts every element where it is
-    void checkStays() {
+    public void checkStays() {
         if (source.numel() > 0 && !stays()) {
-            throw new IllegalArgumentException(said("would be loaded over other tensors of the checkpoint that it is "
-                    + "loaded from; copy it first"));
+            throw new IllegalArgumentException(
+                    said(name, "would be loaded over other tensors of the checkpoint that it is "
+                            + "loaded from; copy it first"));
         }
     }
 
-    private UnsupportedOperationException unsupported(String what) {
-        return new UnsupportedOperationException(said(what));
+    private static UnsupportedOperationException unsupported(String name, String what) {
+        return new UnsupportedOperationException(said(name, what));
     }
 
-    private String said(String what) {
+    private static String said(String name, String what) {
         return "nothing was loaded: the tensor " + FormatException.quote(name) + " " + what;
     }
 
-    private boolean showsOneTwice() {
+    private static boolean showsOneTwice(Tensor target) {
         return IntStream.range(0, target.dim()).anyMatch(dim -> target.stride(dim) == 0 && target.size(dim) > 1);
     }
 
     /// Copies the elements.
-    void run() {
+    public void run() {
         if (target.device().isCpu() && source.device().isCpu()) {
             var _ = target.copyFrom(source);
         } else if (target.numel() > 0 && keepsBytes() && isOneRun()) {
@@ -167,12 +178,12 @@ record TensorCopy(String name, Tensor source, Tensor target) {
     }
 
     /// {@return the storage that the target's bytes belong to: that of which it is a slice, or its own}
-    Storage memory() {
+    public Storage memory() {
         return memoryOf(target);
     }
 
     /// {@return the storage that a tensor's bytes belong to}
-    static Storage memoryOf(Tensor tensor) {
+    public static Storage memoryOf(Tensor tensor) {
         return tensor.storage().base().orElse(tensor.storage());
     }
 
@@ -181,7 +192,7 @@ record TensorCopy(String name, Tensor source, Tensor target) {
     }
 
     /// {@return the span of the target in that storage}
-    Span span() {
+    public Span span() {
         long start = target.storage().sliceOffset();
         Span within = ByteSpan.of(target);
         return new Span(start + within.start(), start + within.end());

@@ -9,12 +9,16 @@ import io.undercroft.format.internal.SlicePart;
 import io.undercroft.format.internal.SlicedTensor;
 import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.MatchReport;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.TensorSpec;
 import io.undercroft.serializer.internal.FileSource;
 import io.undercroft.serializer.internal.Workers;
 import io.undercroft.serializer.internal.loading.NameLookup;
 import io.undercroft.serializer.spi.Companion;
+import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
+import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -194,7 +198,7 @@ public final class SetFile implements AutoCloseable {
     }
 
     /// Finds tensors by the keys that lead to them, as for one file.
-    private synchronized NameLookup lookup() throws IOException {
+    synchronized NameLookup lookup() throws IOException {
         NameLookup there = lookup;
         if (there == null) {
             Set<String> names = Set.copyOf(names());
@@ -231,6 +235,23 @@ public final class SetFile implements AutoCloseable {
     /// @throws IOException if reading fails
     public List<Tensor> read(List<Wanted> wanted) throws IOException {
         return new SetRead(this).run(wanted);
+    }
+
+    /// Copies boxes of tensors into those of a state; see [io.undercroft.serializer.ShardSet#loadInto].
+    ///
+    /// @param tree the state, in which slices are nodes
+    /// @param isStrict whether the set needs to have all tensors of the state
+    /// @return the report of the comparison
+    /// @throws IOException if reading fails; nothing was changed then
+    public MatchReport load(@Nullable Object tree, boolean isStrict) throws IOException {
+        return SetLoad.run(this, tree, isStrict);
+    }
+
+    /// {@return what a tensor is}
+    ///
+    /// @param tensor the tensor
+    public static TensorSpec spec(SlicedTensor tensor) {
+        return new TensorSpec(DType.opaque(tensor.dtype().name(), tensor.dtype().bits()), Shape.of(tensor.shape()));
     }
 
     /// {@return the shards that the options need}

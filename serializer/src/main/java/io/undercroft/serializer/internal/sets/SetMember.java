@@ -145,6 +145,11 @@ final class SetMember {
         return hasLent;
     }
 
+    /// {@return whether memory of the shard was lent}
+    synchronized boolean hasLent() {
+        return hasLent;
+    }
+
     private synchronized void enter() throws IOException {
         if (isClosed) {
             throw new IllegalStateException("the set of " + shard.path() + " is closed; close it later, or open it "

@@ -12,6 +12,7 @@ import io.undercroft.serializer.internal.CroftContents;
 import io.undercroft.serializer.internal.MappedAccess;
 import io.undercroft.serializer.internal.loading.DeviceSource;
 import io.undercroft.serializer.internal.loading.SlabAllocator;
+import io.undercroft.serializer.internal.loading.TensorCopy;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.DType;
@@ -47,6 +48,8 @@ import org.jspecify.annotations.Nullable;
 ///    less than a byte are copied by one thread.
 ///
 /// What goes to a device is put together in memory of the host, in slabs of a bounded size.
+///
+/// [SetLoad] copies to tensors that exist: it plans and looks up all boxes first, and nothing is given.
 final class SetRead {
     /// The bytes of a result that are put together on the host for a device at a time.
     private static final long SLAB = 64L << 20;
@@ -62,9 +65,11 @@ final class SetRead {
 
     /// A storage of a shard.
     private record StorageOf(int shard, int number) {}
+    private final Set<Cut> begun = ConcurrentHashMap.newKeySet();
+    private final Set<Cut> done = ConcurrentHashMap.newKeySet();
 
     /// A box of one part of a tensor, by identity.
-    private static final class Cut {
+    static final class Cut {
         private final SlicedTensor tensor;
         private final SlicePart part;
         private final Box box;
@@ -90,13 +95,16 @@ final class SetRead {
     /// What a result consists of.
     ///
     /// @param name the name of a tensor without elements, or nothing
-    private record Content(Device device, String name, List<Source> sources, List<List<Long>> places) {}
+    record Content(Device device, String name, List<Source> sources, List<List<Long>> places) {}
 
     /// A box with its cuts, which have no element in common.
-    private record Plan(Wanted wanted, List<Cut> cuts) {}
+    record Plan(Wanted wanted, List<Cut> cuts) {}
+
+    /// A box, and the tensor of the host that it is copied to, which has its shape.
+    record Into(Plan plan, Tensor target) {}
 
     /// A result that is uploaded.
-    private record OnDevice(Plan plan, DType dtype, DeviceMemory memory, MemorySegment target) {}
+    private record OnDevice(Plan plan, DeviceMemory memory, MemorySegment target) {}
 
     /// Elements that are copied from a cut into memory.
     private record Copy(Cut cut, Box box, Tensor target) {}
@@ -106,15 +114,14 @@ final class SetRead {
     }
 
     List<Tensor> run(List<Wanted> wanted) throws IOException {
-        List<Plan> plans = wanted.stream().map(this::plan).toList();
-        look(plans);
+        List<Plan> plans = plans(wanted);
         List<Tensor> results = new ArrayList<>(plans.size());
         Allocator host = new SlabAllocator(plans.stream().mapToLong(SetRead::nbytes).sum());
         try {
             for (Plan plan : plans) {
                 results.add(result(plan, host));
             }
-            copy(copies);
+            copyAll(copies);
             for (OnDevice upload : uploads) {
                 upload(upload);
             }
@@ -182,8 +189,7 @@ final class SetRead {
     private Allocation allocation(Wanted wanted) {
         try {
             SetRead read = new SetRead(set);
-            Plan plan = read.plan(wanted);
-            read.look(List.of(plan));
+            Plan plan = read.plans(List.of(wanted)).getFirst();
             Allocation bytes = wanted.device().isCpu()
                     ? AnonymousMemory.allocator().allocate(nbytes(plan))
                     : memoryFor(wanted).allocateUninitialized(nbytes(plan));
@@ -201,14 +207,15 @@ final class SetRead {
 
     private void fill(Plan plan, Allocation bytes) throws IOException {
         if (!plan.wanted.device().isCpu()) {
-            upload(new OnDevice(plan, dtype(plan), memoryFor(plan.wanted), bytes.segment()));
+            upload(new OnDevice(plan, memoryFor(plan.wanted), bytes.segment()));
             return;
         }
-        Tensor result = Tensor.of(Storage.wrap(bytes.segment()), dtype(plan), 0, plan.wanted.box().shape());
-        copy(plan.cuts.stream().map(cut -> new Copy(cut, cut.box, cut.box.in(result, plan.wanted.box()))).toList());
+        copy(List.of(new Into(plan,
+                Tensor.of(Storage.wrap(bytes.segment()), dtype(plan), 0, plan.wanted.box().shape()))));
     }
 
-    private static DType dtype(Plan plan) {
+    /// {@return the dtype of the elements of a box}
+    static DType dtype(Plan plan) {
         DTypeRecord record = plan.wanted.tensor().dtype();
         return DType.opaque(record.name(), record.bits());
     }
@@ -233,6 +240,15 @@ final class SetRead {
             }
         }
         return new Plan(wanted, cuts);
+    }
+
+    /// Plans boxes, and looks up their parts.
+    ///
+    /// @throws FormatException if a shard is missing, damaged, or has another tensor
+    List<Plan> plans(List<Wanted> wanted) throws IOException {
+        List<Plan> plans = wanted.stream().map(this::plan).toList();
+        look(plans);
+        return plans;
     }
 
     // ---- look ----
@@ -304,7 +320,8 @@ final class SetRead {
                 && plan.cuts.getFirst().box.isSame(plan.wanted.box());
     }
 
-    private Content content(Plan plan) {
+    /// {@return what a box consists of} Equal boxes are the same bytes.
+    Content content(Plan plan) {
         return new Content(plan.wanted.device(), plan.cuts.isEmpty() ? plan.wanted.tensor().name() : "",
                 plan.cuts.stream().map(sources::get).toList(),
                 plan.cuts.stream().map(cut -> place(cut, plan.wanted.box())).toList());
@@ -323,7 +340,7 @@ final class SetRead {
         Tensor result;
         if (plan.wanted.device().isCpu()) {
             result = Tensor.zeros(host, dtype(plan), plan.wanted.box().size());
-            plan.cuts.forEach(cut -> copies.add(new Copy(cut, cut.box, cut.box.in(result, plan.wanted.box()))));
+            copies.addAll(copies(new Into(plan, result)));
         } else {
             result = onDevice(plan);
         }
@@ -344,7 +361,7 @@ final class SetRead {
     private Tensor onDevice(Plan plan) {
         DeviceMemory memory = memoryFor(plan.wanted);
         Allocation bytes = memory.allocateUninitialized(nbytes(plan));
-        uploads.add(new OnDevice(plan, dtype(plan), memory, bytes.segment()));
+        uploads.add(new OnDevice(plan, memory, bytes.segment()));
         return Tensor.of(Storage.over(bytes, memory.device()), dtype(plan), 0, plan.wanted.box().shape());
     }
 
@@ -374,7 +391,49 @@ final class SetRead {
 
     // ---- copy ----
 
-    private void copy(List<Copy> some) throws IOException {
+    /// Copies boxes to memory of the host.
+    void copy(List<Into> all) throws IOException {
+        copyAll(all.stream().flatMap(into -> copies(into).stream()).toList());
+    }
+
+    private static List<Copy> copies(Into into) {
+        Box whole = into.plan.wanted.box();
+        return into.plan.cuts.stream().map(cut -> new Copy(cut, cut.box, cut.box.in(into.target, whole))).toList();
+    }
+
+    /// {@return whether all elements of a box were copied}
+    boolean isDone(Plan plan) {
+        return done.containsAll(plan.cuts);
+    }
+
+    /// {@return whether elements of a box may have been copied}
+    boolean isBegun(Plan plan) {
+        return plan.cuts.stream().anyMatch(begun::contains);
+    }
+
+    /// Refuses to copy over the memory of the shards that is copied from.
+    ///
+    /// @throws IllegalArgumentException if a tensor has such memory, unless each of its elements would stay
+    void requireOthers(List<Into> all) throws IOException {
+        List<Copy> some = all.stream().flatMap(into -> copies(into).stream()).toList();
+        if (some.stream().noneMatch(copy -> set.member(copy.cut.part.shard()).hasLent())) {
+            return;
+        }
+        List<TensorCopy> whole = new ArrayList<>();
+        for (Copy copy : some) {
+            whole.add(set.member(copy.cut.part.shard()).use(
+                    (_, contents) -> new TensorCopy(copy.cut.tensor.name(), part(copy, contents), copy.target)));
+        }
+        Set<Storage> sources = whole.stream().map(copy -> TensorCopy.memoryOf(copy.source()))
+                .collect(Collectors.toSet());
+        whole.stream().filter(copy -> sources.contains(copy.memory())).forEach(TensorCopy::checkStays);
+    }
+
+    private static Tensor part(Copy copy, CroftContents contents) {
+        return copy.box.in(contents.tensor(copy.cut.tensor.name()).orElseThrow(), copy.cut.whole());
+    }
+
+    private void copyAll(List<Copy> some) throws IOException {
         set.shared(byShard(some, true), this::copyFromShard);
         // Parts of elements of less than a byte may share a byte, which two threads must not write.
         for (Map.Entry<Integer, List<Copy>> each : byShard(some, false)) {
@@ -391,7 +450,9 @@ final class SetRead {
 
     private void copyFromShard(Map.Entry<Integer, List<Copy>> each) throws IOException {
         var _ = set.member(each.getKey()).use((file, contents) -> {
+            each.getValue().forEach(copy -> begun.add(copy.cut));
             copy(each.getValue(), file, contents);
+            each.getValue().forEach(copy -> done.add(copy.cut));
             return this;
         });
     }
@@ -404,34 +465,50 @@ final class SetRead {
             return;
         }
         for (Copy copy : some) {
-            var _ = MappedAccess.guarded(file, () -> copy.target
-                    .copyFrom(copy.box.in(contents.tensor(copy.cut.tensor.name()).orElseThrow(), copy.cut.whole())));
+            var _ = MappedAccess.guarded(file, () -> copy.target.copyFrom(part(copy, contents)));
         }
     }
 
     // ---- upload ----
 
-    private void upload(OnDevice result) throws IOException {
-        long offset = 0;
-        if (result.plan.cuts.isEmpty()) {
+    /// Takes a part of a box that was put together.
+    @FunctionalInterface
+    interface Taking {
+        /// Takes it.
+        ///
+        /// @param elements the elements, in memory that is released afterwards
+        /// @param slab which ones they are
+        void take(Tensor elements, Box slab);
+    }
+
+    /// Puts a box together in memory of the host, one part after the other.
+    void inSlabs(Plan plan, Taking taking) throws IOException {
+        if (plan.cuts.isEmpty()) {
             return;
         }
-        for (Box slab : slabs(result.plan.wanted.box(), result.dtype)) {
-            Tensor part = Tensor.zeros(AnonymousMemory.allocator(), result.dtype, slab.size());
+        for (Box slab : slabs(plan.wanted.box(), dtype(plan))) {
+            Tensor part = Tensor.zeros(AnonymousMemory.allocator(), dtype(plan), slab.size());
             try {
                 List<Copy> some = new ArrayList<>();
-                for (Cut cut : result.plan.cuts) {
+                for (Cut cut : plan.cuts) {
                     cut.box.intersect(slab).ifPresent(box -> some.add(new Copy(cut, box, box.in(part, slab))));
                 }
-                copy(some);
-                MemorySegment bytes = part.storage().segment();
-                result.memory.upload(List.of(new Upload(result.target.asSlice(offset, bytes.byteSize()),
-                        (at, into) -> into.copyFrom(bytes.asSlice(at, into.byteSize())))));
-                offset += bytes.byteSize();
+                copyAll(some);
+                taking.take(part, slab);
             } finally {
                 part.storage().release();
             }
         }
+    }
+
+    private void upload(OnDevice result) throws IOException {
+        long[] offset = new long[1];
+        inSlabs(result.plan, (part, _) -> {
+            MemorySegment bytes = part.storage().segment();
+            result.memory.upload(List.of(new Upload(result.target.asSlice(offset[0], bytes.byteSize()),
+                    (at, into) -> into.copyFrom(bytes.asSlice(at, into.byteSize())))));
+            offset[0] += bytes.byteSize();
+        });
     }
 
     /// Divides a box along the first dimension in which it has several elements. Elements of less than a byte are not

@@ -47,17 +47,29 @@ record ShardTensors(Optional<Run> run, SequencedMap<String, Piece> pieces) {
     /// @param contents the shard, opened so that storages stay on the devices that they were saved from
     /// @throws FormatException if a slice is malformed, or a tensor cannot be read
     static ShardTensors of(CroftContents contents) {
-        Map<Tensor, Slice> slices = slices(contents.state());
+        try {
+            SequencedMap<String, Piece> pieces = pieces(contents.state());
+            pieces.values().forEach(piece -> Unreadable.why(piece.slice.local()).ifPresent(why -> {
+                throw why;
+            }));
+            return new ShardTensors(contents.run(), pieces);
+        } catch (IllegalArgumentException e) {
+            throw Rule.V22_SLICE.broken("the state is malformed: " + e.getMessage(), FormatException.NO_OFFSET);
+        }
+    }
+
+    /// {@return the tensors of a tree by their names, in its order}
+    ///
+    /// @param tree a state, in which slices are nodes
+    /// @throws IllegalArgumentException if a slice is malformed, or one tensor is two slices
+    static SequencedMap<String, Piece> pieces(@Nullable Object tree) {
+        Map<Tensor, Slice> slices = slices(tree);
         SequencedMap<String, Piece> pieces = new LinkedHashMap<>();
-        StateIndex.of(contents.state()).tensors().forEach((name, tensor) -> {
-            Optional<FormatException> why = Unreadable.why(tensor);
-            if (why.isPresent()) {
-                throw why.get();
-            }
+        StateIndex.of(tree).tensors().forEach((name, tensor) -> {
             Slice slice = slices.get(tensor);
             pieces.put(name, new Piece(slice == null ? Slice.whole(tensor) : slice, slice != null));
         });
-        return new ShardTensors(contents.run(), pieces);
+        return pieces;
     }
 
     private static Map<Tensor, Slice> slices(@Nullable Object tree) {
@@ -70,7 +82,7 @@ record ShardTensors(Optional<Run> run, SequencedMap<String, Piece> pieces) {
         while (!left.isEmpty()) {
             Object node = left.remove();
             if (seen.add(node)) {
-                slice(node).ifPresent(slice -> put(slices, slice));
+                Slice.of(node).ifPresent(slice -> put(slices, slice));
                 for (Object child : StateIndex.children(node)) {
                     if (child instanceof Map || child instanceof Collection || child instanceof Typed) {
                         left.add(child);
@@ -81,19 +93,10 @@ record ShardTensors(Optional<Run> run, SequencedMap<String, Piece> pieces) {
         return slices;
     }
 
-    private static Optional<Slice> slice(Object node) {
-        try {
-            return Slice.of(node);
-        } catch (IllegalArgumentException e) {
-            throw Rule.V22_SLICE.broken("the state has " + e.getMessage(), FormatException.NO_OFFSET);
-        }
-    }
-
     private static void put(Map<Tensor, Slice> slices, Slice slice) {
         Slice before = slices.putIfAbsent(slice.local(), slice);
         if (before != null && !before.isSameBox(slice)) {
-            throw Rule.V22_SLICE.broken("one tensor is two slices, " + before + " and " + slice,
-                    FormatException.NO_OFFSET);
+            throw new IllegalArgumentException("one tensor is two slices, " + before + " and " + slice);
         }
     }
 }

@@ -1,0 +1,94 @@
+package io.undercroft.serializer.internal.sets;
+
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.internal.ConfinedPath;
+import io.undercroft.serializer.internal.References;
+import io.undercroft.serializer.internal.disk.AtomicFile;
+import io.undercroft.serializer.internal.disk.Disk;
+import io.undercroft.serializer.internal.disk.Replacing;
+import io.undercroft.serializer.internal.disk.Target;
+import java.io.Closeable;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+
+/// Writes manifests of sets whose shards are files of this host.
+public final class SetWriter {
+    private final Disk disk;
+
+    /// A writer.
+    ///
+    /// @param disk the file system to write to
+    public SetWriter(Disk disk) {
+        this.disk = disk;
+    }
+
+    /// Saves a manifest; see [io.undercroft.serializer.ShardSet#save].
+    ///
+    /// @param manifest the manifest to make or replace
+    /// @param files the shards, in their order
+    /// @throws IOException if a file cannot be read, or writing fails; no manifest is made or changed
+    public void save(Path manifest, List<Path> files) throws IOException {
+        write(Target.of(manifest), files, References.rule(false));
+    }
+
+    /// Saves a manifest if there is none of its name; see [io.undercroft.serializer.ShardSet#create].
+    ///
+    /// @param manifest the manifest to make
+    /// @param files the shards, in their order
+    /// @throws FileAlreadyExistsException if there is a file of that name
+    /// @throws IOException if a file cannot be read, or writing fails; no manifest is made
+    public void create(Path manifest, List<Path> files) throws IOException {
+        Target target = Target.of(manifest);
+        write(target, files, file -> {
+            if (Files.exists(file)) {
+                throw new FileAlreadyExistsException(target.path().toString(), null,
+                        "another writer has made this set; open it, or make one of another name");
+            }
+        });
+    }
+
+    /// The lock is taken before the shards are read, so that a second writer need not read them in vain.
+    private void write(Target target, List<Path> files, Replacing rule) throws IOException {
+        Path directory = Objects.requireNonNull(target.file().toAbsolutePath().getParent()).toRealPath();
+        List<SetDescription.Candidate> candidates = new ArrayList<>();
+        for (Path file : files) {
+            candidates.add(candidate(directory, file));
+            if (target.exists() && Files.isSameFile(file, target.file())) {
+                throw new IllegalArgumentException(file + " would be replaced by the manifest that names it; "
+                        + "give the manifest another name, for instance one that ends in .croftset");
+            }
+        }
+        rule.check(target.file());
+        try (Closeable _ = target.lock()) {
+            byte[] bytes = SetDescription.of(candidates, false).encode();
+            try (AtomicFile written = AtomicFile.create(target, disk, rule)) {
+                written.write(0, MemorySegment.ofArray(bytes));
+                written.commit();
+            }
+        }
+        References.knownSet(target.file(), files);
+    }
+
+    private static SetDescription.Candidate candidate(Path directory, Path file) throws IOException {
+        String hint = ConfinedPath.hint(directory, file.toRealPath()).orElseThrow(() -> new IllegalArgumentException(
+                file + " is not below the directory of the manifest, " + directory));
+        return new SetDescription.Candidate() {
+            @Override
+            public String hint() {
+                return hint;
+            }
+
+            @Override
+            public MappedFile open() throws IOException {
+                return MappedFile.open(file, MapMode.READ_ONLY);
+            }
+        };
+    }
+}
