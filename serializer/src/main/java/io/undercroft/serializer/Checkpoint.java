@@ -25,6 +25,7 @@ import io.undercroft.serializer.internal.loading.StateMatch;
 import io.undercroft.serializer.internal.planning.Staging;
 import io.undercroft.serializer.internal.writing.CroftWriter;
 import io.undercroft.serializer.internal.writing.FormatWriter;
+import io.undercroft.serializer.internal.writing.PreparedSave;
 import io.undercroft.serializer.internal.writing.StoreWriter;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
@@ -464,8 +465,8 @@ public final class Checkpoint implements AutoCloseable {
     ///     writer was faster; nothing is visible then
     /// @throws IOException if writing fails; nothing is visible then
     /// @throws FormatException if bytes of the state are in a damaged file; nothing is visible then
-    /// @throws IllegalArgumentException if the URI has no scheme or is invalid, the options have bases or others that
-    ///     need a file of this host, or as [#save(Path, Object, SaveOptions)]
+    /// @throws IllegalArgumentException if the URI has no scheme or is invalid, the options have bases without a
+    ///     [root][SaveOptions#root] or others that need a file of this host, or as [#save(Path, Object, SaveOptions)]
     public static SaveReport save(URI uri, @Nullable Object state, SaveOptions options) throws IOException {
         Objects.requireNonNull(options, "options");
         requireScheme(uri);
@@ -495,11 +496,16 @@ public final class Checkpoint implements AutoCloseable {
 
     private static SaveReport save(StoreTarget target, @Nullable Object state, SaveOptions options,
             Set<String> settingsOfStore) throws IOException {
-        options.requireForStore(target.location());
-        CheckpointFormat format = formatToWrite(target.location(), target.fileName(), options, settingsOfStore);
+        CheckpointFormat format = formatToWrite(target, options, settingsOfStore);
         return Formats.isCroft(format)
                 ? CroftWriter.store(target, state, options)
                 : StoreWriter.write(target, state, format, options);
+    }
+
+    private static CheckpointFormat formatToWrite(StoreTarget target, SaveOptions options,
+            Set<String> settingsOfStore) {
+        options.requireForStore(target.location());
+        return formatToWrite(target.location(), target.fileName(), options, settingsOfStore);
     }
 
     /// Refuses what is no absolute URI.
@@ -548,16 +554,90 @@ public final class Checkpoint implements AutoCloseable {
             throws IOException {
         Objects.requireNonNull(path, "path");
         Objects.requireNonNull(options, "options");
-        if (options.request().snapshotMemory().isEmpty()) {
-            try (SnapshotMemory once = new SnapshotMemory()) {
-                return saveAsync(disk, path, state, options.snapshotMemory(once));
-            }
-        }
         CheckpointFormat format = formatToWrite(path, options);
-        Staging staging = options.request().snapshotMemory().get().staging();
-        return PendingSave.start(Formats.isCroft(format)
+        return start(options, staging -> Formats.isCroft(format)
                 ? new CroftWriter(disk).prepareSave(path, state, options, staging)
                 : new FormatWriter(disk).prepare(path, state, format, options, staging));
+    }
+
+    /// Saves a state to a store in the background, with the default options; see
+    /// [#saveAsync(URI, Object, SaveOptions)].
+    ///
+    /// @param uri the file to make or replace
+    /// @param state a tree as [io.undercroft.serializer.state] describes it
+    /// @return the running save
+    /// @throws RemoteFileException if nothing writes such a URI, or the store refuses or does not respond
+    /// @throws SnapshotMemoryException if there is no memory for a copy
+    /// @throws IOException if the file cannot be written to
+    /// @throws IllegalArgumentException as [#save(URI, Object, SaveOptions)]
+    public static PendingSave saveAsync(URI uri, @Nullable Object state) throws IOException {
+        return saveAsync(uri, state, SaveOptions.defaults());
+    }
+
+    /// Saves a state to a store in the background, as atomically as [#save(URI, Object, SaveOptions)] and with the same
+    /// bytes. When this returns a snapshot of the state has been taken, as by [#saveAsync(Path, Object, SaveOptions)],
+    /// and the store has been asked to begin the file: the caller waits for that, and not for the bytes. A `file` URI
+    /// is saved to as its path.
+    ///
+    /// The file replaces the one that was there when this was called. Of two saves to one file that run at the same
+    /// time one fails with [RemoteFileException.Kind#CONFLICT], as far as the store can detect it.
+    ///
+    /// @param uri the file to make or replace
+    /// @param state a tree as [io.undercroft.serializer.state] describes it
+    /// @param options what else to save, and how
+    /// @return the running save, which reports later failures
+    /// @throws RemoteFileException if nothing writes such a URI, or the store refuses or does not respond
+    /// @throws SnapshotMemoryException if there is no memory for a copy
+    /// @throws IOException if the file cannot be written to
+    /// @throws FormatException if bytes of the state are in a damaged file, and the format is not `croft`
+    /// @throws IllegalArgumentException as [#save(URI, Object, SaveOptions)]
+    public static PendingSave saveAsync(URI uri, @Nullable Object state, SaveOptions options) throws IOException {
+        Objects.requireNonNull(options, "options");
+        requireScheme(uri);
+        if (uri.getScheme().equalsIgnoreCase("file")) {
+            return saveAsync(Path.of(uri), state, options);
+        }
+        return saveAsync(Stores.target(uri, options.request()), state, options, Stores.settingsForWriting(uri));
+    }
+
+    /// Saves a state to a store in the background, as [#saveAsync(URI, Object, SaveOptions)], for which the program
+    /// made the target itself.
+    ///
+    /// @param target the file to make or replace
+    /// @param state a tree as [io.undercroft.serializer.state] describes it
+    /// @param options what else to save, and how
+    /// @return the running save, which reports later failures
+    /// @throws RemoteFileException if the store refuses or does not respond
+    /// @throws IOException if the file cannot be written to
+    /// @throws IllegalArgumentException as [#saveAsync(URI, Object, SaveOptions)], which throws the same exceptions
+    public static PendingSave saveAsync(StoreTarget target, @Nullable Object state, SaveOptions options)
+            throws IOException {
+        Objects.requireNonNull(target, "target");
+        Objects.requireNonNull(options, "options");
+        return saveAsync(target, state, options, Set.of());
+    }
+
+    private static PendingSave saveAsync(StoreTarget target, @Nullable Object state, SaveOptions options,
+            Set<String> settingsOfStore) throws IOException {
+        CheckpointFormat format = formatToWrite(target, options, settingsOfStore);
+        return start(options, staging -> Formats.isCroft(format)
+                ? CroftWriter.prepareStore(target, state, options, staging)
+                : StoreWriter.prepare(target, state, format, options, staging));
+    }
+
+    /// Takes what a save needs, for which there is memory.
+    @FunctionalInterface
+    private interface Preparation {
+        PreparedSave with(Staging staging) throws IOException;
+    }
+
+    private static PendingSave start(SaveOptions options, Preparation preparation) throws IOException {
+        if (options.request().snapshotMemory().isPresent()) {
+            return PendingSave.start(preparation.with(options.request().snapshotMemory().get().staging()));
+        }
+        try (SnapshotMemory once = new SnapshotMemory()) {
+            return PendingSave.start(preparation.with(once.staging()));
+        }
     }
 
     /// Writes a state as a sealed `.croft` file, from its first byte to its last, to something that cannot seek: a

@@ -24,11 +24,14 @@ import java.util.concurrent.CompletionException;
 /// existing file stays whole.
 ///
 /// **Order.** Until it has ended, the save holds the file's lock: another one to the same file is refused with
-/// [LockedException], so that an older state never replaces a newer one.
+/// [LockedException], so that an older state never replaces a newer one. A store has no locks. There each save replaces
+/// the file that was there when its call began: if another one was faster, this one fails with the kind `CONFLICT` of
+/// [RemoteFileException][io.undercroft.mmap.RemoteFileException], as far as the store can detect it.
 ///
 /// **The end of the JVM** waits for it, as the thread that saves is no daemon and a shutdown hook waits for it after
 /// `System.exit` or a signal that ends the process. To avoid the wait, cancel it. If the JVM is killed, the file that
-/// was there is whole, and a temporary file stays until the next save in its directory.
+/// was there is whole, and a temporary file stays until the next save in its directory. In a store nothing of it is
+/// visible; what the store keeps of such uploads depends on the store.
 ///
 /// **Threads.** All methods may be called from several threads at once.
 public final class PendingSave implements AutoCloseable {
@@ -41,7 +44,7 @@ public final class PendingSave implements AutoCloseable {
     private PendingSave(PreparedSave prepared) {
         this.prepared = prepared;
         this.control = prepared.control();
-        this.hook = Thread.ofPlatform().name("waits for the save of " + prepared.path()).unstarted(this::awaitEnd);
+        this.hook = Thread.ofPlatform().name("waits for the save of " + prepared.location()).unstarted(this::awaitEnd);
     }
 
     /// Begins a save that was prepared, which belongs to this from now on.
@@ -49,7 +52,7 @@ public final class PendingSave implements AutoCloseable {
         PendingSave save = new PendingSave(prepared);
         save.addHook();
         try {
-            Thread.ofPlatform().daemon(false).name("save of " + prepared.path()).start(save::run);
+            Thread.ofPlatform().daemon(false).name("save of " + prepared.location()).start(save::run);
             return save;
         } catch (Throwable e) {
             save.removeHook();
@@ -97,8 +100,16 @@ public final class PendingSave implements AutoCloseable {
     }
 
     /// {@return the file}
+    ///
+    /// @throws UnsupportedOperationException if it is in a store, and has no path
     public Path path() {
-        return prepared.path();
+        return prepared.path().orElseThrow(
+                () -> new UnsupportedOperationException(location() + " is in a store, and has no path"));
+    }
+
+    /// {@return the path of the file, or its URI without credentials if it is in a store, for messages}
+    public String location() {
+        return prepared.location();
     }
 
     /// {@return whether it has ended: the file is durable, or saving failed, or was cancelled}
@@ -118,7 +129,7 @@ public final class PendingSave implements AutoCloseable {
         return control.total();
     }
 
-    /// Waits until the file is durable.
+    /// Waits until the file is durable, in a store: visible.
     ///
     /// @return the files that were written, and of a `.croft` file how many bytes it shares
     /// @throws IOException if saving failed; the file is as it was
@@ -158,7 +169,7 @@ public final class PendingSave implements AutoCloseable {
     /// {@return the file, and how far it is}
     @Override
     public String toString() {
-        return "save of " + path() + ", " + doneBytes() + " of " + totalBytes() + " bytes"
+        return "save of " + location() + ", " + doneBytes() + " of " + totalBytes() + " bytes"
                 + (isDone() ? ", ended" : "");
     }
 }

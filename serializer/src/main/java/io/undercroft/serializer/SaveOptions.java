@@ -246,6 +246,10 @@ public final class SaveOptions {
     /// Sets the directory that paths of bases are relative to: by default that of the file itself. To open the file,
     /// name the same directory, or another one with the bases at the same relative paths.
     ///
+    /// A file in a store has no default. Its bases are files of this host of which copies are, or will be, in the
+    /// store: as their paths are relative to this directory, the copies are to the directory of the file. `.croft`
+    /// bases are found there when it is opened.
+    ///
     /// @param directory a directory in which, or below which, the bases are
     /// @return the changed options
     public SaveOptions root(Path directory) {
@@ -377,8 +381,6 @@ public final class SaveOptions {
     /// @param location the file in a store
     void requireForStore(String location) {
         Map<String, Boolean> own = new LinkedHashMap<>();
-        own.put("base", !values.bases.isEmpty());
-        own.put("root", values.root != null);
         own.put("writableInPlace", values.extent == Extent.WITH_ZEROS);
         own.put("deletingFormerFiles", values.isDeletingFormerFiles);
         own.values().removeIf(isSet -> !isSet);
@@ -386,6 +388,11 @@ public final class SaveOptions {
             throw new IllegalArgumentException(location + ": a file in a store cannot follow SaveOptions."
                     + String.join(", ", own.keySet()) + "; only a file of this host can. Leave it out, or save to a "
                     + "path");
+        }
+        if (!values.bases.isEmpty() && values.root == null) {
+            throw new IllegalArgumentException(location + ": a file in a store has no directory of this host that the "
+                    + "bases could be relative to. Copy the bases to the store too, and set SaveOptions.root to the "
+                    + "directory of this host that stands for that of the file");
         }
     }
 }

@@ -7,15 +7,20 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.RemoteFileException.Kind;
+import io.undercroft.serializer.spi.StoreOutput;
+import io.undercroft.serializer.spi.StoreTarget;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CountDownLatch;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -97,13 +102,150 @@ class SaveToStoreTest {
         Checkpoint.save(folder.resolve("base.croft"), Map.of("weight", weight));
 
         assertThatThrownBy(() -> Checkpoint.save(uri("a.croft"), Map.of(),
-                SaveOptions.defaults().base(folder.resolve("base.croft")).root(folder)))
+                SaveOptions.defaults().writableInPlace().deletingFormerFiles()))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("a file in a store cannot follow SaveOptions.base, root");
+                .hasMessageContaining("a file in a store cannot follow SaveOptions.writableInPlace, deletingFormer");
+        assertThatThrownBy(() -> Checkpoint.save(uri("a.croft"), Map.of(),
+                SaveOptions.defaults().base(folder.resolve("base.croft"))))
+                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("set SaveOptions.root");
         assertThatThrownBy(() -> Checkpoint.save(folder.resolve("a.croft"), Map.of(),
                 SaveOptions.defaults().setting("folder.fails", "yes")))
                 .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("it is for those of a store");
         assertThat(files()).containsExactly("base.croft");
+    }
+
+    @Test
+    void bytesOfABaseAreFoundInItsCopyInTheStore() throws IOException {
+        Path here = Files.createDirectories(folder.resolve("here/models"));
+        Path there = Files.createDirectories(folder.resolve("there/models"));
+        Checkpoint.save(here.resolve("base.croft"), Map.of("weight", weight));
+        Files.copy(here.resolve("base.croft"), there.resolve("base.croft"));
+        Tensor tuned = weight.copy();
+        tuned.setLong(0, -1);
+
+        SaveReport report = Checkpoint.save(uri("there/tuned.croft"), Map.of("weight", tuned),
+                SaveOptions.defaults().base(here.resolve("base.croft")).root(folder.resolve("here")));
+
+        assertThat(report.dedup().orElseThrow().written()).isEqualTo(1 << 20);
+        Files.delete(here.resolve("base.croft"));
+        try (Checkpoint opened = Checkpoint.open(uri("there/tuned.croft"))) {
+            assertThat(opened.tensor("weight").contentEquals(tuned)).isTrue();
+        }
+        Files.delete(there.resolve("base.croft"));
+        try (Checkpoint opened = Checkpoint.open(uri("there/tuned.croft"))) {
+            assertThatThrownBy(() -> opened.tensor("weight").toIntArray()).isInstanceOf(FormatException.class)
+                    .hasMessageContaining("models/base.croft").hasMessageContaining("it is not there");
+        }
+    }
+
+    /// A file whose first bytes wait until a latch is down.
+    private record Waiting(StoreTarget target, CountDownLatch latch) implements StoreTarget {
+        @Override
+        public String location() {
+            return target.location();
+        }
+
+        @Override
+        public String fileName() {
+            return target.fileName();
+        }
+
+        @Override
+        public boolean exists() throws IOException {
+            return target.exists();
+        }
+
+        @Override
+        public StoreOutput create(Creation condition) throws IOException {
+            StoreOutput output = target.create(condition);
+            return new StoreOutput() {
+                @Override
+                public void write(MemorySegment bytes) throws IOException {
+                    try {
+                        latch.await();
+                    } catch (InterruptedException e) {
+                        throw new IOException(e);
+                    }
+                    output.write(bytes);
+                }
+
+                @Override
+                public void commit() throws IOException {
+                    output.commit();
+                }
+
+                @Override
+                public void close() throws IOException {
+                    output.close();
+                }
+            };
+        }
+
+        @Override
+        public void delete() throws IOException {
+            target.delete();
+        }
+
+        @Override
+        public StoreTarget sibling(String name) {
+            return new Waiting(target.sibling(name), latch);
+        }
+    }
+
+    private StoreTarget target(String name) {
+        return new FolderStore().target(uri(name), SaveOptions.defaults().request());
+    }
+
+    @Test
+    void aSaveInTheBackgroundKeepsTheStateOfItsCallInEveryFormat() throws IOException {
+        for (String name : List.of("a.croft", "some.rawset")) {
+            CountDownLatch latch = new CountDownLatch(1);
+            Tensor changing = weight.view(DType.UINT8).copy();
+            try (PendingSave save = Checkpoint.saveAsync(new Waiting(target(name), latch), Map.of("a.raw", changing),
+                    SaveOptions.defaults())) {
+                changing.fill(7);
+                assertThat(folder.resolve(name)).doesNotExist();
+                assertThat(save.isDone()).isFalse();
+                assertThat(save.location()).isEqualTo(uri(name).toString());
+                assertThat(save).hasToString("save of %s, 0 of %d bytes".formatted(save.location(), save.totalBytes()));
+                assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(save::path);
+                latch.countDown();
+                assertThat(save.join().locations()).startsWith(uri(name).toString());
+                assertThat(save.doneBytes()).isEqualTo(save.totalBytes()).isGreaterThanOrEqualTo(4_000_000);
+            }
+        }
+        try (Checkpoint opened = Checkpoint.open(uri("a.croft"))) {
+            assertThat(opened.tensor("a.raw").contentEquals(weight.view(DType.UINT8))).isTrue();
+        }
+        assertThat(folder.resolve("a.raw")).hasBinaryContent(weight.view(DType.UINT8).toByteArray());
+    }
+
+    @Test
+    void aSaveInTheBackgroundToAFileUriIsOneToItsPath() throws IOException {
+        try (PendingSave save = Checkpoint.saveAsync(folder.resolve("a.croft").toUri(), Map.of("weight", weight))) {
+            assertThat(save.path()).isEqualTo(folder.resolve("a.croft"));
+        }
+        assertThat(files()).containsExactly("a.croft");
+    }
+
+    @Test
+    void aSaveInTheBackgroundThatIsCancelledOrFailsLeavesNothing() throws IOException {
+        for (String name : List.of("a.croft", "some.rawset")) {
+            Map<String, Tensor> state = Map.of("a.raw", weight.view(DType.UINT8));
+            CountDownLatch latch = new CountDownLatch(1);
+            PendingSave cancelled = Checkpoint.saveAsync(new Waiting(target(name), latch), state,
+                    SaveOptions.defaults());
+            assertThat(cancelled.cancel()).isTrue();
+            latch.countDown();
+            cancelled.close();
+            assertThatExceptionOfType(CancellationException.class).isThrownBy(cancelled::join);
+
+            PendingSave failing = Checkpoint.saveAsync(uri(name), state,
+                    SaveOptions.defaults().setting("folder.fails", "yes"));
+            assertThatExceptionOfType(RemoteFileException.class).isThrownBy(failing::close)
+                    .satisfies(e -> assertThat(e.kind()).isEqualTo(Kind.NOT_PERMITTED));
+            assertThat(files()).isEmpty();
+        }
     }
 
     @Test

@@ -1,7 +1,6 @@
 package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.internal.ByteSource;
-import io.undercroft.mmap.MappingException;
 import io.undercroft.mmap.SharedMemoryDraft;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
@@ -222,22 +221,35 @@ public final class CroftWriter {
     ///
     /// @param target the file to make or replace
     /// @param state the root of the tree
-    /// @param options the other options of the save, without bases
+    /// @param options the other options of the save
     /// @return the file that was written, and how many bytes it shares
     /// @throws IOException if reading or writing fails; nothing is visible then
     public static SaveReport store(StoreTarget target, @Nullable Object state, SaveOptions options)
             throws IOException {
+        return prepareStore(target, state, options, null).run();
+    }
+
+    /// Takes a snapshot of a state, to be saved to a store; see [io.undercroft.serializer.Checkpoint#saveAsync].
+    ///
+    /// @param target the file to make or replace
+    /// @param state the root of the tree
+    /// @param options the other options of the save
+    /// @param staging the memory for copies of bytes; null to copy none, if the caller runs the save at once
+    /// @return the save, which has begun to write the file
+    /// @throws IOException if the store refuses or does not respond, or there is no memory; nothing is visible then
+    public static PreparedSave prepareStore(StoreTarget target, @Nullable Object state, SaveOptions options,
+            @Nullable Staging staging) throws IOException {
         StatePlan plan = StatePlan.of(state, options);
-        return Target.write(target.location(), () -> {
-            Sealed sealed;
-            try (StoreOutput output = target.create(Creation.REPLACING)) {
-                sealed = seal(output::write, plan, options);
+        return PreparedSave.of(target, (resources, control) -> {
+            StoreOutput output = resources.add(target.create(Creation.REPLACING));
+            StatePlan taken = taken(plan, options.request().chunkSize(), staging, resources, control);
+            return () -> {
+                Sealed sealed = seal(output::write, taken, options);
+                control.commit();
                 output.commit();
-            } catch (MappingException e) {
-                throw new IOException(e.getMessage(), e);
-            }
-            return new SaveReport("croft", List.of(), List.of(target.location()), sealed.size, plan.tensorCount(),
-                    plan.storages().size(), plan.leftOut(), List.of(), List.of(), Optional.of(sealed.bytes));
+                return new SaveReport("croft", List.of(), List.of(target.location()), sealed.size, plan.tensorCount(),
+                        plan.storages().size(), plan.leftOut(), List.of(), List.of(), Optional.of(sealed.bytes));
+            };
         });
     }
 

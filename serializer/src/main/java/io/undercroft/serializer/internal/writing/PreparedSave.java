@@ -5,20 +5,27 @@ import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.internal.disk.Target;
 import io.undercroft.serializer.internal.planning.ResourceStack;
 import io.undercroft.serializer.internal.planning.SaveControl;
+import io.undercroft.serializer.spi.StoreTarget;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
-/// A save that is ready to run: it has the lock, the open file, and the memory of a snapshot if one was taken. It is
+/// A save that is ready to run: it has the lock if the file is one of this host, the
+/// open file, and the memory of a snapshot if one was taken. It is
 /// prepared by one thread and may be run by another one.
 public final class PreparedSave implements Closeable {
-    private final Target target;
+    private final String location;
+    private final @Nullable Path path;
     private final ResourceStack resources;
     private final SaveControl control;
     private final Target.Work<SaveReport> saving;
 
-    private PreparedSave(Target target, ResourceStack resources, SaveControl control, Target.Work<SaveReport> saving) {
-        this.target = target;
+    private PreparedSave(String location, @Nullable Path path, ResourceStack resources, SaveControl control,
+            Target.Work<SaveReport> saving) {
+        this.location = location;
+        this.path = path;
         this.resources = resources;
         this.control = control;
         this.saving = saving;
@@ -36,11 +43,20 @@ public final class PreparedSave implements Closeable {
     }
 
     static PreparedSave of(Target target, Preparation preparation) throws IOException {
-        return target.write(() -> {
+        return of(target.path().toString(), target.path(), preparation);
+    }
+
+    /// Prepares a save to a store.
+    static PreparedSave of(StoreTarget target, Preparation preparation) throws IOException {
+        return of(target.location(), null, preparation);
+    }
+
+    private static PreparedSave of(String location, @Nullable Path path, Preparation preparation) throws IOException {
+        return Target.write(location, () -> {
             ResourceStack resources = new ResourceStack();
             SaveControl control = new SaveControl();
             try {
-                return new PreparedSave(target, resources, control, preparation.prepare(resources, control));
+                return new PreparedSave(location, path, resources, control, preparation.prepare(resources, control));
             } catch (Throwable e) {
                 resources.closeAfter(e);
                 throw e;
@@ -48,9 +64,14 @@ public final class PreparedSave implements Closeable {
         });
     }
 
-    /// {@return the file, as the caller named it}
-    public Path path() {
-        return target.path();
+    /// {@return the file, as the caller named it, or nothing if it is in a store}
+    public Optional<Path> path() {
+        return Optional.ofNullable(path);
+    }
+
+    /// {@return the name of the file, for messages}
+    public String location() {
+        return location;
     }
 
     /// {@return the control of the save}
@@ -65,7 +86,7 @@ public final class PreparedSave implements Closeable {
     /// @throws java.util.concurrent.CancellationException if it was cancelled in time
     public SaveReport run() throws IOException {
         try (resources) {
-            return target.write(saving);
+            return Target.write(location, saving);
         } catch (MappingException e) {
             // For a storage that is first mapped when it is saved; for others reading fails.
             throw new IOException(e.getMessage(), e);

@@ -5,14 +5,16 @@ import io.undercroft.mmap.RemoteFileException.Kind;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.StateClasses;
-import io.undercroft.serializer.internal.disk.Target;
 import io.undercroft.serializer.internal.planning.ReadableState;
 import io.undercroft.serializer.internal.planning.SaveControl;
+import io.undercroft.serializer.internal.planning.Staging;
+import io.undercroft.serializer.internal.planning.TreeCopy;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.StoreOutput;
 import io.undercroft.serializer.spi.StoreTarget;
 import io.undercroft.serializer.spi.StoreTarget.Creation;
+import io.undercroft.serializer.state.StateIndex;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,13 +28,15 @@ public final class StoreWriter {
     private final StoreTarget target;
     private final FormatPlan plan;
     private final WriteProgress progress;
+    private final StoreOutput last;
     private final List<StoreTarget> committed = new ArrayList<>();
     private boolean mayBeComplete;
 
-    private StoreWriter(StoreTarget target, FormatPlan plan) {
+    private StoreWriter(StoreTarget target, FormatPlan plan, StoreOutput last, SaveControl control) {
         this.target = target;
         this.plan = plan;
-        this.progress = new WriteProgress(plan.options().request().progress(), new SaveControl(), plan.nbytes());
+        this.last = last;
+        this.progress = new WriteProgress(plan.options().request().progress(), control, plan.nbytes());
     }
 
     /// Writes a state; see [io.undercroft.serializer.Checkpoint#save(java.net.URI, Object, SaveOptions)].
@@ -45,12 +49,43 @@ public final class StoreWriter {
     /// @throws IOException if writing fails; nothing is visible then
     public static SaveReport write(StoreTarget target, @Nullable Object state, CheckpointFormat format,
             SaveOptions options) throws IOException {
-        FormatPlan plan = FormatPlan.of(target.location(), target.fileName(),
-                ReadableState.of(state, StateClasses.of(), options), format, options);
-        return Target.write(target.location(), () -> new StoreWriter(target, plan).write());
+        FormatPlan plan = plan(target, ReadableState.of(state, StateClasses.of(), options), format, options);
+        return PreparedSave.of(target, (resources, control) -> {
+            StoreOutput last = resources.add(target.create(Creation.REPLACING));
+            return () -> new StoreWriter(target, plan, last, control).write(plan::checkSources);
+        }).run();
     }
 
-    private SaveReport write() throws IOException {
+    /// Takes a snapshot of a state, to be written by another thread; see
+    /// [io.undercroft.serializer.Checkpoint#saveAsync].
+    ///
+    /// @param target the file to make or replace
+    /// @param state the root of the tree
+    /// @param format a format for writing
+    /// @param options the other options of the save
+    /// @param staging the memory for copies of bytes
+    /// @return the save, which has begun to write the file
+    /// @throws IOException if the store refuses or does not respond, or there is no memory; nothing is visible then
+    public static PreparedSave prepare(StoreTarget target, @Nullable Object state, CheckpointFormat format,
+            SaveOptions options, Staging staging) throws IOException {
+        ReadableState original = ReadableState.of(state, StateClasses.of(), options);
+        return PreparedSave.of(target, (resources, control) -> {
+            StoreOutput last = resources.add(target.create(Creation.REPLACING));
+            Object copy = TreeCopy.of(original.tree(), original.names().storages(), staging, resources);
+            FormatPlan.checkSources(original.names());
+            FormatPlan plan = plan(target, new ReadableState(copy, StateIndex.of(copy), original.leftOut()), format,
+                    options);
+            control.expect(plan.nbytes());
+            return () -> new StoreWriter(target, plan, last, control).write(() -> {});
+        });
+    }
+
+    private static FormatPlan plan(StoreTarget target, ReadableState state, CheckpointFormat format,
+            SaveOptions options) {
+        return FormatPlan.of(target.location(), target.fileName(), state, format, options);
+    }
+
+    private SaveReport write(FormatFiles.LastStep check) throws IOException {
         Map<String, Draft> companions = plan.companions();
         List<StoreTarget> others = companions.keySet().stream().map(target::sibling).toList();
         for (StoreTarget other : others) {
@@ -63,7 +98,7 @@ public final class StoreWriter {
             for (StoreTarget other : others) {
                 writeCompanion(other, companions.get(other.fileName()));
             }
-            writeLast();
+            writeLast(check);
         } catch (Throwable e) {
             deleteCommitted(e);
             throw e;
@@ -84,19 +119,17 @@ public final class StoreWriter {
         }
     }
 
-    private void writeLast() throws IOException {
-        try (StoreOutput output = target.create(Creation.REPLACING)) {
-            write(plan.draft(), output);
-            plan.checkSources();
-            progress.finish();
-            progress.commit();
-            mayBeComplete = true;
-            try {
-                output.commit();
-            } catch (RemoteFileException e) {
-                mayBeComplete = e.kind() == Kind.UNAVAILABLE;
-                throw e;
-            }
+    private void writeLast(FormatFiles.LastStep check) throws IOException {
+        write(plan.draft(), last);
+        check.run();
+        progress.finish();
+        progress.commit();
+        mayBeComplete = true;
+        try {
+            last.commit();
+        } catch (RemoteFileException e) {
+            mayBeComplete = e.kind() == Kind.UNAVAILABLE;
+            throw e;
         }
     }
 
