@@ -19,9 +19,11 @@ import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.disk.Replacing;
+import io.undercroft.serializer.internal.sets.SetWriter;
 import io.undercroft.serializer.internal.writing.CroftWriter;
 import io.undercroft.serializer.internal.writing.FileCopier;
 import io.undercroft.serializer.internal.writing.FormatWriter;
+import io.undercroft.serializer.state.Slice;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -43,8 +45,9 @@ import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/// Cuts the power at every moment of a save, an append, a compaction and the export of a set of files, and looks at
-/// what is left: it must be the file or the set as it was before, or as it is after, whole.
+/// Cuts the power at every moment of a save, an append, a compaction, the export of a set of files, and the saves of
+/// shards with the manifest of their set, and looks at what is left: it must be the file or the set as it was before, or
+/// as it is after, whole.
 public final class CrashesProof {
     private static final int CHUNK = 1 << 16;
     /// After so many tries without a state that was not seen before, a moment has no more of them.
@@ -109,6 +112,7 @@ public final class CrashesProof {
                 (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() > 2, Replacing.ANY));
         cutSet("set.safetensors.index.json", "export of a set", 900, "2KB");
         cutSet("set.safetensors.index.json", "export over another set", 900, "1KB");
+        cutManifests();
         cutLarge();
         figures.add(Figure.count("states", states));
         figures.add(Figure.count("of them different files", distinct.size()).with(Goal.atLeast(wanted)));
@@ -327,6 +331,112 @@ public final class CrashesProof {
                 broken++;
                 System.err.println("BROKEN: a set that is neither the old one nor the new one");
             }
+        }
+    }
+
+    /// Shards and their manifest: new ones, snapshots that are appended to the shards, and other shards for the same
+    /// manifest. What the manifest names is there when it is.
+    private void cutManifests() throws IOException {
+        Path manifest = scratch.file("sharded.croftset");
+        List<Path> shards = List.of(scratch.file("sharded-0.croft"), scratch.file("sharded-1.croft"));
+        List<Path> others = List.of(scratch.file("sharded-2.croft"), scratch.file("sharded-3.croft"));
+        cutManifest("shards and a manifest", manifest, (disk, whole) -> {
+            saveShards(disk, shards, whole);
+            new SetWriter(disk).create(manifest, shards);
+        });
+        cutManifest("appends to shards and a manifest", manifest, (disk, whole) -> {
+            for (int number = 0; number < shards.size(); number++) {
+                new CroftWriter(disk).commit(shards.get(number), shard(whole, number), OPTIONS.run("appended", 2));
+            }
+            new SetWriter(disk).save(manifest, shards);
+        });
+        cutManifest("other shards and a manifest", manifest, (disk, whole) -> {
+            saveShards(disk, others, whole);
+            new SetWriter(disk).save(manifest, others);
+        });
+    }
+
+    /// Writers of the shards of a tensor, and of their manifest.
+    @FunctionalInterface
+    private interface ShardedWork {
+        void on(RecordingDisk disk, Tensor whole) throws IOException;
+    }
+
+    private static void saveShards(RecordingDisk disk, List<Path> shards, Tensor whole) throws IOException {
+        for (int number = 0; number < shards.size(); number++) {
+            new CroftWriter(disk).save(shards.get(number), shard(whole, number), OPTIONS.run("saved", shards.size()));
+        }
+    }
+
+    /// A half of the tensor, and a tensor that both shards have, of which one stores the elements.
+    private static Map<String, Object> shard(Tensor whole, int number) {
+        long half = whole.size(0) / 2;
+        return Map.of("weight", Slice.of(whole.narrow(0, number * half, half), whole.shape(), number * half), "bias",
+                Slice.whole(whole.narrow(0, 0, 100)).replica(number, 2));
+    }
+
+    private void cutManifest(String what, Path manifest, ShardedWork work) throws IOException {
+        Map<Path, byte[]> before = filesOfTheSet(manifest);
+        byte @Nullable [] old = Files.exists(manifest) ? wholeOf(manifest) : null;
+        Tensor whole = noise(2 * CHUNK);
+        RecordingDisk disk = new RecordingDisk();
+        work.on(disk, whole);
+        List<DiskOperation> operations = disk.operations();
+        lookAtWays(operations);
+        byte[] saved = whole.toByteArray();
+        Set<Path> after = filesOfTheSet(manifest).keySet();
+        long statesBefore = states;
+        try (Scratch copies = Scratch.make()) {
+            for (int moment = 0; moment <= operations.size(); moment++) {
+                List<DiskOperation> done = operations.subList(0, moment);
+                byte @Nullable [] oldest = moment == operations.size() ? saved : old;
+                for (PowerCut.Fate fate : PowerCut.Fate.values()) {
+                    for (int i = 0; i < SET_TRIES; i++) {
+                        states++;
+                        for (Path file : after) {
+                            byte[] left = PowerCut.bytesAfter(before, done, file, fate, random);
+                            if (left != null) {
+                                var _ = copies.write(file.getFileName().toString(), left);
+                            }
+                        }
+                        String fault = faultOfSet(copies.file(manifest.getFileName().toString()), oldest, saved);
+                        if (fault != null) {
+                            broken(what + " after " + moment + " operations, " + fate + ": " + fault);
+                        }
+                        copies.clear();
+                    }
+                }
+            }
+        }
+        figures.add(Figure.count(what + ": disk operations", operations.size()));
+        figures.add(Figure.count(what + ": states", states - statesBefore));
+    }
+
+    /// What is wrong with a set after a power cut, or null.
+    ///
+    /// @param old the elements of the tensor in the set that was there, or null if there was none
+    /// @param saved the elements in the new one
+    private static @Nullable String faultOfSet(Path manifest, byte @Nullable [] old, byte[] saved) {
+        if (!Files.exists(manifest)) {
+            return old == null ? null : "the manifest is gone";
+        }
+        try {
+            byte[] found = wholeOf(manifest);
+            return Arrays.equals(found, old) || Arrays.equals(found, saved) ? null : "nobody saved that";
+        } catch (IOException | RuntimeException e) {
+            return e.toString();
+        }
+    }
+
+    /// The elements of the tensor of a set, of which each byte is compared with its checksum.
+    private static byte[] wholeOf(Path manifest) throws IOException {
+        try (Checkpoint set = Checkpoint.open(manifest)) {
+            byte[] weight = set.tensor("weight").toByteArray();
+            boolean isOfBoth = Arrays.equals(set.tensor("bias").toByteArray(), Arrays.copyOf(weight, 100));
+            if (!set.verify().isIntact() || !isOfBoth) {
+                throw new IOException("a shard is damaged, or of another save");
+            }
+            return weight;
         }
     }
 
