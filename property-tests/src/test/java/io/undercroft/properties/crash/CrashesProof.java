@@ -46,8 +46,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /// Cuts the power at every moment of a save, an append, a compaction, the export of a set of files, and the saves of
-/// shards with the manifest of their set, and looks at what is left: it must be the file or the set as it was before, or
-/// as it is after, whole.
+/// shards with the manifest of their set, and looks at what is left: it must be the file or the set as it was before,
+/// or as it is after, whole.
 public final class CrashesProof {
     private static final int CHUNK = 1 << 16;
     /// After so many tries without a state that was not seen before, a moment has no more of them.
