@@ -47,12 +47,7 @@ final class ExtractCommand {
     /// @param rows the selected elements as they are stored
     /// @param firstRow the index of the first row, if some were selected
     /// @param dtype the type that the elements are converted to
-    private record Extract(String name, Tensor rows, @Nullable Long firstRow, DType dtype) {
-        /// {@return all elements, converted}
-        Tensor converted(LastLoan loan) {
-            return loan.checked(rows).to(dtype);
-        }
-    }
+    private record Extract(String name, Tensor rows, @Nullable Long firstRow, DType dtype) {}
 
     Subcommand command() {
         return new Subcommand(
@@ -171,7 +166,11 @@ final class ExtractCommand {
                     .formatted(Text.bytes(TensorBlocks.nbytes(extract.rows)), ROWS));
         }
         try (ProgressBar bar = ProgressBar.onTerminal()) {
-            Checkpoint.save(target, extract.converted(loan), SaveOptions.defaults().format("npy").progress(bar));
+            SaveOptions options = SaveOptions.defaults().format("npy").progress(bar);
+            // Converted while it is written, as a copy of all elements may need more memory than there is.
+            Checkpoint.save(target, loan.checked(extract.rows), extract.dtype.equals(extract.rows.dtype())
+                    ? options
+                    : options.setting("npy.dtype", extract.dtype.name()));
         }
         long nbytes = Files.size(target);
         run.say(arguments, "%s: %s, %s %s -> %s (%s)".formatted(checkpoint.location(), extract.name, extract.dtype,
@@ -185,7 +184,7 @@ final class ExtractCommand {
 
     private void printJson(Extract extract, LastLoan loan) throws IOException {
         TensorJson.requireNumbers(extract.rows.numel(), extract.dtype);
-        Tensor converted = extract.converted(loan);
+        Tensor converted = loan.checked(extract.rows).to(extract.dtype);
         Json.printLine(out, json -> TensorJson.write(describe(json, extract), "values", converted));
     }
 

@@ -2,6 +2,7 @@ package io.undercroft.interop.internal;
 
 import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.serializer.spi.Output;
+import io.undercroft.storage.DType;
 import io.undercroft.storage.Loan;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -41,6 +42,34 @@ public final class TensorBytes {
                 writeWhole(there.contiguous(), output);
             } else {
                 writeSlabs(there, output);
+            }
+        }
+    }
+
+    /// Writes the elements of a tensor as another dtype, converted as [Tensor#to(DType)] does, in row-major order. They
+    /// are converted in a buffer of some megabytes. A tensor on another device is first downloaded as a whole.
+    ///
+    /// @param tensor a tensor with bytes
+    /// @param dtype the dtype to write, of elements of whole bytes
+    /// @param output the destination
+    /// @throws IOException if writing fails
+    /// @throws UnsupportedOperationException if the dtype is another one, and one of the two has no numbers
+    public static void write(Tensor tensor, DType dtype, Output output) throws IOException {
+        if (dtype.equals(tensor.dtype()) || tensor.numel() == 0) {
+            write(tensor, output);
+            return;
+        }
+        Tensor here = tensor.cpu();
+        try (Loan loan = here.storage().borrow()) {
+            TensorSlices slabs = TensorSlices.of(loan.on(here));
+            Storage space = Storage.allocate(slabs.largest() / here.itemsize() * dtype.itemsize(),
+                    AnonymousMemory.allocator());
+            try {
+                for (Tensor slab : slabs) {
+                    output.write(Tensor.of(space, dtype, 0, slab.shape()).copyFrom(slab).bytes());
+                }
+            } finally {
+                space.release();
             }
         }
     }

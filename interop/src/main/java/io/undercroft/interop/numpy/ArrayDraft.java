@@ -3,10 +3,12 @@ package io.undercroft.interop.numpy;
 import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.interop.internal.TensorBytes;
 import io.undercroft.interop.internal.numpy.NumpyType.Kind;
+import io.undercroft.interop.internal.numpy.NumpyType;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -15,10 +17,12 @@ import java.lang.foreign.MemorySegment;
 final class ArrayDraft implements Draft {
     private final byte[] header;
     private final Tensor elements;
+    private final DType dtype;
 
-    private ArrayDraft(byte[] header, Tensor elements) {
+    private ArrayDraft(byte[] header, Tensor elements, DType dtype) {
         this.header = header;
         this.elements = elements;
+        this.dtype = dtype;
     }
 
     /// {@return whether a value of a state is the node of an array of NumPy}
@@ -42,21 +46,43 @@ final class ArrayDraft implements Draft {
             return RecordDraft.of(where, records);
         }
         Elements written = Elements.of(where, array);
+        return of(where, written, written.tensor().dtype());
+    }
+
+    /// Plans an array of the elements of a tensor as another dtype, which are converted while they are written.
+    ///
+    /// @param path the path of the tensor in the state, for messages
+    /// @param tensor the tensor
+    /// @param dtype the dtype to write
+    /// @throws IllegalArgumentException if NumPy has no such elements, or the tensor cannot be converted to them
+    static Draft of(String path, Tensor tensor, DType dtype) {
+        String where = path.isEmpty() ? "the state" : path;
+        NumpyType type = Elements.type(where, dtype);
+        try {
+            // The exception does not depend on the elements.
+            Tensor _ = Tensor.zeros(tensor.dtype(), 1).to(dtype);
+        } catch (UnsupportedOperationException e) {
+            throw new IllegalArgumentException(where + ": " + tensor.dtype() + " cannot be converted to " + dtype, e);
+        }
+        return of(where, new Elements(type, tensor), dtype);
+    }
+
+    private static Draft of(String where, Elements written, DType dtype) {
         Tensor tensor = written.tensor();
         NamedTensors.checkBytes(where, tensor);
         boolean isFortran = NpyHeader.isFortran(tensor, written.inner());
         return new ArrayDraft(NpyHeader.bytes(where, written.type(), written.shape(), isFortran),
-                isFortran ? NpyHeader.reversed(tensor, written.inner()) : tensor);
+                isFortran ? NpyHeader.reversed(tensor, written.inner()) : tensor, dtype);
     }
 
     @Override
     public long nbytes() {
-        return Math.addExact(header.length, elements.nbytes());
+        return Math.addExact(header.length, dtype.nbytes(elements.numel()));
     }
 
     @Override
     public void writeTo(Output output) throws IOException {
         output.write(MemorySegment.ofArray(header));
-        TensorBytes.write(elements, output);
+        TensorBytes.write(elements, dtype, output);
     }
 }

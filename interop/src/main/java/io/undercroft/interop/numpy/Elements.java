@@ -6,6 +6,7 @@ import io.undercroft.interop.internal.numpy.NumpyText;
 import io.undercroft.interop.internal.numpy.NumpyType.Kind;
 import io.undercroft.interop.internal.numpy.NumpyType;
 import io.undercroft.serializer.state.Typed;
+import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -41,16 +42,23 @@ record Elements(NumpyType type, Tensor tensor) {
     /// @throws IllegalArgumentException if NumPy has no such elements, or the node is not as those that are read
     static Elements of(String path, @Nullable Object value) {
         if (value instanceof Tensor tensor) {
-            NumpyType type = NumpyType.of(tensor.dtype()).orElseThrow(() -> new IllegalArgumentException(
-                    path + ": NumPy has no elements of type " + tensor.dtype()
-                            + "; convert the tensor, to float32 for instance"));
-            return new Elements(type, tensor);
+            return new Elements(type(path, tensor.dtype()), tensor);
         }
         Kind kind = value instanceof Typed typed ? Kind.of(typed.type()) : null;
         if (!(value instanceof Typed typed) || kind == null || kind == Kind.RECORD || kind == Kind.OBJECT) {
             throw new IllegalArgumentException(path + " is neither a tensor nor an array of NumPy");
         }
         return kind.isText() ? ofTexts(path, kind, typed) : ofTimes(path, kind, typed);
+    }
+
+    /// {@return the type of an array of numbers}
+    ///
+    /// @param path where it is, for messages
+    /// @param dtype the type of the numbers
+    /// @throws IllegalArgumentException if NumPy has no such elements
+    static NumpyType type(String path, DType dtype) {
+        return NumpyType.of(dtype).orElseThrow(() -> new IllegalArgumentException(path
+                + ": NumPy has no elements of type " + dtype + "; convert the tensor, to float32 for instance"));
     }
 
     private static Elements ofTimes(String path, Kind kind, Typed times) {

@@ -1,5 +1,6 @@
 package io.undercroft.interop.numpy;
 
+import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.ByteReader;
 import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.interop.internal.PickleReader.Pickles;
@@ -17,12 +18,15 @@ import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.FileStorages;
 import io.undercroft.serializer.spi.ReadBudget;
+import io.undercroft.serializer.spi.Setting;
 import io.undercroft.serializer.spi.TreeContents;
+import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -33,6 +37,8 @@ import org.jspecify.annotations.Nullable;
 /// array the file is refused, as its state would be one of several. A tensor in column-major order is written so, any
 /// other one that is not contiguous row by row. There are no checksums, so verifying finds nothing.
 public final class NpyFormat implements CheckpointFormat {
+    private static final String DTYPE = "npy.dtype";
+
     /// For the service loader.
     public NpyFormat() {}
 
@@ -62,6 +68,11 @@ public final class NpyFormat implements CheckpointFormat {
         return TreeContents.of(node(file, options, header, storages, budget), Map.of(), List::of, budget)
                 .withPlaces(storages::placeOf).withUnverified(1, header.layout().nbytes()).withUnread(unread)
                 .only(options);
+    }
+
+    private static DType dtype(String name) {
+        return DType.find(name).orElseThrow(() -> new IllegalArgumentException("the setting " + DTYPE
+                + " is the name of a type, for instance float32, not " + FormatException.quote(name)));
     }
 
     /// {@return the bytes that follow the array, if there are any}
@@ -99,10 +110,20 @@ public final class NpyFormat implements CheckpointFormat {
     }
 
     @Override
+    public List<Setting> settings() {
+        return List.of(Setting.ofWriting(DTYPE, "that of the tensor, or another one, for instance float32"));
+    }
+
+    @Override
     public Draft draft(@Nullable Object state, SaveOptions options) {
         Tensor tensor = NamedTensors.tensorIn(state);
+        Optional<DType> dtype = options.request().setting(DTYPE).map(NpyFormat::dtype);
         if (tensor != null) {
-            return ArrayDraft.of("", NamedTensors.withGrad(tensor, false));
+            Tensor array = NamedTensors.withGrad(tensor, false);
+            return dtype.isPresent() ? ArrayDraft.of("", array, dtype.get()) : ArrayDraft.of("", array);
+        }
+        if (dtype.isPresent()) {
+            throw new IllegalArgumentException("the setting " + DTYPE + " is for a state that is one tensor");
         }
         if (state == null || !ArrayDraft.isArray(state)) {
             throw new IllegalArgumentException("the state is not one tensor, nor an array of NumPy, and an npy file "

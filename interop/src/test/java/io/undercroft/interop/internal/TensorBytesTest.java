@@ -105,6 +105,21 @@ class TensorBytesTest {
     }
 
     @Test
+    void elementsAreConvertedInPieces() throws IOException {
+        Tensor columns = numbers(DType.INT32, 2000, 1500).t();
+        Kept kept = new Kept(columns.numel() * 8);
+        TensorBytes.write(columns, DType.FLOAT64, kept);
+        assertThat(kept.position).isEqualTo(columns.numel() * 8);
+        assertThat(kept.all.mismatch(columns.to(DType.FLOAT64).bytes())).isEqualTo(-1);
+
+        Kept repeated = new Kept(6 * SLAB);
+        assertThatExceptionOfType(IOException.class).isThrownBy(
+                () -> TensorBytes.write(Tensor.of(7f).expand(1L << 40), DType.FLOAT64, repeated)).withMessage("full");
+        assertThat(repeated.pieces).hasSize(3).containsOnly(2 * SLAB);
+        assertThat(repeated.all.getAtIndex(ValueLayout.JAVA_DOUBLE, SLAB / 2)).isEqualTo(7);
+    }
+
+    @Test
     void whatIsOnADeviceIsFetchedInPieces() throws IOException {
         PretendDevice.Memory device = PretendDevice.fresh();
         Queue<Long> fetched = device.fetches;

@@ -174,6 +174,30 @@ class NumpyFormatsTest {
     }
 
     @Test
+    void aTensorIsWrittenAsAnotherTypeOnRequest() throws IOException {
+        Path npy = folder.resolve("a.npy");
+        Tensor halves = Tensor.arange(DType.FLOAT32, 12).to(DType.BFLOAT16).view(3, 4);
+        for (Tensor tensor : List.of(halves, halves.t(), halves.narrow(1, 1, 2), halves.select(0, 1).select(0, 1))) {
+            Checkpoint.save(npy, tensor, options.setting("npy.dtype", "float32"));
+            try (Checkpoint c = Checkpoint.open(npy)) {
+                assertThat(c.tensor("").contentEquals(tensor.to(DType.FLOAT32))).isTrue();
+            }
+        }
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Checkpoint.save(npy, halves, options.setting("npy.dtype", "float31")))
+                .withMessageContaining("npy.dtype is the name of a type");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Checkpoint.save(npy, halves, options.setting("npy.dtype", "bfloat16")))
+                .withMessageContaining("NumPy has no elements of type bfloat16");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Checkpoint.save(npy, Tensor.zeros(DType.BITS8, 3),
+                        options.setting("npy.dtype", "int8")))
+                .withMessageContaining("bits8 cannot be converted to int8");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Checkpoint.save(npy, Map.of("a", halves), options.setting("npy.dtype", "int8")));
+    }
+
+    @Test
     void aTensorUnderTwoNamesIsWrittenTwice() throws IOException {
         Path path = folder.resolve("a.npz");
         Tensor tied = Tensor.of(1f, 2f);
