@@ -154,7 +154,7 @@ final class ConvertCommand {
             return stream(arguments);
         }
         if (Files.isDirectory(target)) {
-            return run.complain("%s: it is a directory. Name a file in it".formatted(target));
+            return run.fail(CommandRunner.FAILED, "%s: it is a directory; name a file in it".formatted(target));
         }
         return isCroft
                 ? replacing(arguments, (checkpoint, options) -> save(checkpoint, arguments, options))

@@ -61,6 +61,15 @@ final class GrowingCommands {
             return run.fail(CommandRunner.MISSING,
                     "%s: there is no such file to append to. Create it with croft convert".formatted(file));
         }
+        int code = run.of(file, () -> {
+            try (Checkpoint checkpoint = Checkpoint.open(file, OpenOptions.defaults().onMeta())) {
+                IntegrityChecks.requireSnapshot(checkpoint);
+            }
+            return CommandRunner.OK;
+        });
+        if (code != CommandRunner.OK) {
+            return code;
+        }
         return saver.save(arguments.path(1), file, arguments, (checkpoint, options) -> {
             DedupReport report;
             try (CheckpointFile growing = CheckpointFile.open(file)) {

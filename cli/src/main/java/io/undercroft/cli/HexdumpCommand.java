@@ -48,15 +48,15 @@ final class HexdumpCommand {
 
     Subcommand command() {
         return new Subcommand(
-                "Shows the bytes of a .croft or safetensors file with their meaning. Of a .croft file they are the "
+                "Shows the bytes of a .croft or safetensors file with their meaning. For a .croft file they are the "
                         + "header, the commit records, the index of a snapshot, and the first bytes of each extent; "
-                        + "format-spec/SPEC.md explains the fields. Of a safetensors file they are the length of the "
+                        + "format-spec/SPEC.md explains the fields. For a safetensors file they are the length of the "
                         + "header, its JSON, the first bytes of each tensor, and bytes that no tensor has. A damaged "
                         + "file is shown as far as its parts can be found; then the command exits with 4. For files "
                         + "of other formats, croft inspect --html makes a map of the file.",
                 () -> List.of(Arguments.file("FILE", "A .croft or safetensors file."),
                         Arguments.texts(SECTION, "NAME", "Only this section. May be repeated. One of "
-                                + String.join(", ", FileDump.sections()) + "; of a safetensors file one of length, "
+                                + String.join(", ", FileDump.sections()) + "; for a safetensors file one of length, "
                                 + "header, tensors, gaps."),
                         Arguments.number(LIMIT, "Show at most N records of each section; 8 by default."),
                         Arguments.at(),

@@ -16,8 +16,10 @@ import java.io.OutputStream;
 import java.io.OutputStreamWriter;
 import java.io.Writer;
 import java.nio.channels.ClosedByInterruptException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
@@ -105,9 +107,13 @@ final class PageFile {
     private OutputStream create(Path temporary) throws IOException {
         try {
             return Files.newOutputStream(temporary, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
-        } catch (IOException e) {
-            throw new IOException("%s: no file can be created in the directory %s (%s); take a name in another one"
-                    .formatted(target, temporary.getParent(), e.getClass().getSimpleName()), e);
+        } catch (AccessDeniedException e) {
+            throw new IOException("%s: the directory %s is not writable; take a name in another directory, or ask its "
+                    .formatted(target, temporary.getParent()) + "owner for access", e);
+        } catch (NoSuchFileException e) {
+            // The directory was there just before.
+            throw new IOException("%s: nothing can be written in its directory %s: no files can be made there; take a "
+                    .formatted(target, temporary.getParent()) + "name in another directory", e);
         }
     }
 

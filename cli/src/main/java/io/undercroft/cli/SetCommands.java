@@ -7,6 +7,7 @@ import io.undercroft.cli.internal.Json;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Table;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.ShardSet;
 import java.io.IOException;
@@ -72,7 +73,27 @@ final class SetCommands {
 
     private int list(Arguments arguments) {
         Path set = arguments.path(0);
-        return run.of(set, () -> print(set, arguments));
+        return run.of(set, () -> {
+            try {
+                return print(set, arguments);
+            } catch (FormatException e) {
+                // Of a shard, the name would be another.
+                if (e.code().equals("V12-SIGNATURE") && set.toString().equals(e.file())) {
+                    throw noSet(set, arguments);
+                }
+                throw e;
+            }
+        });
+    }
+
+    /// Returns the exception for a file that can be opened and is no set.
+    ///
+    /// @throws IOException if it cannot be opened
+    private static IllegalArgumentException noSet(Path file, Arguments arguments) throws IOException {
+        try (Checkpoint checkpoint = Checkpoint.open(file, arguments.openingOnMeta())) {
+            return new IllegalArgumentException("this is no set but a file of the format " + checkpoint.format()
+                    + "; croft set create makes a set of .croft files");
+        }
     }
 
     private int print(Path set, Arguments arguments) throws IOException {

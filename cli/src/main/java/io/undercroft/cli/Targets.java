@@ -69,7 +69,7 @@ final class Targets {
         Path directory = target.toAbsolutePath().getParent();
         if (directory != null && !Files.isDirectory(directory)) {
             throw new FileSystemException(target.toString(), null, "the directory " + directory
-                    + " does not exist; create it");
+                    + " does not exist; make it first");
         }
     }
 

@@ -14,8 +14,10 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
@@ -95,7 +97,8 @@ class ExitCodesTest {
             "convert GOOD OUT --self-contained --whole-storages", "convert GOOD GOOD --self-contained",
             "convert GOOD notes.txt", "append GOOD", "append GOOD GOOD --at 7", "compact", "compact GOOD --keep 0",
             "salvage GOOD", "salvage GOOD GOOD", "salvage GOOD notes.txt", "set", "set create OUT.croftset",
-            "set create OUT GOOD", "set list", "shm", "shm publish GOOD", "shm publish GOOD a/b", "shm remove",
+            "set create OUT GOOD", "set list", "set list GOOD", "shm", "shm publish GOOD", "shm publish GOOD a/b",
+            "shm remove",
             "shm remove ..", "shm list x", "shm gc x", "doctor x", "cuda-check --gib many", "completion x",
             "help nothing",
             "help shm nothing"})
@@ -109,7 +112,9 @@ class ExitCodesTest {
             "verify NONE",
             "verify NONE GOOD", "verify notes.txt", "verify THIN", "inspect --hash THIN", "convert NONE OUT",
             "convert notes.txt OUT", "convert THIN OUT", "convert THIN OUT --self-contained",
-            "convert GOOD OUT --base NONE", "append NONE GOOD", "append GOOD NONE", "compact NONE", "salvage NONE OUT",
+            "convert GOOD OUT --base NONE", "append NONE GOOD", "append notes.txt GOOD", "append GOOD NONE",
+            "compact NONE",
+            "salvage NONE OUT",
             "set create OUT.croftset NONE", "set list NONE", "shm publish NONE exit-codes-test",
             "shm remove exit-codes-test"})
     void whatIsMissingOrCannotBeReadEndsWith3(String line) {
@@ -124,6 +129,27 @@ class ExitCodesTest {
             "append GOOD BAD", "compact BAD", "salvage BAD OUT", "shm publish BAD exit-codes-test"})
     void damageEndsWith4(String line) {
         endsWith(4, line);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"inspect CUT", "extract CUT w", "diff CUT GOOD", "dedup CUT", "hexdump CUT", "verify CUT",
+            "snapshots CUT", "convert CUT OUT", "append CUT GOOD", "append GOOD CUT", "compact CUT", "salvage CUT OUT",
+            "set create OUT.croftset CUT", "set list CUT", "shm publish CUT exit-codes-test"})
+    void aDamagedFileIsNamedAsTheUserNamedIt(String line) throws IOException {
+        Path cut = folder.resolve("CUT.croft");
+        byte[] bytes = Files.readAllBytes(file("GOOD"));
+        Files.write(cut, Arrays.copyOf(bytes, bytes.length / 2));
+        Path typed = Path.of("").toAbsolutePath().relativize(cut);
+
+        Invocation refused = Invocation.of(Stream.of(line.split(" ")).map(word -> switch (word) {
+            case "CUT" -> typed;
+            case "GOOD", "OUT" -> file(word);
+            case "OUT.croftset" -> folder.resolve(word);
+            default -> (Object) word;
+        }).toArray());
+
+        assertThat(refused.code()).isEqualTo(4);
+        assertThat(refused.err()).startsWith("croft: " + typed + ": ");
     }
 
     @ParameterizedTest

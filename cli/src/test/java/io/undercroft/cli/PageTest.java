@@ -324,14 +324,15 @@ class PageTest {
         Path nowhere = folder.resolve("no").resolve("page.html");
         Invocation missing = Invocation.of("inspect", "--html", nowhere, TRAINING);
         assertThat(missing.code()).isEqualTo(1);
-        assertThat(missing.err()).hasLineCount(1).contains(nowhere + ": the directory ", " does not exist; create it");
+        assertThat(missing.err()).hasLineCount(1)
+                .contains(nowhere + ": the directory ", " does not exist; make it first");
 
         Path refused = Path.of("/proc/page.html");
         assumeTrue(Files.isDirectory(refused.getParent()), "there is no directory in which nobody can create files");
         Invocation notCreated = Invocation.of("inspect", "--html", refused, TRAINING);
         assertThat(notCreated.code()).isEqualTo(1);
         assertThat(notCreated.err()).hasLineCount(1)
-                .startsWith("croft: " + refused + ": no file can be created in the directory /proc")
+                .startsWith("croft: " + refused + ": nothing can be written in its directory /proc")
                 .doesNotContain(".tmp");
     }
 

@@ -72,7 +72,7 @@ class SetsTest {
         assertOneLine(Invocation.of("set", "create", set, first, other), other + ": ",
                 "files of the format torch-zip have no snapshots; croft convert makes a .croft file of one");
         assertOneLine(Invocation.of("set", "create", folder.resolve("no/all.croftset"), first),
-                "no/all.croftset: the directory ", " does not exist; create it");
+                "no/all.croftset: the directory ", " does not exist; make it first");
         assertOneLine(Invocation.of("set", "create", set), "--help");
         assertOneLine(Invocation.of("set", "list", first), "signature of a set");
         assertThat(set).doesNotExist();

@@ -826,7 +826,7 @@ public final class Checkpoint implements AutoCloseable {
     /// A tensor is found by its name, one of [#names], or else by the keys that lead to it as they are, joined by `/`,
     /// if these lead to no other tensor: `params~1Dense_0~1kernel` and `params/Dense_0/kernel` are the same tensor of a
     /// flat map with the key `params/Dense_0/kernel`. So a name finds the tensor in any file with the same keys,
-    /// however its maps nest. Of a module of PyTorch its [alias][#aliases] does, too.
+    /// however its maps nest. The [alias][#aliases] of a tensor of a PyTorch module does, too.
     ///
     /// @param name its name
     /// @throws NoSuchElementException if there is none, or if several match; the message lists them, or similar names

@@ -71,10 +71,10 @@ import org.jspecify.annotations.Nullable;
 /// results are contiguous copies in memory of their own, which stay when the set is closed. A copy has no flags, such
 /// as that of `requires_grad`; conjugation and negation are carried out.
 ///
-/// **Sharing.** Tensors whose parts are whole views share storages as in the shard that they are in. Of the copies that
-/// one call of [#tensors(List)] makes, those of the same bytes of the shards are one tensor: two names of a tied
-/// weight, for instance, if the weight has both names in all shards. Other copies share nothing, not even if their
-/// slices were views of one storage.
+/// **Sharing.** Tensors whose parts are whole views share storages as in the shard that they are in. Copies of
+/// the same bytes of the shards that one call of [#tensors(List)] makes are one tensor: two names of a tied weight, for
+/// instance, if the weight has both names in all shards. Other copies share nothing, not even if their slices were
+/// views of one storage.
 ///
 /// **Lifetime.** Closing the set closes its shards. A shard is opened when a tensor of it is first needed. **Threads.**
 /// As of [Checkpoint].
@@ -213,8 +213,8 @@ public final class ShardSet implements AutoCloseable {
     }
 
     /// Opens a set in a store, such as one on a web server. Its shards are next to the manifest, or in directories
-    /// there. The schemes are those of [Checkpoint#open(URI, OpenOptions)]. Of a shard only the ranges are fetched that
-    /// the requested elements are in.
+    /// there. The schemes are those of [Checkpoint#open(URI, OpenOptions)]. Only the ranges of
+    /// a shard that contain requested elements are fetched.
     ///
     /// @param manifest where its manifest is
     /// @param options how to open the shards

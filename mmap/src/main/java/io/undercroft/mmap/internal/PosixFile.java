@@ -166,7 +166,7 @@ public final class PosixFile implements HostFile {
         FileSystemException described = switch (e.errno()) {
             case ErrnoException.ENOENT -> new NoSuchFileException(path, null, "there is no such file; check the path");
             case ErrnoException.EACCES, ErrnoException.EPERM -> new AccessDeniedException(path, null,
-                    "no permission to open it; see its owner and mode");
+                    "permission denied; ask its owner for access, or run as a user with access");
             case ErrnoException.EEXIST -> new FileAlreadyExistsException(path, null, "it exists already");
             case ErrnoException.EMFILE, ErrnoException.ENFILE -> new FileSystemException(path, null,
                     HostFile.TOO_MANY_OPEN);

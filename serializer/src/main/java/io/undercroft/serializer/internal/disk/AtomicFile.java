@@ -63,7 +63,8 @@ public final class AtomicFile implements Sink, Closeable {
             return file;
         } catch (AccessDeniedException e) {
             throw withCause(
-                    new AccessDeniedException(name, null, "the directory " + directory + " is not writable"),
+                    new AccessDeniedException(name, null, "the directory " + directory
+                            + " is not writable; take a name in another directory, or ask its owner for access"),
                     e);
         } catch (FileSystemException e) {
             if (target.file().toString().equals(e.getFile())) {

@@ -162,8 +162,10 @@ public final class WriterLock implements Closeable {
         } catch (AccessDeniedException e) {
             boolean isThere = Files.exists(path, LinkOption.NOFOLLOW_LINKS);
             throw AtomicFile.withCause(new AccessDeniedException(file.toString(), null, isThere
-                    ? "its lock " + path + " cannot be taken"
-                    : "the directory " + path.getParent() + " is not writable"), e);
+                    ? "its lock " + path + " cannot be taken; ask its owner for access"
+                    : "the directory " + path.getParent() + " is not writable, and the lock of the file is there; ask "
+                            + "its owner for access, or write to a copy in another directory"),
+                    e);
         } catch (FileSystemException e) {
             throw AtomicFile.withCause(new FileSystemException(file.toString(), null,
                     "its lock " + path + " cannot be taken: " + AtomicFile.reason(e) + "; nothing was changed"), e);

@@ -78,7 +78,8 @@ public final class SetWriter {
 
     private static SetDescription.Candidate candidate(Path directory, Path file) throws IOException {
         String hint = ConfinedPath.hint(directory, file.toRealPath()).orElseThrow(() -> new IllegalArgumentException(
-                file + " is not below the directory of the manifest, " + directory));
+                file + " is not below the directory of the manifest, " + directory
+                        + "; write the manifest to a directory above all files"));
         return new SetDescription.Candidate() {
             @Override
             public String hint() {

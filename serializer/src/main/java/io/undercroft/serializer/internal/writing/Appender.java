@@ -12,6 +12,7 @@ import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.DiskFile;
+import io.undercroft.serializer.internal.disk.Target;
 import io.undercroft.serializer.internal.extents.Destination;
 import io.undercroft.serializer.internal.extents.ExtentHistory;
 import io.undercroft.serializer.internal.extents.NamedBases;
@@ -32,24 +33,27 @@ import org.jspecify.annotations.Nullable;
 /// one commit record makes the new snapshot the newest. The creator holds the lock of the file. For use by one thread.
 final class Appender implements Closeable {
     private final Path path;
+    /// What the caller calls the file, for messages.
+    private final String name;
     private final Disk disk;
     private final DiskFile file;
     private final Snapshot parent;
     /// The size of the file when it was opened.
     private final long size;
 
-    private Appender(Path path, Disk disk, DiskFile file) throws IOException {
-        this.path = path;
+    private Appender(Target target, Disk disk, DiskFile file) throws IOException {
+        this.path = target.file();
+        this.name = target.path().toString();
         this.disk = disk;
         this.file = file;
         try {
             this.parent = Snapshot.open(file, Limits.DEFAULT);
             WriteAccess.check(file, parent);
-            checkCount(path, parent.commit());
+            checkCount(parent.commit());
             this.size = file.size();
         } catch (FormatException e) {
             file.close();
-            throw e.withFile(path.toString());
+            throw e.withFile(name);
         } catch (Throwable e) {
             file.close();
             throw e;
@@ -57,22 +61,22 @@ final class Appender implements Closeable {
     }
 
     /// Readers would refuse a longer list.
-    private static void checkCount(Path path, CommitRecord newest) throws FileSystemException {
+    private void checkCount(CommitRecord newest) throws FileSystemException {
         if (newest.sequence() >= Limits.DEFAULT.maxSnapshots()) {
-            throw new FileSystemException(path.toString(), null,
+            throw new FileSystemException(name, null,
                     "it has " + newest.sequence() + " snapshots, and cannot have more; compact it");
         }
     }
 
     /// Opens a file.
     ///
-    /// @param path the file, no symbolic link
+    /// @param target the file
     /// @param disk the file system that it is on
     /// @return an appender
     /// @throws IOException if it may not be written to
     /// @throws FormatException if it is damaged, or no file that may be appended to
-    static Appender open(Path path, Disk disk) throws IOException {
-        return new Appender(path, disk, disk.open(path));
+    static Appender open(Target target, Disk disk) throws IOException {
+        return new Appender(target, disk, disk.open(target.file()));
     }
 
     /// Adds a snapshot, unless the save is cancelled.
@@ -124,7 +128,7 @@ final class Appender implements Closeable {
     }
 
     private FileSystemException failed(IOException cause) {
-        return AtomicFile.withCause(new FileSystemException(path.toString(), null,
+        return AtomicFile.withCause(new FileSystemException(name, null,
                 "appending failed: " + cause.getMessage() + "; the file has the snapshots that it had"), cause);
     }
 
@@ -185,7 +189,7 @@ final class Appender implements Closeable {
 
     private void checkName() throws IOException {
         if (!file.isAt(path)) {
-            throw new FileSystemException(path.toString(), null,
+            throw new FileSystemException(name, null,
                     "it was replaced by another file while it was being written; append again");
         }
     }
@@ -195,7 +199,7 @@ final class Appender implements Closeable {
             file.write(parent.header().recordOffset(commit.sequence()), MemorySegment.ofArray(commit.encodeSlot()));
             file.force();
         } catch (IOException e) {
-            throw AtomicFile.withCause(new FileSystemException(path.toString(), null, "bringing snapshot "
+            throw AtomicFile.withCause(new FileSystemException(name, null, "bringing snapshot "
                     + commit.sequence() + " to the disk failed at the last step; open the file to see whether it is "
                     + "there"), e);
         }

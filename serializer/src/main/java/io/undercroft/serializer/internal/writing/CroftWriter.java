@@ -153,7 +153,7 @@ public final class CroftWriter {
     private Target.Work<DedupReport> appending(Target target, StatePlan plan, SaveOptions options,
             @Nullable Staging staging, ResourceStack resources, SaveControl control) throws IOException {
         requireSpace(target, plan, options);
-        Appender appender = resources.add(Appender.open(target.file(), disk));
+        Appender appender = resources.add(Appender.open(target, disk));
         StatePlan taken = taken(plan, appender.chunkSize(), staging, resources, control);
         return () -> appender.append(taken, options, history, control::commit);
     }
