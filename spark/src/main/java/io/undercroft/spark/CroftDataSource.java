@@ -17,10 +17,10 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 /// Dataset<Row> tensors = spark.read().format("croft").load("/data/checkpoints", "s3a://models/*.safetensors");
 /// ```
 ///
-/// Paths are files, directories or globs, of any file system of Hadoop. Of a directory, all files below it are read
-/// whose names have the suffix of a known format; names that begin with `_` or `.` are skipped, and so are indexes of
-/// sets, whose files are read themselves. Files of the host are mapped; all others are read by `undercroft-hadoop` with
-/// the configuration of the session, and options are added to it.
+/// Paths are files, directories or globs, of any file system of Hadoop. If one is a directory, all files
+/// below it whose names have the suffix of a known format are read; names that begin with `_` or `.` are skipped, and
+/// so are indexes of sets, whose files are read one by one. Files of the host are mapped; all others are read by
+/// `undercroft-hadoop` with the configuration of the session, and options are added to it.
 ///
 /// **Columns.** `file`, `snapshot` (null for formats without snapshots), `name`, `dtype`, `shape`, `stride`, `offset`
 /// (in elements), `storage` (its number in the file: tensors that share one have the same), `bytes`, `digest`, `min`,
