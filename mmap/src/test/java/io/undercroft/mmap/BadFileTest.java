@@ -211,9 +211,9 @@ class BadFileTest {
         List<String> refusals = refusals(mortal, "open-private", path, "open-private", readOnly, "open-shared",
                 readOnly,
                 "create", closed.resolve("f"));
-        assertThat(refusals.get(0)).startsWith("AccessDeniedException").contains("no permission");
+        assertThat(refusals.get(0)).startsWith("AccessDeniedException").contains("permission denied");
         assertThat(refusals.get(1)).startsWith("not refused");
-        assertThat(refusals.get(2)).startsWith("AccessDeniedException").contains("no permission");
+        assertThat(refusals.get(2)).startsWith("AccessDeniedException").contains("permission denied");
         assertThat(refusals.get(3)).startsWith("AccessDeniedException");
         assertThat(closed).isEmptyDirectory();
     }
