@@ -74,7 +74,7 @@ class SetsTest {
         assertOneLine(Invocation.of("set", "create", folder.resolve("no/all.croftset"), first),
                 "no/all.croftset: the directory ", " does not exist; make it first");
         assertOneLine(Invocation.of("set", "create", set), "--help");
-        assertOneLine(Invocation.of("set", "list", first), "signature of a set");
+        assertOneLine(Invocation.of("set", "list", first), "no set but a file of the format croft");
         assertThat(set).doesNotExist();
     }
 
