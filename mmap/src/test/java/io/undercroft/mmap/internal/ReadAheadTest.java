@@ -50,7 +50,7 @@ class ReadAheadTest {
     @Test
     void manyPartsAreReadAsUsual() {
         for (int part = 100; part > 0; part--) {
-            ahead.use(part * 256 * KIB, KIB);
+            ahead.use(part * 256L * KIB, KIB);
         }
         assertThat(given).hasSize(10).last().isEqualTo(Advice.NORMAL);
     }
