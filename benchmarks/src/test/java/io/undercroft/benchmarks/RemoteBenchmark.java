@@ -12,6 +12,7 @@ import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import java.io.Closeable;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
@@ -144,12 +145,36 @@ final class RemoteBenchmark {
         InputStream open(long offset, long length) throws IOException;
     }
 
+    /// Makes a plain client, which has read nothing of the file before: the default streams of S3A keep bytes in memory
+    /// for later reads by the same file system.
+    private interface PlainClient {
+        Plain connect(Opened opened) throws IOException;
+    }
+
+    /// What is closed after the file was read.
+    private static final class Opened implements AutoCloseable {
+        private final List<Closeable> all = new ArrayList<>();
+
+        FileSystem fileSystem(URI uri, Configuration configuration) throws IOException {
+            FileSystem fs = FileSystem.newInstance(uri, configuration);
+            all.add(fs);
+            return fs;
+        }
+
+        @Override
+        public void close() throws IOException {
+            for (Closeable each : all) {
+                each.close();
+            }
+        }
+    }
+
     /// Opens a file whose reads are counted.
     private interface Opening {
         Checkpoint open(OpenOptions options) throws IOException;
     }
 
-    private void compare(String name, URI uri, OpenOptions options, Opening opening, long size, Plain plain)
+    private void compare(String name, URI uri, OpenOptions options, Opening opening, long size, PlainClient client)
             throws IOException {
         String store = name + ", " + workload.what();
         OpenOptions here = options.temporaryDirectory(scratch);
@@ -173,7 +198,9 @@ final class RemoteBenchmark {
                         return opened.storages().size();
                     }
                 })), new Contender(store + ": the plain client reads the file", () -> timed(() -> {
-                    read(plain, size);
+                    try (Opened opened = new Opened()) {
+                        read(client.connect(opened), size);
+                    }
                     return workload.count();
                 }))));
         timings.contenders().forEach(each -> figures.add(timings.rate(workload, each)));
@@ -247,6 +274,13 @@ final class RemoteBenchmark {
         return new Contender.Outcome((System.nanoTime() - start) / 1e9, witness);
     }
 
+    private static PlainClient hadoop(URI uri, Configuration configuration) {
+        return opened -> {
+            FileSystem fs = opened.fileSystem(uri, configuration);
+            return (offset, _) -> open(fs, uri, offset);
+        };
+    }
+
     private static InputStream open(FileSystem fs, URI uri, long offset) throws IOException {
         FSDataInputStream in = fs.open(new org.apache.hadoop.fs.Path(uri));
         in.seek(offset);
@@ -263,7 +297,7 @@ final class RemoteBenchmark {
             long size = save(uri, SaveOptions.defaults());
             compare("HDFS", uri, OpenOptions.defaults(),
                     with -> Checkpoint.open(counted(HadoopFiles.source(fs, new org.apache.hadoop.fs.Path(uri))), with),
-                    size, (offset, _) -> open(fs, uri, offset));
+                    size, hadoop(uri, configuration));
         }
     }
 
@@ -304,10 +338,8 @@ final class RemoteBenchmark {
         long size = save(uri, SaveOptions.defaults().setting("hadoop.conf", file.toString()));
         Configuration plain = new Configuration();
         configuration.forEach(entry -> plain.set(entry.getKey(), entry.getValue()));
-        try (FileSystem fs = FileSystem.newInstance(uri, plain)) {
-            compare("S3", uri, OpenOptions.defaults().setting("hadoop.conf", file.toString()),
-                    with -> Checkpoint.open(uri, with), size, (offset, _) -> open(fs, uri, offset));
-        }
+        compare("S3", uri, OpenOptions.defaults().setting("hadoop.conf", file.toString()),
+                with -> Checkpoint.open(uri, with), size, hadoop(uri, plain));
         server.stop();
     }
 
@@ -322,7 +354,7 @@ final class RemoteBenchmark {
         URI uri = URI.create("https://localhost:" + server.getAddress().getPort() + "/model.croft");
         try (HttpClient client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build()) {
             compare("https", uri, OpenOptions.defaults(), with -> Checkpoint.open(uri, with), Files.size(file),
-                    (offset, length) -> {
+                    _ -> (offset, length) -> {
                         HttpRequest request = HttpRequest.newBuilder(uri)
                                 .header("Range", "bytes=" + offset + "-" + (offset + length - 1)).build();
                         try {
