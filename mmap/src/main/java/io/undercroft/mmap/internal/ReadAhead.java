@@ -6,9 +6,9 @@ import io.undercroft.mmap.ReadAdvice;
 ///
 /// When a page is not in memory, the system reads megabytes around it (`read_ahead_kb`). That suits programs that use
 /// the parts of a file one after the other, and costs others milliseconds for each of the few kilobytes that they need.
-/// So at first only what is used is requested, each part as a whole. As soon as parts are used in the order of the file,
-/// or a large one, or more than a few, the system reads ahead as usual: requesting each of many small parts takes longer
-/// than reading all of them.
+/// So at first only what is used is requested, each part as a whole. As soon as parts are used in the order of the
+/// file, or a large one, or more than a few, the system reads ahead as usual: requesting each of many small parts takes
+/// longer than reading all of them.
 ///
 /// Safe for any thread.
 public final class ReadAhead {

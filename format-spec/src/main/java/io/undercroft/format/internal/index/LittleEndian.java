@@ -72,8 +72,8 @@ public final class LittleEndian {
         return at;
     }
 
-    /// {@return whether two ranges have the same bytes} By a loop that may read a mapped file that another program cuts,
-    /// which [MemorySegment#mismatch] may not.
+    /// {@return whether two ranges have the same bytes} By a loop that may read a mapped file that another program
+    /// cuts, which [MemorySegment#mismatch] may not.
     static boolean haveSameBytes(MemorySegment bytes, long from, MemorySegment others, long start, long length) {
         long done = 0;
         while (length - done >= Long.BYTES && bytes.get(LONG, from + done) == others.get(LONG, start + done)) {
