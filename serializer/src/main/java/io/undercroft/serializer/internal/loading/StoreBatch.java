@@ -8,7 +8,6 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.function.Function;
 
 /// Storages of files in stores that are loaded together, as their bytes are close to each other: a request for each
@@ -107,17 +106,41 @@ record StoreBatch(List<Storage> storages, List<FilePiece> runs) {
         List<FilePiece> common = new ArrayList<>();
         byFile.forEach((file, all) -> {
             all.sort(Comparator.comparingLong(Owned::offset));
-            TreeMap<Integer, Long> ends = new TreeMap<>();
+            Ends ends = new Ends();
+            long done = 0;
             for (Owned run : all) {
-                ends.forEach((batch, end) -> {
-                    if (batch != run.batch && end > run.offset) {
-                        common.add(file.piece(run.offset, Math.min(end, run.end) - run.offset));
-                    }
-                });
-                ends.values().removeIf(end -> end <= run.offset);
-                ends.merge(run.batch, run.end, Math::max);
+                long start = Math.max(run.offset, done);
+                done = Math.max(done, Math.min(run.end, ends.ofOthers(run.batch)));
+                if (done > start) {
+                    common.add(file.piece(start, done - start));
+                }
+                ends.add(run);
             }
         });
         return common;
+    }
+
+    /// The last ends of two batches, which is all that is needed to tell where the runs of other batches end: there may
+    /// be thousands of batches that have the same bytes.
+    private static final class Ends {
+        private int batch = -1;
+        private long end;
+        private long endOfOthers;
+
+        long ofOthers(int number) {
+            return number == batch ? endOfOthers : end;
+        }
+
+        void add(Owned run) {
+            if (run.batch != batch && run.end > end) {
+                endOfOthers = end;
+                batch = run.batch;
+                end = run.end;
+            } else if (run.batch == batch) {
+                end = Math.max(end, run.end);
+            } else {
+                endOfOthers = Math.max(endOfOthers, run.end);
+            }
+        }
     }
 }
