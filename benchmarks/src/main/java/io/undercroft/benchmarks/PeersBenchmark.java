@@ -189,7 +189,8 @@ final class PeersBenchmark {
     }
 
     /// NumPy takes minutes for a million arrays, each a file in a zip archive, and is left out. PyTorch takes a minute
-    /// to open the file, whatever is read of it, so that is measured once; the others save again what they saved before.
+    /// to open the file, whatever is read of it, so that is measured once. The others save again what they saved
+    /// before.
     private void measureMost(Workload workload) throws IOException {
         bench.prepare(workload);
         DotChart chart = begin(workload);
