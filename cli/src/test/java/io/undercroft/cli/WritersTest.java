@@ -126,7 +126,7 @@ class WritersTest {
         assertRefused(Invocation.of("compact", sealed), "the file is sealed");
         assertRefused(Invocation.of("append", folder.resolve("no.croft"), TIED), "no.croft: ", "no such file");
         assertRefused(Invocation.of("append", file, folder.resolve("no.pt")), "no.pt: ", "no such file");
-        assertRefused(Invocation.of("append", TIED, file), "format torch-zip", "convert it first");
+        assertRefused(Invocation.of("append", TIED, file), "format torch-zip", "croft convert");
         assertRefused(Invocation.of("append", file, TIED, "--message", "x".repeat(509)), "508 bytes");
     }
 

@@ -99,8 +99,7 @@ public final class NamedBases implements AutoCloseable {
     private static Path root(SaveOptions options, @Nullable Path target) {
         return options.request().root().or(() -> Optional.ofNullable(target).map(Path::getParent))
                 .orElseThrow(() -> new IllegalArgumentException(
-                        "a stream, shared memory and a file in a store have no directory of this host; set "
-                                + "SaveOptions.root, a directory above the bases"));
+                        "a stream and shared memory are in no directory; set a root, a directory above the bases"));
     }
 
     /// Adds a file, or those that it names, if it is the index of a set.
