@@ -244,7 +244,9 @@ class CostlyFilesTest {
         Files.write(file, TreeFile.change(Files.readAllBytes(file), list -> joined(map, key, list)));
         check(file);
         try (Checkpoint checkpoint = Checkpoint.open(file)) {
-            assertThatThrownBy(checkpoint::names).isInstanceOf(FormatException.class)
+            assertThat(checkpoint.names()).as("the names of the index").hasSize(100)
+                    .allMatch(name -> name.length() < 3);
+            assertThatThrownBy(checkpoint::tree).isInstanceOf(FormatException.class)
                     .hasMessageContaining("V6-NAME").hasMessageContaining("more characters than the ");
         }
     }
