@@ -434,6 +434,10 @@ public final class RangeCache implements AutoCloseable {
     /// @throws IOException if this is closed
     public void readThrough(long offset, MemorySegment into) throws IOException {
         long step = (long) PART * BLOCK;
+        if (into.byteSize() <= step) {
+            readDirectly(offset, into);
+            return;
+        }
         Deque<CompletableFuture<Passing>> parts = new ArrayDeque<>();
         long started = 0;
         try {
@@ -454,6 +458,22 @@ public final class RangeCache implements AutoCloseable {
             throw failed(e);
         } finally {
             free(parts);
+        }
+    }
+
+    /// A single request needs no other thread, and no memory on the way.
+    private void readDirectly(long offset, MemorySegment into) throws IOException {
+        try {
+            slots.acquire();
+        } catch (InterruptedException e) {
+            throw interrupted(e);
+        }
+        try {
+            source.read(offset, into);
+        } catch (RuntimeException e) {
+            throw failed(new ExecutionException(e));
+        } finally {
+            slots.release();
         }
     }
 

@@ -161,9 +161,17 @@ public final class PieceReader {
         return length >= ONCE && file.source().isPresent();
     }
 
+    /// {@return whether all runs of an object of a store are read into the memory of a storage directly}
+    ///
+    /// @param runs the runs that a storage consists of, in their order
+    static boolean areReadOnce(List<FilePiece> runs) {
+        return joined(runs).stream()
+                .allMatch(piece -> piece instanceof FilePiece run && isReadOnce(run.file(), run.length()));
+    }
+
     /// Joins pieces that are adjacent in an object of a store, which are one request then. What has been fetched stays
     /// apart from what has not.
-    private static List<Piece> joined(List<Piece> pieces) {
+    private static List<Piece> joined(List<? extends Piece> pieces) {
         List<Piece> joined = new ArrayList<>();
         for (Piece piece : pieces) {
             if (piece instanceof FilePiece next && !joined.isEmpty() && joined.getLast() instanceof FilePiece run

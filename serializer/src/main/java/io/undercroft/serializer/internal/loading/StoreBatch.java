@@ -16,9 +16,11 @@ import java.util.function.Function;
 /// @param storages the storages
 /// @param runs what is read when they are touched, as far as it is known
 record StoreBatch(List<Storage> storages, List<FilePiece> runs) {
-    /// The number of bytes of a batch, as of a request. A larger storage is a batch of its own, and takes several
-    /// requests.
+    /// The number of bytes of a batch, as of a request. A larger storage is a batch of its own.
     private static final long SIZE = 8L << 20;
+    /// A storage of so many bytes is also a batch of its own if its runs are read into its memory directly: that one
+    /// copy less makes up for more requests.
+    private static final long DIRECT = 4L << 20;
     /// The largest gap that counts as part of a batch: a larger one is hardly ever in a request.
     private static final long GAP = 64L << 10;
 
@@ -30,7 +32,7 @@ record StoreBatch(List<Storage> storages, List<FilePiece> runs) {
 
     /// {@return what is to be fetched into memory before the storages are touched}
     List<FilePiece> held() {
-        return storages.getFirst().nbytes() > SIZE ? List.of() : runs;
+        return isOfItsOwn(storages.getFirst(), runs) ? List.of() : runs;
     }
 
     /// All storages, in batches, and the runs that several of these have.
@@ -50,7 +52,7 @@ record StoreBatch(List<Storage> storages, List<FilePiece> runs) {
         List<StoreBatch> batches = new ArrayList<>();
         for (Storage storage : storages) {
             List<FilePiece> all = runs.apply(storage);
-            if (all.isEmpty() || storage.nbytes() > SIZE) {
+            if (all.isEmpty() || isOfItsOwn(storage, all)) {
                 batches.add(new StoreBatch(List.of(storage), all));
             } else {
                 all.forEach(run -> files.putIfAbsent(run.file(), files.size()));
@@ -61,6 +63,10 @@ record StoreBatch(List<Storage> storages, List<FilePiece> runs) {
                 .thenComparingLong(each -> each.runs.getFirst().offset()));
         batches.addAll(filled(known));
         return new Plan(batches, common(batches));
+    }
+
+    private static boolean isOfItsOwn(Storage storage, List<FilePiece> runs) {
+        return storage.nbytes() > SIZE || (storage.nbytes() >= DIRECT && PieceReader.areReadOnce(runs));
     }
 
     private static List<StoreBatch> filled(List<Planned> sorted) {
