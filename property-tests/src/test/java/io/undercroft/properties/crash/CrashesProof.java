@@ -80,7 +80,12 @@ public final class CrashesProof {
     }
 
     public static Report run(Effort effort) throws IOException {
-        return RandomProof.report("crashes", (seed, scratch) -> new CrashesProof(seed, scratch, effort).run());
+        return RandomProof.report("crashes", (seed, _) -> {
+            // Not in memory, as most proofs are: large files go past the page cache of a disk only.
+            try (Scratch onDisk = new Scratch(Files.createTempDirectory("undercroft-"))) {
+                return new CrashesProof(seed, onDisk, effort).run();
+            }
+        });
     }
 
     /// A writer at work.
