@@ -298,7 +298,7 @@ public final class RangeCache implements AutoCloseable {
             throw interrupted(e);
         } catch (ExecutionException e) {
             offsets.forEach(this::release);
-            throw failed(e);
+            throw failed(e.getCause());
         } finally {
             free(parts);
         }
@@ -455,7 +455,7 @@ public final class RangeCache implements AutoCloseable {
         } catch (InterruptedException e) {
             throw interrupted(e);
         } catch (ExecutionException e) {
-            throw failed(e);
+            throw failed(e.getCause());
         } finally {
             free(parts);
         }
@@ -471,7 +471,7 @@ public final class RangeCache implements AutoCloseable {
         try {
             source.read(offset, into);
         } catch (RuntimeException e) {
-            throw failed(new ExecutionException(e));
+            throw failed(e);
         } finally {
             slots.release();
         }
@@ -663,7 +663,7 @@ public final class RangeCache implements AutoCloseable {
         } catch (InterruptedException e) {
             throw interrupted(e);
         } catch (ExecutionException e) {
-            throw failed(e);
+            throw failed(e.getCause());
         } finally {
             if (awaited < fetches.size()) {
                 synchronized (lock) {
@@ -681,10 +681,10 @@ public final class RangeCache implements AutoCloseable {
         return interrupted;
     }
 
-    private IOException failed(ExecutionException e) {
-        return e.getCause() instanceof IOException failure
+    private IOException failed(@Nullable Throwable cause) {
+        return cause instanceof IOException failure
                 ? failure
-                : new IOException(source.location() + ": " + e.getCause(), e.getCause());
+                : new IOException(source.location() + ": " + cause, cause);
     }
 
     private boolean isClosed() {

@@ -12,9 +12,8 @@ import java.nio.file.Path;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/// A save that is ready to run: it has the lock if the file is one of this host, the
-/// open file, and the memory of a snapshot if one was taken. It is
-/// prepared by one thread and may be run by another one.
+/// A save that is ready to run: it has the lock if the file is one of this host, the open file, and the memory of a
+/// snapshot if one was taken. It is prepared by one thread and may be run by another one.
 public final class PreparedSave implements Closeable {
     private final String location;
     private final @Nullable Path path;
