@@ -18,8 +18,17 @@ public interface RandomProof {
     /// {@return the report of such a proof} A seed of its own for each run finds more than the same one again; it is
     /// printed, so that a run can be repeated by `--seed`.
     static Report report(String name, RandomProof proof) throws IOException {
+        return report(name, Scratch.make(), proof);
+    }
+
+    /// {@return the report of a proof as by [#report(String, RandomProof)]}
+    ///
+    /// @param name its name
+    /// @param place the place for its files, which is deleted
+    /// @param proof the proof
+    static Report report(String name, Scratch place, RandomProof proof) throws IOException {
         long seed = Long.getLong("seed", System.nanoTime());
-        try (Scratch scratch = Scratch.make()) {
+        try (Scratch scratch = place) {
             var environment = Environment.of(scratch.directory());
             environment.put("seed", Long.toString(seed));
             return new Report(name, proof.run(seed, scratch), environment);

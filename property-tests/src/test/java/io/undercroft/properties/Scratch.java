@@ -10,9 +10,12 @@ import java.nio.file.Path;
 public record Scratch(Path directory) implements AutoCloseable {
     public static Scratch make() throws IOException {
         Path memory = Path.of("/dev/shm");
-        return new Scratch(Files.isWritable(memory)
-                ? Files.createTempDirectory(memory, "undercroft-")
-                : Files.createTempDirectory("undercroft-"));
+        return Files.isWritable(memory) ? new Scratch(Files.createTempDirectory(memory, "undercroft-")) : onDisk();
+    }
+
+    /// Where files are written past the page cache, which memory has no way past.
+    public static Scratch onDisk() throws IOException {
+        return new Scratch(Files.createTempDirectory("undercroft-"));
     }
 
     public Path file(String name) {

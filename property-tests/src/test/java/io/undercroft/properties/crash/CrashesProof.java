@@ -80,12 +80,9 @@ public final class CrashesProof {
     }
 
     public static Report run(Effort effort) throws IOException {
-        return RandomProof.report("crashes", (seed, _) -> {
-            // Not in memory, as most proofs are: large files go past the page cache of a disk only.
-            try (Scratch onDisk = new Scratch(Files.createTempDirectory("undercroft-"))) {
-                return new CrashesProof(seed, onDisk, effort).run();
-            }
-        });
+        // Not in memory, as most proofs are: large files go past the page cache of a disk only.
+        return RandomProof.report("crashes", Scratch.onDisk(),
+                (seed, scratch) -> new CrashesProof(seed, scratch, effort).run());
     }
 
     /// A writer at work.

@@ -1,11 +1,11 @@
 package io.undercroft.properties.crash;
 
-import io.undercroft.benchmarks.Environment;
 import io.undercroft.benchmarks.Figure;
 import io.undercroft.benchmarks.Goal;
 import io.undercroft.benchmarks.Report;
 import io.undercroft.properties.Effort;
 import io.undercroft.properties.Main;
+import io.undercroft.properties.RandomProof;
 import io.undercroft.properties.Scratch;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CheckpointFile;
@@ -55,13 +55,8 @@ public final class KillsProof {
 
     /// Not in memory, as most proofs are: past the page cache is another way.
     public static Report run(Effort effort) throws IOException {
-        long seed = Long.getLong("seed", System.nanoTime());
-        try (Scratch scratch = new Scratch(Files.createTempDirectory("undercroft-"))) {
-            var environment = Environment.of(scratch.directory());
-            environment.put("seed", Long.toString(seed));
-            var proof = new KillsProof(seed, scratch.directory(), effort == Effort.FULL ? 300 : 12);
-            return new Report("kills", proof.run(), environment);
-        }
+        return RandomProof.report("kills", Scratch.onDisk(),
+                (seed, scratch) -> new KillsProof(seed, scratch.directory(), effort == Effort.FULL ? 300 : 12).run());
     }
 
     private static Map<String, Object> state(long number) {
