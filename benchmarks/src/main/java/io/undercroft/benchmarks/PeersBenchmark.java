@@ -1,5 +1,6 @@
 package io.undercroft.benchmarks;
 
+import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.OpenOptions;
@@ -39,7 +40,10 @@ final class PeersBenchmark {
     private static final Duration WARM_UP = Duration.ofSeconds(1);
     /// Compiling a save takes longer than that, and a save of few tensors is over in a few milliseconds.
     private static final Duration SHORT_SAVES = Duration.ofSeconds(3);
+    /// The least number of rounds of what takes a millisecond: single runs differ by a factor of five.
+    private static final int ROUNDS_OF_OPENS = 9;
     private static final String DURABLY = "_durably";
+    private static final String ATOMICALLY = "_atomically";
     private static final String NAMES = "open, the names of all tensors";
 
     /// The cases by their names, as `--case` takes them: three sizes in 256 tensors, three numbers of tensors of 32
@@ -123,6 +127,7 @@ final class PeersBenchmark {
         DotChart chart = begin(workload);
         job(workload, chart, "save, others not durable", WARM_UP, saves(state, ""));
         job(workload, chart, "save, durable", WARM_UP, saves(state, DURABLY));
+        job(workload, chart, "save, durable and atomic", WARM_UP, saves(state, ATOMICALLY));
         job(workload, chart, "save again, 1 % changed, durable", WARM_UP, secondSaves(state));
         release(state);
         job(workload, chart, "convert .pt to .safetensors, durable", WARM_UP, conversions());
@@ -133,8 +138,8 @@ final class PeersBenchmark {
 
     private void reads(Workload workload, DotChart chart) throws IOException {
         String tensor = workload.someName();
-        readingJob(workload, chart, "open, one element", opens(tensor));
-        readingJob(workload, chart, "open, one tensor", refreshed(oneTensor(tensor), workload));
+        opening(workload, chart, "open, one element", opens(tensor));
+        opening(workload, chart, "open, one tensor", refreshed(oneTensor(tensor), workload));
         readingJob(workload, chart, "load all into memory", refreshed(loads(), workload));
         readingJob(workload, chart, "map all, read from each page", touches());
     }
@@ -160,12 +165,12 @@ final class PeersBenchmark {
         bench.peers().ask("settle", bench.file("made.croft"), bench.file("snapshots.croft"));
         job(workload, chart, "convert .pt to .safetensors, durable", Duration.ZERO, conversions());
         String tensor = workload.someName();
-        readingJob(workload, chart, "open, one element", opens(tensor));
-        readingJob(workload, chart, "open, one tensor", refreshed(oneTensor(tensor), new Workload("", 1, 2048, 4096)));
+        opening(workload, chart, "open, one element", opens(tensor));
+        opening(workload, chart, "open, one tensor", refreshed(oneTensor(tensor), new Workload("", 1, 2048, 4096)));
         job(workload, chart, "load all into memory, from the disk", Duration.ZERO,
-                refreshed(loads(), workload).stream().map(this::evicted).toList());
+                evicted(loads(), workload));
         job(workload, chart, "map all, read from each page, from the disk", Duration.ZERO,
-                touches().stream().map(this::evicted).toList());
+                evicted(touches(), workload));
         end(chart);
         limits(workload);
     }
@@ -177,13 +182,14 @@ final class PeersBenchmark {
         Map<String, Object> state = SaveBenchmark.copyToMemory(pt);
         Checkpoint.save(croft, state);
         job(workload, chart, "save, durable", SHORT_SAVES, saves(state, DURABLY));
+        job(workload, chart, "save, durable and atomic", SHORT_SAVES, saves(state, ATOMICALLY));
         job(workload, chart, "save again, 1 % changed, durable", SHORT_SAVES, secondSaves(state));
         release(state);
         job(workload, chart, "convert .pt to .safetensors, durable", SHORT_SAVES, conversions());
         String tensor = workload.someName();
-        job(workload, chart, "open, one element", WARM_UP, opens(tensor));
-        job(workload, chart, "open, one tensor", WARM_UP, oneTensor(tensor));
-        job(workload, chart, NAMES, WARM_UP, names());
+        openingJob(workload, chart, "open, one element", opens(tensor));
+        openingJob(workload, chart, "open, one tensor", oneTensor(tensor));
+        openingJob(workload, chart, NAMES, names());
         job(workload, chart, "load all into memory", WARM_UP, loads());
         end(chart);
     }
@@ -320,23 +326,44 @@ final class PeersBenchmark {
 
     // ---- contenders ----
 
+    private void opening(Workload workload, DotChart chart, String what, List<Contender> contenders)
+            throws IOException {
+        openingJob(workload, chart, what, contenders);
+        fromDiskJob(workload, chart, what, contenders);
+    }
+
+    private void openingJob(Workload workload, DotChart chart, String what, List<Contender> contenders)
+            throws IOException {
+        int rounds = Math.max(bench.rounds(), ROUNDS_OF_OPENS);
+        report(workload, chart, what, Rounds.bounded(WARM_UP, rounds).time(contenders));
+    }
+
     private void readingJob(Workload workload, DotChart chart, String what, List<Contender> contenders)
             throws IOException {
         job(workload, chart, what, WARM_UP, contenders);
-        job(workload, chart, what + ", from the disk", Duration.ZERO,
-                contenders.stream().map(this::evicted).toList());
+        fromDiskJob(workload, chart, what, contenders);
+    }
+
+    private void fromDiskJob(Workload workload, DotChart chart, String what, List<Contender> contenders)
+            throws IOException {
+        job(workload, chart, what + ", from the disk", Duration.ZERO, evicted(contenders, workload));
     }
 
     private static List<Contender> refreshed(List<Contender> contenders, Workload workload) {
         return contenders.stream().map(contender -> EagerBenchmark.refreshed(contender, workload.nbytes())).toList();
     }
 
-    /// Measures the same after removing the files of all contenders from the page cache.
-    private Contender evicted(Contender contender) {
-        return new Contender(contender.name(), () -> {
-            bench.peers().ask("evict", croft, pt, safetensors, npz);
-            return contender.task().run();
-        });
+    /// Measures the same after removing the files of all contenders from the page cache. The pages that the files had
+    /// may then go to the host of the machine, and the contender needs as many again, and memory for the tensors: both
+    /// are touched before, so that none has to wait for the host.
+    private List<Contender> evicted(List<Contender> contenders, Workload workload) {
+        long available = AnonymousMemory.available().orElse(Long.MAX_VALUE);
+        long touched = Math.min(2 * workload.nbytes(), available / 4 * 3);
+        return contenders.stream().map(contender -> EagerBenchmark.refreshed(contender, touched))
+                .map(contender -> new Contender(contender.name(), () -> {
+                    bench.peers().ask("evict", croft, pt, safetensors, npz);
+                    return contender.task().run();
+                })).toList();
     }
 
     private List<Contender> saves(Map<String, Object> state, String durably) {

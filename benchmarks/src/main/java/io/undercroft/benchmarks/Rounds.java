@@ -23,13 +23,15 @@ record Rounds(Duration warmUp, int counted, double slow, double most) {
         this(warmUp, counted, Double.POSITIVE_INFINITY, Double.POSITIVE_INFINITY);
     }
 
-    /// {@return rounds that end in bounded time also if a contender takes a minute} One that takes a second is not
-    /// warmed up, and one whose runs have taken 20 seconds together is not run again.
+    /// {@return rounds that end in bounded time also if a contender takes a minute} One whose first run takes as long
+    /// as the warm-up, and at least a second, is not warmed up, and one whose runs have taken 20 seconds together is not
+    /// run again. (A first run in a JVM may take ten times as long as the later ones, so a contender that is fast when
+    /// it is compiled may take a second before.)
     ///
     /// @param warmUp how long each other contender runs before
     /// @param counted the maximum number of rounds that are counted
     static Rounds bounded(Duration warmUp, int counted) {
-        return new Rounds(warmUp, counted, SLOW_SECONDS, MOST_SECONDS);
+        return new Rounds(warmUp, counted, Math.max(SLOW_SECONDS, warmUp.toNanos() / 1e9), MOST_SECONDS);
     }
 
     /// Runs every contender once in each round; each round starts with the next one, so that none always follows the

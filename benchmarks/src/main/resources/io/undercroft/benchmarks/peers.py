@@ -336,14 +336,34 @@ def torch_save(path):
     return save(lambda p: torch.save(held, p), path)
 
 
-def torch_save_durably(path):
-    def write(p):
-        with open(p, "wb") as f:
-            torch.save(held, f)
-            f.flush()
-            os.fsync(f.fileno())
+def torch_write_durably(path):
+    with open(path, "wb") as f:
+        torch.save(held, f)
+        f.flush()
+        os.fsync(f.fileno())
 
-    return save(write, path)
+
+def torch_save_durably(path):
+    return save(torch_write_durably, path)
+
+
+def torch_save_atomically(path):
+    return save(atomically(torch_write_durably), path)
+
+
+def atomically(write_durably):
+    """Writes a file that has its name whole and durable, or not at all, as this library does."""
+    def write(path):
+        part = path + ".part"
+        write_durably(part)
+        os.replace(part, path)
+        directory = os.open(os.path.dirname(path), os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+    return write
 
 
 def safetensors_save_file(path):
@@ -364,6 +384,10 @@ def safetensors_save_durably(path):
     return save(lambda p: save_file_durably(held, p), path)
 
 
+def safetensors_save_atomically(path):
+    return save(atomically(lambda p: save_file_durably(held, p)), path)
+
+
 def savez(path):
     numpy.savez(path, **{name: t.numpy() for name, t in held.items()})
 
@@ -372,12 +396,20 @@ def numpy_savez(path):
     return save(savez, path)
 
 
-def numpy_savez_durably(path):
-    def write(p):
-        savez(p)
-        sync(p)
+def savez_durably(path):
+    # By its name, NumPy appends a suffix.
+    with open(path, "wb") as f:
+        savez(f)
+        f.flush()
+        os.fsync(f.fileno())
 
-    return save(write, path)
+
+def numpy_savez_durably(path):
+    return save(savez_durably, path)
+
+
+def numpy_savez_atomically(path):
+    return save(atomically(savez_durably), path)
 
 
 def torch_to_safetensors(pt, st):
@@ -444,6 +476,7 @@ REQUESTS = {f.__name__: f for f in (versions, make, make_counting, write, write_
                                     processor_time, settle, evict, torch_touch, safetensors_touch, torch_one,
                                     safetensors_one, numpy_element, numpy_one, numpy_load_all_fresh,
                                     safetensors_load_all_fresh, safetensors_save_durably, numpy_savez_durably,
+                                    torch_save_atomically, safetensors_save_atomically, numpy_savez_atomically,
                                     torch_to_safetensors, torch_names, safetensors_names,
                                     numpy_names, numpy_savez, keep_torch, keep_safetensors_clones, torch_load,
                                     torch_load_mmap, safetensors_load_file,

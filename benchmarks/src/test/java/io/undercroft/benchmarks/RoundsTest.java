@@ -51,6 +51,12 @@ class RoundsTest {
     }
 
     @Test
+    void ofBoundedRoundsAFirstRunThatEndsBeforeTheWarmUpIsPartOfIt() {
+        assertThat(Rounds.bounded(Duration.ofSeconds(3), 1).slow()).isEqualTo(3);
+        assertThat(Rounds.bounded(Duration.ofMillis(1), 1).slow()).isEqualTo(1);
+    }
+
+    @Test
     void contendersThatDoDifferentThingsAreNotCompared() {
         var rounds = new Rounds(Duration.ZERO, 1);
         assertThatThrownBy(() -> rounds.time(List.of(contender("a", 1), contender("b", 2))))
