@@ -409,15 +409,21 @@ public final class MappedFile implements AutoCloseable {
         }
     }
 
-    /// Reads bytes of an object of a store into memory, without storing them on this host if they are not there: for
-    /// those that are read once.
+    /// Reads bytes into memory that are not read again soon: those of an object of a store without storing them on this
+    /// host, if they are not there; those of a file of the host past the page cache, if they are not there, are 1 MiB
+    /// or more, are aligned to pages in the file and in memory, and the file system supports it.
     ///
     /// @param offset where they start, in bytes
     /// @param into the destination, filled completely
-    /// @throws IOException if they cannot be fetched, or the file ends before
+    /// @throws IOException if they cannot be read, or the file ends before
+    /// @throws IllegalArgumentException if the offset is negative
     /// @throws IllegalStateException if the file is closed
     public void readOnce(long offset, MemorySegment into) throws IOException {
-        if (remote == null || offset < 0 || into.byteSize() > size - offset
+        if (remote == null) {
+            read(offset, into, true);
+            return;
+        }
+        if (offset < 0 || into.byteSize() > size - offset
                 || remote.isPartlySupplied(offset, into.byteSize()) || remote.isPresent(offset, into.byteSize())) {
             read(offset, into);
             return;
@@ -487,17 +493,21 @@ public final class MappedFile implements AutoCloseable {
     /// @throws IllegalArgumentException if the offset is negative
     /// @throws IllegalStateException if the file is closed
     public void read(long offset, MemorySegment into) throws IOException {
+        read(offset, into, false);
+    }
+
+    private void read(long offset, MemorySegment into, boolean isOnce) throws IOException {
         if (offset < 0) {
             throw new IllegalArgumentException("there is no byte " + offset + " in a file");
         }
-        long count = readHeld(offset, into);
+        long count = readHeld(offset, into, isOnce);
         if (count < into.byteSize()) {
             throw new EOFException(location + ": it ends at byte " + (offset + count) + ", before the "
                     + into.byteSize() + " bytes at byte " + offset + " are read; is it complete?");
         }
     }
 
-    private long readHeld(long offset, MemorySegment into) throws IOException {
+    private long readHeld(long offset, MemorySegment into, boolean isOnce) throws IOException {
         lifetime.retain();
         try {
             if (remote != null) {
@@ -506,7 +516,7 @@ public final class MappedFile implements AutoCloseable {
                 }
                 remote.requireForRead(offset, into.byteSize());
             }
-            return file.read(offset, into);
+            return isOnce ? file.readOnce(offset, into) : file.read(offset, into);
         } finally {
             lifetime.release();
         }

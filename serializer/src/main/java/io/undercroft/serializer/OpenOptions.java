@@ -241,6 +241,10 @@ public final class OpenOptions {
     /// released. Storages [on a device][#device] are loaded with one upload for each device, and use memory of the host
     /// only for buffers.
     ///
+    /// On Linux, a `.croft` file of more than a quarter of the available memory, and at least 256 MiB, is read past the
+    /// page cache unless it is there already, so that it does not take memory twice. Loading it again reads it from the
+    /// disk again.
+    ///
     /// @return the changed options
     public OpenOptions inMemory() {
         return with(copy -> {

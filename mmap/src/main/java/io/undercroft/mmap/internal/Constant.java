@@ -16,6 +16,8 @@ public enum Constant {
     O_EXCL(                   0x80,     0x800),
     /// Not inherited by child processes.
     O_CLOEXEC(                0x80000,  0x1000000),
+    /// Past the page cache; unknown to macOS.
+    O_DIRECT(                 isArm() ? 0x10000 : 0x4000, -1),
     /// Does not wait until the other end of a pipe is opened; has no effect on files.
     O_NONBLOCK(               0x800,    0x4),
 
@@ -132,6 +134,10 @@ public enum Constant {
     private static boolean isGeneric() {
         String processor = System.getProperty("os.arch");
         return processor.equals("aarch64") || processor.equals("riscv64") || processor.equals("loongarch64");
+    }
+
+    private static boolean isArm() {
+        return System.getProperty("os.arch").equals("aarch64");
     }
 
     /// {@return whether the names of shared memory are files that may be linked and renamed: Linux}

@@ -109,6 +109,17 @@ public sealed interface HostFile permits PosixFile, ChannelFile {
     /// @throws IOException if reading failed
     long read(long offset, MemorySegment into) throws IOException;
 
+    /// Reads bytes at a position that are not read again soon: past the page cache, if they are not there and the
+    /// system supports it.
+    ///
+    /// @param offset the offset in the file
+    /// @param into the destination, on or off the heap
+    /// @return the number of bytes read; less than requested at the end of the file only
+    /// @throws IOException if reading failed
+    default long readOnce(long offset, MemorySegment into) throws IOException {
+        return read(offset, into);
+    }
+
     /// {@return whether the whole file is mapped at little cost, however few of its bytes are used}
     boolean mapsLazily();
 

@@ -33,12 +33,14 @@ public final class PosixFile implements HostFile {
     private final int fd;
     private final MapMode mode;
     private final Cleaner.Cleanable closer;
+    private final DirectReads direct;
 
     private PosixFile(Libc libc, int fd, MapMode mode) {
         this.libc = libc;
         this.fd = fd;
         this.mode = mode;
         this.closer = ArenaCleanup.CLEANER.register(this, new Closer(libc, fd));
+        this.direct = new DirectReads(libc, fd);
     }
 
     /// Closes a descriptor.
@@ -99,6 +101,12 @@ public final class PosixFile implements HostFile {
     }
 
     @Override
+    public long readOnce(long offset, MemorySegment into) throws IOException {
+        long done = direct.read(offset, into);
+        return done + read(offset + done, into.asSlice(done));
+    }
+
+    @Override
     public boolean mapsLazily() {
         return true;
     }
@@ -135,6 +143,7 @@ public final class PosixFile implements HostFile {
 
     @Override
     public void close() {
+        direct.close();
         closer.clean();
     }
 

@@ -14,6 +14,7 @@ import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /// Reads pieces of files into memory.
@@ -29,25 +30,35 @@ public final class PieceReader {
     /// The number of bytes that are read before their checksums are computed: they are still in the second-level cache.
     private static final long CACHED = 1L << 17;
 
-    /// The least number of bytes that are read from a store into the memory of a storage directly.
+    /// The least number of bytes that are read from a store into the memory of a storage directly, and the number of
+    /// those that are read past the page cache at once.
     private static final long ONCE = 1L << 20;
+    /// Smaller files are read through the page cache in any case.
+    private static final long MAYBE_LARGE = 1L << 28;
+    /// The part of the available memory from which on a file is not kept in the page cache as well.
+    private static final int LARGE_PART = 4;
 
     private final MappedFile file;
     private final OpenRequest request;
     private @Nullable Allocator memory;
+    private boolean isLarge;
 
     /// @param start the offset of the bytes in the storage
     private record Share(MappedFile file, long offset, MemorySegment into, long start) {
-        void read(RunChecksums sums) throws IOException {
+        void read(RunChecksums sums, boolean isLarge) throws IOException {
             if (isReadOnce(file, into.byteSize())) {
                 file.readOnce(offset, into);
                 sums.add(start, into);
                 return;
             }
-            long step = sums.isEmpty() ? into.byteSize() : CACHED;
+            long step = isLarge ? ONCE : sums.isEmpty() ? into.byteSize() : CACHED;
             for (long at = 0; at < into.byteSize(); at += step) {
                 MemorySegment part = into.asSlice(at, Math.min(step, into.byteSize() - at));
-                file.read(offset + at, part);
+                if (isLarge) {
+                    file.readOnce(offset + at, part);
+                } else {
+                    file.read(offset + at, part);
+                }
                 sums.add(start + at, part);
             }
         }
@@ -80,7 +91,8 @@ public final class PieceReader {
     /// @throws UncheckedIOException if a file ends before, or reading fails
     /// @throws OutOfMemoryError if there is not enough memory; the message has the kind and amount
     public Allocation read(List<Piece> pieces, RunChecksums sums) {
-        return DeviceSource.withAccess(request, copy(pieces, sums, memory(), nbytes(pieces)));
+        Allocator allocator = memory();
+        return DeviceSource.withAccess(request, copy(pieces, sums, allocator, nbytes(pieces), isLarge));
     }
 
     /// Reads pieces as [#read], for a copy that is the caller's own.
@@ -91,7 +103,7 @@ public final class PieceReader {
     /// @throws OutOfMemoryError if there is not enough memory; the message has the kind and amount
     public Allocation copy(List<Piece> pieces) {
         long nbytes = nbytes(pieces);
-        return copy(pieces, RunChecksums.NONE, nbytes < OF_ITS_OWN ? single() : memory(), nbytes);
+        return copy(pieces, RunChecksums.NONE, nbytes < OF_ITS_OWN ? single() : memory(), nbytes, false);
     }
 
     private static long nbytes(List<Piece> pieces) {
@@ -102,10 +114,11 @@ public final class PieceReader {
         return request.memory().orElseGet(AnonymousMemory::allocator);
     }
 
-    private Allocation copy(List<Piece> pieces, RunChecksums sums, Allocator allocator, long nbytes) {
+    private Allocation copy(List<Piece> pieces, RunChecksums sums, Allocator allocator, long nbytes,
+            boolean isLarge) {
         Allocation made = allocate(allocator, nbytes);
         try {
-            read(pieces, made.segment(), sums);
+            read(pieces, made.segment(), sums, isLarge);
             return made;
         } catch (IOException e) {
             made.free();
@@ -119,8 +132,15 @@ public final class PieceReader {
     private synchronized Allocator memory() {
         if (memory == null) {
             memory = request.memory().isPresent() ? request.memory().get() : new SlabAllocator(file.size());
+            isLarge = file.size() >= MAYBE_LARGE && isLarge(file.size(), AnonymousMemory.available());
         }
         return memory;
+    }
+
+    /// Returns whether a file is read past the page cache: with it, its bytes would take their memory twice, and those
+    /// of other files would have to leave. Where the available memory is unknown, nothing is large.
+    static boolean isLarge(long size, OptionalLong available) {
+        return available.isPresent() && size > available.getAsLong() / LARGE_PART;
     }
 
     private Allocation allocate(Allocator allocator, long nbytes) {
@@ -136,7 +156,8 @@ public final class PieceReader {
         }
     }
 
-    private static void read(List<Piece> pieces, MemorySegment into, RunChecksums sums) throws IOException {
+    private static void read(List<Piece> pieces, MemorySegment into, RunChecksums sums, boolean isLarge)
+            throws IOException {
         List<Piece> joined = joined(pieces);
         MappedFile.fetch(joined.stream()
                 .filter(piece -> piece instanceof FilePiece run && !isReadOnce(run.file(), run.length())).toList());
@@ -153,7 +174,7 @@ public final class PieceReader {
             }
             at += piece.length();
         }
-        Workers.share(shares, share -> share.read(sums));
+        Workers.share(shares, share -> share.read(sums, isLarge));
     }
 
     /// Returns whether bytes of an object of a store are so many that they are not stored on this host on the way.
