@@ -5,11 +5,15 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.IntConsumer;
 
 /// A source that counts what is read of another one.
 final class CountedSource implements RangeSource {
     final AtomicInteger reads = new AtomicInteger();
+    final AtomicInteger confirmations = new AtomicInteger();
     final AtomicLong bytes = new AtomicLong();
+    /// Receives the number of the read that begins.
+    volatile IntConsumer onRead = _ -> {};
     private final RangeSource source;
 
     CountedSource(RangeSource source) {
@@ -38,9 +42,15 @@ final class CountedSource implements RangeSource {
 
     @Override
     public void read(long offset, MemorySegment into) throws IOException {
-        reads.incrementAndGet();
+        onRead.accept(reads.incrementAndGet());
         bytes.addAndGet(into.byteSize());
         source.read(offset, into);
+    }
+
+    @Override
+    public void confirm() throws IOException {
+        confirmations.incrementAndGet();
+        source.confirm();
     }
 
     @Override

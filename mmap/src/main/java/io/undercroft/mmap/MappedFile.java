@@ -33,6 +33,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.stream.Stream;
+import java.util.Collection;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -393,6 +395,50 @@ public final class MappedFile implements AutoCloseable {
             throw e;
         }
         return () -> releases.forEach(Runnable::run);
+    }
+
+    /// What reads much of files.
+    @FunctionalInterface
+    public interface Load {
+        /// Runs it.
+        ///
+        /// @throws IOException if reading fails
+        void run() throws IOException;
+    }
+
+    /// Runs a load whose results are used after it only: whether objects of stores are still those that were opened is
+    /// asked once at its end, and not after each read.
+    ///
+    /// @param files the files that it reads
+    /// @param load the load
+    /// @throws RemoteFileException if one of them was replaced or removed, whatever the load has thrown
+    /// @throws IOException as the load
+    public static void load(Collection<MappedFile> files, Load load) throws IOException {
+        List<RangeCache> remotes = files.stream().distinct().flatMap(file -> Stream.ofNullable(file.remote)).toList();
+        remotes.forEach(RangeCache::beginLoad);
+        try {
+            load.run();
+        } catch (IOException | RuntimeException | Error e) {
+            remotes.forEach(RangeCache::endLoad);
+            try {
+                confirm(remotes);
+            } catch (IOException | RuntimeException other) {
+                if (other instanceof RemoteFileException changed && changed.kind() == RemoteFileException.Kind.CHANGED) {
+                    changed.addSuppressed(e);
+                    throw changed;
+                }
+                e.addSuppressed(other);
+            }
+            throw e;
+        }
+        remotes.forEach(RangeCache::endLoad);
+        confirm(remotes);
+    }
+
+    private static void confirm(List<RangeCache> remotes) throws IOException {
+        for (RangeCache remote : remotes) {
+            remote.source().confirm();
+        }
     }
 
     /// {@return whether bytes of an object of a store have been fetched} True for a file of the host.

@@ -2,6 +2,7 @@ package io.undercroft.mmap;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.mmap.RemoteFileException.Kind;
@@ -9,6 +10,7 @@ import io.undercroft.mmap.spi.RangeSource;
 import io.undercroft.storage.Allocation;
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -44,6 +46,8 @@ class FetchedFileTest {
         final AtomicInteger closed = new AtomicInteger();
         volatile CountDownLatch gate = new CountDownLatch(0);
         volatile IOException failure;
+        final AtomicInteger confirmations = new AtomicInteger();
+        volatile boolean replaced;
 
         Source(long size, int brought) {
             this.size = size;
@@ -80,6 +84,14 @@ class FetchedFileTest {
         }
 
         @Override
+        public void confirm() throws IOException {
+            confirmations.incrementAndGet();
+            if (replaced) {
+                throw new RemoteFileException(location(), RemoteFileException.Kind.CHANGED, "it was replaced", null);
+            }
+        }
+
+        @Override
         public boolean isCurrent() {
             return true;
         }
@@ -96,6 +108,39 @@ class FetchedFileTest {
 
         long bytes() {
             return reads.stream().mapToLong(Range::length).sum();
+        }
+    }
+
+    @Test
+    void aReadIsConfirmedBeforeItsBytesAreUsedAndALoadOnceAtItsEnd() throws IOException {
+        Source source = new Source(100L * BLOCK, 0);
+        try (MappedFile file = MappedFile.open(source, MapMode.READ_ONLY, new MapBudget(), Optional.of(directory));
+                Arena arena = Arena.ofConfined()) {
+            MemorySegment into = arena.allocate(2 * BLOCK);
+            file.readOnce(0, into);
+            assertThat(source.confirmations).hasValue(1);
+
+            MappedFile.load(List.of(file), () -> {
+                for (int i = 1; i < 10; i++) {
+                    file.readOnce(2L * i * BLOCK, into);
+                }
+                try (MappedFile.Held _ = MappedFile.hold(List.of(file.piece(50L * BLOCK, BLOCK)))) {
+                    file.read(50L * BLOCK, into.asSlice(0, BLOCK));
+                }
+                assertThat(source.confirmations).hasValue(1);
+            });
+            assertThat(into.asSlice(0, BLOCK).mismatch(filled(50L * BLOCK, BLOCK))).isEqualTo(-1);
+            assertThat(source.confirmations).hasValue(2);
+
+            source.replaced = true;
+            assertThatExceptionOfType(RemoteFileException.class).isThrownBy(() -> file.readOnce(0, into));
+            assertThatExceptionOfType(RemoteFileException.class)
+                    .isThrownBy(() -> MappedFile.load(List.of(file), () -> file.readOnce(0, into)))
+                    .satisfies(e -> assertThat(e.kind()).isEqualTo(RemoteFileException.Kind.CHANGED));
+            assertThatExceptionOfType(RemoteFileException.class)
+                    .isThrownBy(() -> MappedFile.load(List.of(file), () -> {
+                        throw new IllegalStateException("the bytes make no sense");
+                    })).satisfies(e -> assertThat(e.getSuppressed()).hasSize(1));
         }
     }
 

@@ -89,6 +89,9 @@ public final class FolderStore implements StoreProvider {
         }
 
         @Override
+        public void confirm() {}
+
+        @Override
         public boolean isCurrent() {
             return true;
         }

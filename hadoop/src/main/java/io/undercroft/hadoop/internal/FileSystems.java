@@ -13,6 +13,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.security.UserGroupInformation;
+import org.jspecify.annotations.Nullable;
 
 /// The file systems of URIs, configured as users of Hadoop expect it: by the files on the class path, in the directory
 /// of `HADOOP_CONF_DIR`, and one that a setting names. Safe for any thread.
@@ -23,6 +24,13 @@ final class FileSystems {
     /// Those with a configuration of their own, which Hadoop's cache would mix up with others. As those of Hadoop they
     /// stay open until the JVM ends.
     private static final Map<Key, FileSystem> CONFIGURED = new ConcurrentHashMap<>();
+
+    /// The configuration that was used last, since reading its files takes longer than to open a small checkpoint.
+    private static volatile @Nullable Known last;
+
+    /// @param environment the directory that its files are in, if one is set
+    /// @param loader what loads classes of connectors
+    private record Known(Optional<Path> environment, @Nullable ClassLoader loader, Configuration configuration) {}
 
     private record Key(Path file, Object version, String scheme, String authority, String user) {}
 
@@ -38,18 +46,14 @@ final class FileSystems {
     static FileSystem of(URI uri, Optional<Path> file, Optional<Path> environment) throws RemoteFileException {
         String location = HadoopProvider.location(uri);
         try {
-            Configuration configuration = new Configuration();
-            if (environment.isPresent()) {
-                addDirectory(environment.get(), configuration);
-            }
             if (file.isEmpty()) {
-                setDefaults(configuration);
-                return FileSystem.get(uri, configuration);
+                return FileSystem.get(uri, configuration(environment));
             }
             if (!Files.isReadable(file.get())) {
                 throw new IllegalArgumentException("the setting " + HadoopProvider.CONFIGURATION + " names "
                         + file.get() + ", which is not there or not readable");
             }
+            Configuration configuration = read(environment);
             configuration.addResource(new org.apache.hadoop.fs.Path(file.get().toUri()));
             setDefaults(configuration);
             Key key = new Key(file.get().toAbsolutePath(), Files.getLastModifiedTime(file.get()),
@@ -72,6 +76,24 @@ final class FileSystems {
             }
             throw Failures.opening(location, e);
         }
+    }
+
+    private static Configuration configuration(Optional<Path> environment) {
+        ClassLoader loader = Thread.currentThread().getContextClassLoader();
+        Known known = last;
+        if (known != null && known.environment.equals(environment) && known.loader == loader) {
+            return known.configuration;
+        }
+        Configuration configuration = read(environment);
+        setDefaults(configuration);
+        last = new Known(environment, loader, configuration);
+        return configuration;
+    }
+
+    private static Configuration read(Optional<Path> environment) {
+        Configuration configuration = new Configuration();
+        environment.ifPresent(directory -> addDirectory(directory, configuration));
+        return configuration;
     }
 
     /// The stream that is the default of S3A since Hadoop 3.5 reads more of an object than was asked for, and keeps it

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 /// A file that the client of Hadoop reads. One stream serves all threads, by reads at positions, which need no lock.
 ///
 /// A stream of a store with entity tags asks for the version that was opened. Other stores, as HDFS, look up where the
-/// blocks of a file are by its name, so that its status is compared after each read.
+/// blocks of a file are by its name, so that its status is compared to confirm reads.
 public final class HadoopSource implements RangeSource {
     /// The number of bytes that are read when a file is opened.
     private static final int START = 16 << 10;
@@ -76,6 +76,7 @@ public final class HadoopSource implements RangeSource {
         }
         try {
             source.start = source.readStart();
+            source.confirm();
             return source;
         } catch (Throwable e) {
             source.close();
@@ -124,11 +125,25 @@ public final class HadoopSource implements RangeSource {
 
     @Override
     public void read(long offset, MemorySegment into) throws IOException {
+        repeated(from -> read(from, offset, into));
+    }
+
+    @Override
+    public void confirm() throws IOException {
+        repeated(_ -> requireSame());
+    }
+
+    /// What is done with an open stream.
+    @FunctionalInterface
+    private interface Use {
+        void on(FSDataInputStream from) throws IOException;
+    }
+
+    private void repeated(Use use) throws IOException {
         for (int attempt = 1;; attempt++) {
             FSDataInputStream from = stream;
             try {
-                read(from, offset, into);
-                requireSame();
+                use.on(from);
                 return;
             } catch (InterruptedIOException e) {
                 requireOpen();

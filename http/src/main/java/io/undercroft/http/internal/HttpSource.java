@@ -291,6 +291,10 @@ final class HttpSource implements RangeSource {
         }
     }
 
+    /// Each response says which version it is of.
+    @Override
+    public void confirm() {}
+
     @Override
     public boolean isCurrent() throws IOException {
         try {

@@ -1,9 +1,11 @@
 package io.undercroft.mmap.internal;
 
+import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.RemoteFileException.Kind;
 import io.undercroft.mmap.spi.RangeSource;
+import io.undercroft.storage.Allocation;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.io.RandomAccessFile;
@@ -44,6 +46,7 @@ public final class RangeCache implements AutoCloseable {
     private static final long LARGEST = (long) Integer.MAX_VALUE * BLOCK;
     /// The maximum number of blocks of one request: 8 MiB.
     private static final int PART = 512;
+    private static final long PART_BYTES = (long) PART * BLOCK;
     /// The maximum number of requests at a time.
     private static final int MOST_AT_ONCE = 6;
     /// The least number of blocks at the end of a file that are fetched together: 64 KiB.
@@ -73,6 +76,9 @@ public final class RangeCache implements AutoCloseable {
     private final NavigableMap<Integer, Fetch> pending = new TreeMap<>();
     /// Bytes in memory, by their offsets.
     private final NavigableMap<Long, Held> held = new TreeMap<>();
+    /// Memory of requests that is used again while a load runs.
+    private final Deque<Allocation> spare = new ArrayDeque<>();
+    private int loads;
     private int next;
     private int ahead = LAST;
     private boolean isClosed;
@@ -393,6 +399,37 @@ public final class RangeCache implements AutoCloseable {
         startAndAwait(needed, begun);
     }
 
+    /// Begins a load: until [#endLoad], reads are not confirmed, and memory of requests is kept for others.
+    public void beginLoad() {
+        synchronized (lock) {
+            loads++;
+        }
+    }
+
+    /// Ends a load. What it read is to be [confirmed][RangeSource#confirm] before it is used.
+    public void endLoad() {
+        List<Allocation> unused = List.of();
+        synchronized (lock) {
+            loads--;
+            if (loads == 0) {
+                unused = List.copyOf(spare);
+                spare.clear();
+            }
+        }
+        unused.forEach(Allocation::free);
+    }
+
+    private void readSource(long offset, MemorySegment into) throws IOException {
+        source.read(offset, into);
+        boolean isConfirmedLater;
+        synchronized (lock) {
+            isConfirmedLater = loads > 0;
+        }
+        if (!isConfirmedLater) {
+            source.confirm();
+        }
+    }
+
     /// Stores bytes of the source that the caller has from elsewhere, so that they are not fetched.
     ///
     /// @param offset their offset
@@ -400,8 +437,8 @@ public final class RangeCache implements AutoCloseable {
     /// @throws RemoteFileException if they cannot be stored
     /// @throws IOException if this is closed
     public void supply(long offset, MemorySegment bytes) throws IOException {
-        for (long done = 0; done < bytes.byteSize(); done += (long) PART * BLOCK) {
-            write(offset + done, bytes.asSlice(done, Math.min((long) PART * BLOCK, bytes.byteSize() - done)));
+        for (long done = 0; done < bytes.byteSize(); done += PART_BYTES) {
+            write(offset + done, bytes.asSlice(done, Math.min(PART_BYTES, bytes.byteSize() - done)));
         }
         synchronized (lock) {
             long start = offset;
@@ -433,7 +470,7 @@ public final class RangeCache implements AutoCloseable {
     /// @throws RemoteFileException if they cannot be fetched
     /// @throws IOException if this is closed
     public void readThrough(long offset, MemorySegment into) throws IOException {
-        long step = (long) PART * BLOCK;
+        long step = PART_BYTES;
         if (into.byteSize() <= step) {
             readDirectly(offset, into);
             return;
@@ -469,7 +506,7 @@ public final class RangeCache implements AutoCloseable {
             throw interrupted(e);
         }
         try {
-            source.read(offset, into);
+            readSource(offset, into);
         } catch (RuntimeException e) {
             throw failed(e);
         } finally {
@@ -484,10 +521,31 @@ public final class RangeCache implements AutoCloseable {
     }
 
     /// Bytes on the way to a reader.
-    private record Passing(Arena arena, MemorySegment bytes) implements AutoCloseable {
+    private final class Passing implements AutoCloseable {
+        private final Allocation memory;
+        private final MemorySegment bytes;
+
+        Passing(long length) {
+            Allocation kept;
+            long size;
+            synchronized (lock) {
+                kept = length > PART_BYTES ? null : spare.poll();
+                // What is not filled of it is never touched.
+                size = loads > 0 ? Math.max(length, PART_BYTES) : length;
+            }
+            this.memory = kept != null ? kept : AnonymousMemory.allocator().allocate(size);
+            this.bytes = memory.segment().asSlice(0, length);
+        }
+
         @Override
         public void close() {
-            arena.close();
+            synchronized (lock) {
+                if (loads > 0 && memory.segment().byteSize() == PART_BYTES && spare.size() < MOST_AT_ONCE) {
+                    spare.push(memory);
+                    return;
+                }
+            }
+            memory.free();
         }
     }
 
@@ -495,13 +553,15 @@ public final class RangeCache implements AutoCloseable {
         CompletableFuture<Passing> part = new CompletableFuture<>();
         Thread.ofVirtual().name("reads " + source.location()).start(() -> {
             slots.acquireUninterruptibly();
-            Arena arena = Arena.ofShared();
+            Passing there = null;
             try {
-                MemorySegment bytes = arena.allocate(length);
-                source.read(offset, bytes);
-                part.complete(new Passing(arena, bytes));
+                there = new Passing(length);
+                readSource(offset, there.bytes);
+                part.complete(there);
             } catch (Throwable e) {
-                arena.close();
+                if (there != null) {
+                    there.close();
+                }
                 part.completeExceptionally(e);
             } finally {
                 slots.release();
@@ -628,7 +688,7 @@ public final class RangeCache implements AutoCloseable {
         long length = Math.min(size, (long) fetch.end * BLOCK) - offset;
         try (Arena arena = Arena.ofShared()) {
             MemorySegment bytes = arena.allocate(length);
-            source.read(offset, bytes);
+            readSource(offset, bytes);
             write(offset, bytes);
         }
     }

@@ -21,7 +21,8 @@ public interface RangeSource extends AutoCloseable {
     /// {@return the first bytes of the object, as far as opening it has fetched them; may be empty} Called once.
     MemorySegment start();
 
-    /// Reads a range.
+    /// Reads a range. Whether the bytes are those of the object that was opened is certain when [#confirm] has returned,
+    /// which is called before they are used.
     ///
     /// @param offset the offset of its first byte in the object
     /// @param into the destination, which may be written to by any thread; filled completely. It is not written to
@@ -29,6 +30,13 @@ public interface RangeSource extends AutoCloseable {
     /// @throws RemoteFileException if the object is gone or was replaced, or the store refuses or does not respond
     /// @throws IOException if the source is closed
     void read(long offset, MemorySegment into) throws IOException;
+
+    /// Confirms that all bytes that were read before are those of the object that was opened. Does nothing if requests
+    /// of the store name the version that they want.
+    ///
+    /// @throws RemoteFileException if the object is gone or was replaced, or the store refuses or does not respond
+    /// @throws IOException if the source is closed
+    void confirm() throws IOException;
 
     /// {@return whether the object was neither replaced nor removed}
     ///

@@ -77,6 +77,9 @@ public final class CountedStore implements StoreProvider {
         }
 
         @Override
+        public void confirm() {}
+
+        @Override
         public boolean isCurrent() {
             return true;
         }

@@ -43,13 +43,15 @@ public final class EagerLoad {
             };
             if (file.source().isPresent()) {
                 StoreBatch.Plan plan = StoreBatch.plan(onHost, storage -> contents.runs(storage, file));
-                MappedFile.fetch(plan.common());
-                Workers.atOnce(plan.batches(), REMOTE_THREADS, batch -> {
-                    try (MappedFile.Held _ = MappedFile.hold(batch.held())) {
-                        for (Storage storage : batch.storages()) {
-                            load.on(storage);
+                MappedFile.load(plan.files(), () -> {
+                    MappedFile.fetch(plan.common());
+                    Workers.atOnce(plan.batches(), REMOTE_THREADS, batch -> {
+                        try (MappedFile.Held _ = MappedFile.hold(batch.held())) {
+                            for (Storage storage : batch.storages()) {
+                                load.on(storage);
+                            }
                         }
-                    }
+                    });
                 });
             } else {
                 Workers.share(onHost, load);

@@ -8,7 +8,9 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 
 /// Storages of files in stores that are loaded together, as their bytes are close to each other: a request for each
 /// would take longer than the bytes.
@@ -39,7 +41,13 @@ record StoreBatch(List<Storage> storages, List<FilePiece> runs) {
     ///
     /// @param batches the batches
     /// @param common runs of files that are to be stored on this host, so that they are fetched once
-    record Plan(List<StoreBatch> batches, List<FilePiece> common) {}
+    record Plan(List<StoreBatch> batches, List<FilePiece> common) {
+        /// {@return the files that the runs are in}
+        Set<MappedFile> files() {
+            return batches.stream().flatMap(batch -> batch.runs.stream()).map(FilePiece::file)
+                    .collect(Collectors.toUnmodifiableSet());
+        }
+    }
 
     /// Divides storages into batches, in the order of their bytes in files.
     ///
