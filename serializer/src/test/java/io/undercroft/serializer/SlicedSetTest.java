@@ -557,6 +557,45 @@ class SlicedSetTest {
     }
 
     @Test
+    void aSetInAStoreIsLoadedIntoMemoryByFewRequests() throws Exception {
+        int shards = 2;
+        int count = 100;
+        Tensor whole = matrix(64, 2048);
+        List<URI> uris = new ArrayList<>();
+        Files.createDirectory(folder.resolve("parts"));
+        for (int number = 0; number < shards; number++) {
+            Map<String, Tensor> state = new LinkedHashMap<>();
+            state.put("sliced", whole);
+            for (int i = 0; i < count; i++) {
+                state.put("shard%d.layer%d".formatted(number, i), Tensor.full(DType.INT32, number * count + i, 30_000));
+            }
+            Map<String, Object> saved = new LinkedHashMap<>(state);
+            saved.put("sliced", box(whole, 0, 1024 * number, 64, 1024));
+            uris.add(FolderStore.uri(folder.resolve("parts").resolve(number + ".croft")));
+            Checkpoint.save(uris.getLast(), saved, SaveOptions.defaults().run("run 7", shards));
+        }
+        URI manifest = FolderStore.uri(manifest());
+        ShardSet.create(manifest, uris);
+
+        int before = FolderStore.REQUESTS.get();
+        try (Checkpoint opened = Checkpoint.open(manifest)) {
+            assertThat(opened.names()).hasSize(shards * count + 1);
+        }
+        int toOpen = FolderStore.REQUESTS.get() - before;
+        before = FolderStore.REQUESTS.get();
+        try (Checkpoint opened = Checkpoint.open(manifest, OpenOptions.defaults().inMemory())) {
+            int requests = FolderStore.REQUESTS.get() - before;
+            assertThat(requests).isLessThanOrEqualTo(toOpen + 3 * shards + 2);
+            for (int i = 0; i < shards * count; i++) {
+                assertThat(opened.tensor("shard%d.layer%d".formatted(i / count, i % count)).getLong(29_999))
+                        .isEqualTo(i);
+            }
+            assertThat(opened.tensor("sliced").contentEquals(whole)).isTrue();
+            assertThat(FolderStore.REQUESTS.get() - before).isEqualTo(requests);
+        }
+    }
+
+    @Test
     void aSetInAStoreIsMadeOnceAndReadByRanges() throws Exception {
         Tensor whole = matrix(64, 2048);
         List<URI> shards = new ArrayList<>();

@@ -1,10 +1,12 @@
 package io.undercroft.serializer.internal.sets;
 
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.Extent;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.Verification;
+import io.undercroft.serializer.internal.sets.SetRead.StorageOf;
 import io.undercroft.serializer.spi.Companion;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.TreeContents;
@@ -12,7 +14,9 @@ import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.ArrayList;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -26,10 +30,10 @@ public final class SetContents implements Contents {
     private final SetFile set;
     private final TreeContents tensors;
     /// The storages of the tensors, which read from the shards when they are touched.
-    private final List<Storage> storages;
+    private final Map<Storage, List<StorageOf>> storages;
     private final List<Companion> companions;
 
-    private SetContents(SetFile set, TreeContents tensors, List<Storage> storages,
+    private SetContents(SetFile set, TreeContents tensors, Map<Storage, List<StorageOf>> storages,
             List<Companion> companions) {
         this.set = set;
         this.tensors = tensors;
@@ -50,7 +54,7 @@ public final class SetContents implements Contents {
             for (String name : set.names()) {
                 wanted.add(Wanted.all(set.tensor(name), set.device()));
             }
-            List<Storage> storages = new ArrayList<>();
+            Map<Storage, List<StorageOf>> storages = new IdentityHashMap<>();
             List<Tensor> all = new SetRead(set).later(wanted, storages);
             Map<String, @Nullable Object> state = new LinkedHashMap<>();
             for (int i = 0; i < all.size(); i++) {
@@ -118,6 +122,24 @@ public final class SetContents implements Contents {
         return List.of();
     }
 
+    /// Those of the shards, if all of these stay open.
+    @Override
+    public List<FilePiece> runs(Storage storage, MappedFile file) {
+        if (!SetMember.allStayOpen(set.manifest().shards().size())) {
+            return List.of();
+        }
+        List<FilePiece> runs = new ArrayList<>();
+        try {
+            for (StorageOf from : storages.getOrDefault(storage, List.of())) {
+                runs.addAll(set.member(from.shard()).use(
+                        (shard, contents) -> contents.runs(contents.storage(from.number()), shard)));
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return runs;
+    }
+
     @Override
     public List<Companion> companions() {
         return companions;
@@ -149,7 +171,7 @@ public final class SetContents implements Contents {
 
     @Override
     public void release() {
-        storages.forEach(Contents::release);
+        storages.keySet().forEach(Contents::release);
         set.close();
     }
 }

@@ -54,6 +54,13 @@ final class SetMember {
         this.counts = counts;
     }
 
+    /// {@return whether none of so many shards is closed before the set is}
+    ///
+    /// @param count how many shards a set has
+    static boolean allStayOpen(int count) {
+        return count <= MOST_IDLE;
+    }
+
     Shard shard() {
         return shard;
     }

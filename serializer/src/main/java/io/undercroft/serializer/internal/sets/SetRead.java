@@ -64,7 +64,7 @@ final class SetRead {
     private final Map<StorageOf, Storage> lent = new ConcurrentHashMap<>();
 
     /// A storage of a shard.
-    private record StorageOf(int shard, int number) {}
+    record StorageOf(int shard, int number) {}
     private final Set<Cut> begun = ConcurrentHashMap.newKeySet();
     private final Set<Cut> done = ConcurrentHashMap.newKeySet();
 
@@ -135,8 +135,8 @@ final class SetRead {
     /// Makes tensors as [#run], whose bytes are read when they are touched.
     ///
     /// @param wanted whole tensors
-    /// @param storages receives their storages
-    List<Tensor> later(List<Wanted> wanted, List<Storage> storages) throws IOException {
+    /// @param storages receives their storages, and the storages of shards that these are read from
+    List<Tensor> later(List<Wanted> wanted, Map<Storage, List<StorageOf>> storages) throws IOException {
         List<Plan> plans = wanted.stream().map(this::plan).toList();
         look(plans, plans.stream().filter(SetRead::isOfOne).map(plan -> plan.cuts.getFirst())
                 .collect(Collectors.toUnmodifiableSet()));
@@ -149,12 +149,13 @@ final class SetRead {
             } else {
                 results.add(made.computeIfAbsent(content(plan), _ -> {
                     Storage storage = later(plan);
-                    storages.add(storage);
+                    storages.put(storage, plan.cuts.stream().map(cut -> new StorageOf(cut.part.shard(),
+                            Objects.requireNonNull(sources.get(cut)).record.storage())).toList());
                     return Tensor.of(storage, dtype(plan), 0, plan.wanted.box().shape());
                 }));
             }
         }
-        storages.addAll(lent.values());
+        lent.forEach((from, storage) -> storages.put(storage, List.of(from)));
         return results;
     }
 
