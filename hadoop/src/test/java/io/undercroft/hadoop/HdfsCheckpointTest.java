@@ -1,6 +1,7 @@
 package io.undercroft.hadoop;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -9,6 +10,7 @@ import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.RemoteFileException.Kind;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.PendingSave;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.spi.StoreOutput;
@@ -28,6 +30,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
@@ -186,6 +189,64 @@ class HdfsCheckpointTest {
                     .isInstanceOf(RemoteFileException.class)
                     .extracting(e -> ((RemoteFileException) e).kind()).isEqualTo(Kind.CHANGED);
         }
+    }
+
+    @Test
+    void aLoadAsksOnceWhetherTheFileIsStillTheSame() throws IOException {
+        Map<String, Tensor> state = new LinkedHashMap<>();
+        for (int i = 0; i < 16; i++) {
+            state.put("layer" + i, Tensor.full(DType.INT32, i + 1, 1 << 20));
+        }
+        Checkpoint.save(uri("a.croft"), state, SaveOptions.defaults().sharing(SaveOptions.Sharing.IDENTITY));
+
+        CountedSource source = new CountedSource(HadoopFiles.source(fs, path("a.croft")));
+        try (Checkpoint opened = Checkpoint.open(source, OpenOptions.defaults().inMemory())) {
+            assertThat(opened.tensor("layer11").contentEquals(state.get("layer11"))).isTrue();
+            assertThat(source.reads).hasValueGreaterThanOrEqualTo(16);
+            assertThat(source.confirmations).hasValueLessThanOrEqualTo(2);
+        }
+
+        CountedSource replaced = new CountedSource(HadoopFiles.source(fs, path("a.croft")));
+        replaced.onRead = number -> {
+            if (number == 9) {
+                assertThatCode(() -> Checkpoint.save(uri("a.croft"), Map.of("weight", weight)))
+                        .doesNotThrowAnyException();
+            }
+        };
+        assertKind(Kind.CHANGED, () -> Checkpoint.open(replaced, OpenOptions.defaults().inMemory()), "open it again");
+        assertThat(replaced.reads).hasValueGreaterThanOrEqualTo(9);
+    }
+
+    @Test
+    void aSaveInTheBackgroundIsOfTheStateWhenItBegan() throws IOException {
+        Tensor changing = weight.copy();
+
+        try (PendingSave save = Checkpoint.saveAsync(uri("a.croft"), Map.of("weight", changing))) {
+            changing.fill(7);
+            assertThat(save.join().locations()).containsExactly(uri("a.croft").toString());
+        }
+
+        assertThat(files()).containsExactly("a.croft");
+        try (Checkpoint opened = Checkpoint.open(uri("a.croft"))) {
+            assertThat(opened.tensor("weight").contentEquals(weight)).isTrue();
+        }
+    }
+
+    @Test
+    void aSaveInTheBackgroundFailsIfAllDatanodesDoAndLeavesNothing() throws IOException {
+        AtomicBoolean isStopped = new AtomicBoolean();
+        PendingSave save = Checkpoint.saveAsync(uri("a.croft"),
+                Map.of("large", Tensor.arange(DType.INT32, 8 << 20)), SaveOptions.defaults().progress((done, total) -> {
+                    if (done > total / 2 && isStopped.compareAndSet(false, true)) {
+                        for (int i = 0; i < Hdfs.DATANODES; i++) {
+                            stopped.add(Hdfs.cluster().stopDataNode(0));
+                        }
+                    }
+                }));
+
+        assertKind(Kind.UNAVAILABLE, save::close, "a.croft", "nothing of it is visible");
+        assertThat(stopped).hasSize(Hdfs.DATANODES);
+        assertThat(files()).isEmpty();
     }
 
     @Test

@@ -3,9 +3,11 @@ package io.undercroft.hadoop;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.File;
+import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
@@ -55,16 +57,38 @@ class ModulePathTest {
 
     @Test
     void aProgramOnTheModulePathSavesToHdfsAndOpensThat() throws Exception {
-        String needed = Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))
-                .filter(entry -> NEEDED.matcher(entry).matches() && !entry.endsWith("test-classes"))
+        check(Hdfs.uri("/on-the-module-path.croft"), List.of());
+    }
+
+    /// The connector and the SDK of AWS are on the class path: jars of the SDK have packages in common.
+    @Test
+    void aProgramOnTheModulePathSavesToAnObjectStoreAndOpensThat() throws Exception {
+        Files.copy(S3.file(S3.configuration()), folder.resolve("core-site.xml"));
+        String others = entries()
+                .filter(entry -> !NEEDED.matcher(entry).matches() && entry.endsWith(".jar")
+                        && !entry.contains("minicluster"))
+                .collect(Collectors.joining(File.pathSeparator));
+
+        check(S3.uri("/on-the-module-path.croft"), List.of("-cp", others));
+    }
+
+    private static Stream<String> entries() {
+        return Stream.of(System.getProperty("java.class.path").split(File.pathSeparator));
+    }
+
+    private void check(URI uri, List<String> options) throws Exception {
+        String needed = entries().filter(entry -> NEEDED.matcher(entry).matches() && !entry.endsWith("test-classes"))
                 .collect(Collectors.joining(File.pathSeparator));
         Path classes = compiled(needed);
 
-        List<String> command = List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+        List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "--enable-native-access=io.undercroft.mmap,hadoop.client.api",
-                "--sun-misc-unsafe-memory-access=allow", "-p", classes + File.pathSeparator + needed, "-m",
-                "app/app.Main", Hdfs.uri("/on-the-module-path.croft").toString());
-        Process program = new ProcessBuilder(command).redirectErrorStream(true).start();
+                "--sun-misc-unsafe-memory-access=allow", "-p", classes + File.pathSeparator + needed));
+        command.addAll(options);
+        command.addAll(List.of("-m", "app/app.Main", uri.toString()));
+        ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+        builder.environment().put("HADOOP_CONF_DIR", folder.toString());
+        Process program = builder.start();
         String output = new String(program.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
 
         assertThat(program.waitFor(5, TimeUnit.MINUTES)).isTrue();

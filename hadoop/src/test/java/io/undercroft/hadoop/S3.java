@@ -6,6 +6,8 @@ import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.hadoop.conf.Configuration;
@@ -24,6 +26,7 @@ import org.jclouds.blobstore.options.PutOptions;
 import org.jclouds.blobstore.util.ForwardingBlobStore;
 import org.jclouds.http.HttpResponse;
 import org.jclouds.http.HttpResponseException;
+import org.jclouds.io.Payload;
 import org.jspecify.annotations.Nullable;
 
 /// An endpoint of S3 that keeps objects in memory, one for all tests of a JVM.
@@ -34,6 +37,9 @@ final class S3 {
     /// The number of requests for bytes of objects that the endpoint has served, and the number of their bytes.
     static final AtomicInteger READS = new AtomicInteger();
     static final AtomicLong BYTES = new AtomicLong();
+
+    /// The names of objects of which the endpoint takes no further parts.
+    static final Set<String> FAILING = ConcurrentHashMap.newKeySet();
 
     private static final BlobStoreContext CONTEXT = ContextBuilder.newBuilder("transient")
             .credentials("local", "local").build(BlobStoreContext.class);
@@ -73,6 +79,15 @@ final class S3 {
         public synchronized String putBlob(String bucket, Blob blob, PutOptions options) {
             check(bucket, blob.getMetadata().getName(), options);
             return super.putBlob(bucket, blob, options);
+        }
+
+        @Override
+        public MultipartPart uploadMultipartPart(MultipartUpload upload, int number, Payload payload) {
+            if (FAILING.contains(upload.blobName())) {
+                throw new HttpResponseException("the store is out of order", null,
+                        HttpResponse.builder().statusCode(HttpURLConnection.HTTP_UNAVAILABLE).build());
+            }
+            return super.uploadMultipartPart(upload, number, payload);
         }
 
         @Override

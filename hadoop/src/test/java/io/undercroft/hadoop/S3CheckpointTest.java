@@ -8,6 +8,7 @@ import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.RemoteFileException.Kind;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.PendingSave;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.spi.StoreOutput;
 import io.undercroft.serializer.spi.StoreTarget;
@@ -136,6 +137,35 @@ class S3CheckpointTest {
                     }
                 }))).isInstanceOf(IllegalStateException.class).hasMessage("enough");
 
+        assertThat(fs.exists(path("a.croft"))).isFalse();
+    }
+
+    @Test
+    void aSaveInTheBackgroundIsOfTheStateWhenItBegan() throws IOException {
+        Tensor changing = weight.copy();
+
+        try (PendingSave save = Checkpoint.saveAsync(uri("a.croft"), Map.of("weight", changing), saving())) {
+            changing.fill(7);
+            assertThat(save.join().locations()).containsExactly(uri("a.croft").toString());
+        }
+
+        try (Checkpoint opened = Checkpoint.open(uri("a.croft"), opening())) {
+            assertThat(opened.tensor("weight").contentEquals(weight)).isTrue();
+        }
+    }
+
+    @Test
+    void aSaveInTheBackgroundFailsIfTheStoreDoesAndLeavesNothing() throws IOException {
+        String name = path("a.croft").toUri().getPath().substring(1);
+        PendingSave save = Checkpoint.saveAsync(uri("a.croft"),
+                Map.of("large", Tensor.arange(DType.INT32, 16 << 20)), saving().progress((done, total) -> {
+                    if (done > total / 4) {
+                        S3.FAILING.add(name);
+                    }
+                }));
+
+        assertKind(Kind.UNAVAILABLE, save::close, "a.croft", "nothing of it is visible");
+        assertThat(S3.FAILING).contains(name);
         assertThat(fs.exists(path("a.croft"))).isFalse();
     }
 
