@@ -71,7 +71,11 @@ final class RemoteBenchmark {
     private static final int MOST_READS = 3;
     private static final double MOST_BYTES = 1.1;
     private static final double RATE = 0.8;
-    private static final int ROUNDS = 3;
+    private static final int ROUNDS = 5;
+    /// Servers and clients share the processors with the compiler of the JVM.
+    private static final Duration WARM_UP = Duration.ofSeconds(15);
+    private static final Duration RETURNED = Duration.ofMillis(2500);
+    private static final long MORE = 128L << 20;
     private static final int PIECE = 1 << 20;
     /// The number of requests at a time of a load, and of threads of the plain client.
     private static final int AT_ONCE = 6;
@@ -192,7 +196,7 @@ final class RemoteBenchmark {
                 .with(Goal.atMost(MOST_READS)));
         figures.add(Figure.of(store + ": bytes for one tensor, compared with those of it and the index",
                 (double) bytes.get() / (tensor + index), "x").with(Goal.atMost(MOST_BYTES)));
-        Timings timings = new Rounds(Duration.ofSeconds(1), ROUNDS).time(List.of(
+        Timings timings = new Rounds(WARM_UP, ROUNDS).time(List.of(
                 new Contender(store + ": load all into memory", () -> timed(() -> {
                     try (Checkpoint opened = Checkpoint.open(uri, here.inMemory())) {
                         return opened.storages().size();
@@ -268,10 +272,22 @@ final class RemoteBenchmark {
         double run() throws IOException;
     }
 
-    private static Contender.Outcome timed(Action action) throws IOException {
+    private Contender.Outcome timed(Action action) throws IOException {
+        takeMemory();
         long start = System.nanoTime();
         double witness = action.run();
         return new Contender.Outcome((System.nanoTime() - start) / 1e9, witness);
+    }
+
+    /// Takes as much memory as a contender needs and frees it, for each of them. The system of a virtual machine returns
+    /// free memory to the host, two seconds after some was freed, and the one that takes it next needs twice the time.
+    private void takeMemory() throws IOException {
+        try {
+            Thread.sleep(RETURNED);
+        } catch (InterruptedException e) {
+            throw new IOException(e);
+        }
+        Storage.allocate(workload.nbytes() + MORE, AnonymousMemory.populatedAllocator()).release();
     }
 
     private static PlainClient hadoop(URI uri, Configuration configuration) {
