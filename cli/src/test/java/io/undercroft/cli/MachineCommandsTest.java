@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.undercroft.testsupport.Commands;
 import java.io.File;
 import java.io.IOException;
 import java.net.URI;
@@ -120,7 +121,7 @@ class MachineCommandsTest {
     /// Modules that replace PyTorch and safetensors, which need a GPU. The script and the exchange with it are real.
     @Test
     @EnabledOnOs(OS.LINUX)
-    void loadsOfPythonAreMeasuredInTheSameRounds() throws Exception {
+    void oneRoundIsMeasuredThoughTheTimeIsUpAndLoadsOfPythonInTheSame() throws Exception {
         Path modules = Files.createDirectories(folder.resolve("modules/safetensors")).getParent();
         String load = """
                 class Tensor:
@@ -144,10 +145,14 @@ class MachineCommandsTest {
         Files.writeString(modules.resolve("safetensors/torch.py"), load + "load_file = load");
         ProcessBuilder process = withStandIn();
         process.environment().put("PYTHONPATH", modules.toString());
-        assumeTrue(new ProcessBuilder("python3", "--version").start().waitFor() == 0, "there is no python3");
         Ended run = croft(process, "cuda-check", "--gib", "0.0078125", "--dir", folder.toString(), "--minutes",
-                "0.001");
+                "0.001", "--sweep");
+        assertThat(run.code).isZero();
         JsonNode json = new ObjectMapper().readTree(run.out.getLast());
+        assertThat(json.get("figures")).filteredOn(figure -> figure.get("unit").asText().equals("GiB/s"))
+                .isNotEmpty().allMatch(figure -> figure.get("samples").size() == 1);
+        assertThat(run.out).contains("not measured: load: without checksums: the time is up");
+        assumeTrue(Commands.succeed("python3", "--version"), "there is no python3");
         assertThat(json.at("/env/peers").asText()).isEqualTo("torch 0, safetensors 0, none");
         assertThat(json.get("figures")).extracting(figure -> figure.get("what").asText()).contains(
                 "model.pt to device, in the page cache / torch.load(map_location='cuda')",
@@ -164,23 +169,11 @@ class MachineCommandsTest {
         Files.writeString(modules.resolve("safetensors.py"), "torch = 1");
         ProcessBuilder process = withStandIn();
         process.environment().put("PYTHONPATH", modules.toString());
-        assumeTrue(new ProcessBuilder("python3", "--version").start().waitFor() == 0, "there is no python3");
+        assumeTrue(Commands.succeed("python3", "--version"), "there is no python3");
         Ended run = croft(process, "cuda-check", "--gib", "0.0078125", "--dir", folder.toString(), "--minutes",
                 "0.001");
         assertThat(run.code).isZero();
         assertThat(run.out).anyMatch(line -> line.startsWith("not measured: torch.load(map_location='cuda'): python3"));
-    }
-
-    @Test
-    @EnabledOnOs(OS.LINUX)
-    void oneRoundIsMeasuredEvenIfTheTimeIsUp() throws Exception {
-        Ended run = croft(withStandIn(), "cuda-check", "--gib", "0.02", "--dir", folder.toString(), "--python",
-                folder.resolve("no-python").toString(), "--minutes", "0.001", "--sweep");
-        assertThat(run.code).isZero();
-        JsonNode json = new ObjectMapper().readTree(run.out.getLast());
-        assertThat(json.get("figures")).filteredOn(figure -> figure.get("unit").asText().equals("GiB/s"))
-                .isNotEmpty().allMatch(figure -> figure.get("samples").size() == 1);
-        assertThat(run.out).contains("not measured: load: without checksums: the time is up");
     }
 
     @Test

@@ -31,6 +31,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import java.util.zip.CRC32;
+import java.util.zip.Deflater;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.Test;
@@ -101,6 +102,7 @@ class NumpyNodesTest {
     private Path archive(Map<String, byte[]> records, int method) throws IOException {
         Path path = folder.resolve("a.npz");
         try (var zip = new ZipOutputStream(Files.newOutputStream(path))) {
+            zip.setLevel(Deflater.BEST_SPEED);
             for (Map.Entry<String, byte[]> record : records.entrySet()) {
                 ZipEntry entry = new ZipEntry(record.getKey() + ".npy");
                 entry.setMethod(method);

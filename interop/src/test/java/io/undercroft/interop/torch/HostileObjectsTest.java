@@ -46,13 +46,7 @@ class HostileObjectsTest {
     }
 
     private static PickleBuilder repeated(PickleBuilder pickle, String ops, int count) {
-        byte[] bytes = ops.getBytes(ISO_8859_1);
-        for (int i = 0; i < count; i++) {
-            for (byte op : bytes) {
-                pickle.bytes(op);
-            }
-        }
-        return pickle;
+        return pickle.raw(ops.repeat(count).getBytes(ISO_8859_1));
     }
 
     // ---- costs ----

@@ -36,6 +36,11 @@ final class PickleBuilder {
         return this;
     }
 
+    PickleBuilder raw(byte[] bytes) {
+        out.writeBytes(bytes);
+        return this;
+    }
+
     /// Opcodes that are one printable character each.
     PickleBuilder ops(String ops) {
         out.writeBytes(ops.getBytes(UTF_8));
