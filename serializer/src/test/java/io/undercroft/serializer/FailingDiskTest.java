@@ -29,10 +29,12 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /// A disk that fails at any operation, the first or the last, costs no snapshot that was there, nor the next append.
+@Isolated("counts the descriptors of the process")
 class FailingDiskTest {
     private static final int CHUNK = 1 << 16;
     private static final SaveOptions OPTIONS = SaveOptions.defaults().chunkSize(CHUNK);

@@ -36,10 +36,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /// Which formats are found, which of them is asked first, and what a bad one may do: nothing to the files of others.
+@Isolated("counts what one logger of the process is told")
 class FoundFormatsTest {
     private static final Logger LOG = Logger.getLogger("io.undercroft.serializer.internal.Providers");
 

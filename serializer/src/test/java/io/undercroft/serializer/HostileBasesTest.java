@@ -31,11 +31,13 @@ import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /// Bases that name each other or themselves, in chains of thousands, and as many of them as a file may have. A file
 /// says itself which bytes of which files it has, so that nothing is followed, and nothing is opened twice.
+@Isolated("counts the descriptors of the process")
 @Timeout(value = 5, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class HostileBasesTest {
     private static final int LENGTH = 4096;

@@ -37,10 +37,12 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /// Saves of so much that several threads write it.
+@Isolated("looks for threads that saves leave behind")
 class LargeSavesTest {
     private static final int LARGE = 5_000_000;
     private static final int COUNT = 8;

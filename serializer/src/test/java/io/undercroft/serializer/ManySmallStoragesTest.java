@@ -14,8 +14,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /// A state of very many small storages, loaded into memory.
+@Isolated("counts the mappings of the process")
 class ManySmallStoragesTest {
     private static final int COUNT = 30_000;
 

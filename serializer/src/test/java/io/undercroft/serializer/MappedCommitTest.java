@@ -27,11 +27,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /// Commits to a file of storages that are mapped from it: of those that were not written to no byte is read. Reading a
 /// byte of a mapping makes its page present, so what was read is what is present.
+@Isolated("counts the bytes that the process reads")
 @EnabledOnOs(OS.LINUX)
 class MappedCommitTest {
     private static final int CHUNK = 1 << 16;

@@ -13,8 +13,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /// Opening and closing a checkpoint leaves nothing in this process.
+@Isolated("counts the mappings and descriptors of the process")
 @EnabledOnOs(OS.LINUX)
 class OpenCloseCyclesTest {
     private static final int CYCLES = 2000;

@@ -32,10 +32,12 @@ import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /// A set of two files: `a.croft`, and `more/b.croft` with two snapshots, of which the newest is meant.
+@Isolated("counts the descriptors of the process")
 class ShardSetTest {
     @TempDir
     private Path folder;

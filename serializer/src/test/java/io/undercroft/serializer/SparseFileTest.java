@@ -27,9 +27,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /// A file of 70 GiB, more than this machine has memory. All but the pages at its ends is a hole, which takes no place
 /// on the disk.
+@Isolated("counts the bytes that the process reads")
 @EnabledOnOs(OS.LINUX)
 class SparseFileTest {
     private static final int CHUNK_LOG2 = 26;
