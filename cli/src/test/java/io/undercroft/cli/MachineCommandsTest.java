@@ -24,9 +24,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /// `croft doctor` and `croft cuda-check`, without a device and with the stand-in for NVIDIA's driver of the module
 /// cuda. Commands that use the driver run in a process of their own.
+@Execution(ExecutionMode.CONCURRENT)
 class MachineCommandsTest {
     private static final Path STAND_IN = Path.of("..", "cuda", "src", "test", "c", "libcuda.c");
 

@@ -27,10 +27,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /// Checkpoints that are put into shared memory, and what the commands say of it.
+@Isolated("removes the shared memory that nobody holds")
 @EnabledOnOs(OS.LINUX)
 class SharingTest {
     private final String name = "croft-cli-" + UUID.randomUUID().toString().substring(0, 12);

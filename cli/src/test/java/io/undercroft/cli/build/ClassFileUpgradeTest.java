@@ -30,8 +30,10 @@ import java.util.zip.ZipFile;
 import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 import picocli.CommandLine;
 
+@Isolated("changes the time zone of the process")
 class ClassFileUpgradeTest {
     private static final ClassDesc OLD = ClassDesc.of("Old");
 
