@@ -18,8 +18,10 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /// Several processes and threads at one file.
+@Isolated("its processes race with each other")
 class WritersAndReadersTest {
     private static final int ELEMENTS = 50_000;
 
