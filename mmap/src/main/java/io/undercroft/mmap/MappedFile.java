@@ -31,16 +31,16 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.stream.Stream;
-import java.util.Collection;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// An open file whose bytes are mapped on demand, with one lifetime for all mappings.
@@ -407,7 +407,8 @@ public final class MappedFile implements AutoCloseable {
     }
 
     /// Runs a load whose results are used after it only: whether objects of stores are still those that were opened is
-    /// asked once at its end, and not after each read.
+    /// asked once at its end, and not after each read. Nothing else may use bytes of the files before that, in any
+    /// thread.
     ///
     /// @param files the files that it reads
     /// @param load the load
