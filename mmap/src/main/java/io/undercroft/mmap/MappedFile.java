@@ -424,7 +424,8 @@ public final class MappedFile implements AutoCloseable {
             try {
                 confirm(remotes);
             } catch (IOException | RuntimeException other) {
-                if (other instanceof RemoteFileException changed && changed.kind() == RemoteFileException.Kind.CHANGED) {
+                if (other instanceof RemoteFileException changed
+                        && changed.kind() == RemoteFileException.Kind.CHANGED) {
                     changed.addSuppressed(e);
                     throw changed;
                 }
