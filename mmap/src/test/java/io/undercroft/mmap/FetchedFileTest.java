@@ -427,9 +427,9 @@ class FetchedFileTest {
             List<Piece> pieces = pieces(file, new Range(0, 10), new Range(50 << 20, 10));
             assertThatThrownBy(() -> MappedFile.hold(pieces)).isSameAs(source.failure);
             source.failure = null;
-            int before = source.reads.size();
             check(file, 0, 10);
-            assertThat(source.reads).hasSize(before + 1);
+            // The request for the other range may begin after the first one has failed.
+            assertThat(source.reads).filteredOn(range -> range.length > 10).hasSize(1);
         }
     }
 }

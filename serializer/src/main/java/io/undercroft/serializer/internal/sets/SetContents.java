@@ -30,10 +30,10 @@ public final class SetContents implements Contents {
     private final SetFile set;
     private final TreeContents tensors;
     /// The storages of the tensors, which read from the shards when they are touched.
-    private final Map<Storage, List<StorageOf>> storages;
+    private final IdentityHashMap<Storage, List<StorageOf>> storages;
     private final List<Companion> companions;
 
-    private SetContents(SetFile set, TreeContents tensors, Map<Storage, List<StorageOf>> storages,
+    private SetContents(SetFile set, TreeContents tensors, IdentityHashMap<Storage, List<StorageOf>> storages,
             List<Companion> companions) {
         this.set = set;
         this.tensors = tensors;
@@ -54,7 +54,7 @@ public final class SetContents implements Contents {
             for (String name : set.names()) {
                 wanted.add(Wanted.all(set.tensor(name), set.device()));
             }
-            Map<Storage, List<StorageOf>> storages = new IdentityHashMap<>();
+            IdentityHashMap<Storage, List<StorageOf>> storages = new IdentityHashMap<>();
             List<Tensor> all = new SetRead(set).later(wanted, storages);
             Map<String, @Nullable Object> state = new LinkedHashMap<>();
             for (int i = 0; i < all.size(); i++) {

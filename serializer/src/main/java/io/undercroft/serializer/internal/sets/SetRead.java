@@ -27,6 +27,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -136,7 +137,7 @@ final class SetRead {
     ///
     /// @param wanted whole tensors
     /// @param storages receives their storages, and the storages of shards that these are read from
-    List<Tensor> later(List<Wanted> wanted, Map<Storage, List<StorageOf>> storages) throws IOException {
+    List<Tensor> later(List<Wanted> wanted, IdentityHashMap<Storage, List<StorageOf>> storages) throws IOException {
         List<Plan> plans = wanted.stream().map(this::plan).toList();
         look(plans, plans.stream().filter(SetRead::isOfOne).map(plan -> plan.cuts.getFirst())
                 .collect(Collectors.toUnmodifiableSet()));
