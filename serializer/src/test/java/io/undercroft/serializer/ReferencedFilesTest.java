@@ -7,11 +7,15 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -342,5 +346,28 @@ class ReferencedFilesTest {
         Files.move(folder.resolve("x"), thin, StandardCopyOption.REPLACE_EXISTING);
 
         Checkpoint.save(base, OTHER);
+    }
+
+    private static Map<String, Tensor> many() {
+        return IntStream.range(0, 4000).boxed().collect(Collectors.toMap(i -> "tensor " + i, i -> Tensor.of((long) i)));
+    }
+
+    /// The index of a file of many tensors is mapped, and a mapping cannot reach beyond the new end of the file.
+    @ParameterizedTest
+    @ValueSource(longs = {0, 4096})
+    void anOpenFileThatWasCutDoesNotKeepOthersFromWriting(long nbytes) throws IOException {
+        Path cut = folder.resolve("cut.croft");
+        Checkpoint.save(cut, many());
+        Checkpoint.save(base, OTHER);
+        try (Checkpoint _ = Checkpoint.open(cut);
+                FileChannel channel = FileChannel.open(cut, StandardOpenOption.WRITE)) {
+            channel.truncate(nbytes);
+
+            Checkpoint.save(base, state());
+            CheckpointFile.open(base).compact(_ -> true);
+        }
+        try (Checkpoint c = Checkpoint.open(base)) {
+            assertThat(c.verify().damages()).isEmpty();
+        }
     }
 }

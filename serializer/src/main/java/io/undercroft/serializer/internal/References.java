@@ -8,6 +8,7 @@ import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.mmap.MappingException;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.ReferencedFileException;
 import io.undercroft.serializer.internal.disk.Replacing;
@@ -128,8 +129,8 @@ public final class References {
                     }
                     next = next.get().previous();
                 }
-            } catch (FormatException _) {
-                // A file that cannot be read references nothing.
+            } catch (FormatException | MappingException _) {
+                // A file that cannot be read, or was cut while it is open, references nothing.
             }
             return Set.copyOf(records);
         }
@@ -289,7 +290,7 @@ public final class References {
             try (MappedFile file = MappedFile.open(candidate.path, MapMode.READ_ONLY)) {
                 candidate.base.check(new FileSource(file));
                 return true;
-            } catch (IOException | FormatException _) {
+            } catch (IOException | FormatException | MappingException _) {
                 return false;
             }
         }
