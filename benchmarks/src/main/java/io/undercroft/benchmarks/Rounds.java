@@ -24,9 +24,9 @@ record Rounds(Duration warmUp, int counted, double slow, double most) {
     }
 
     /// {@return rounds that end in bounded time also if a contender takes a minute} One whose first run takes as long
-    /// as the warm-up, and at least a second, is not warmed up, and one whose runs have taken 20 seconds together is not
-    /// run again. (A first run in a JVM may take ten times as long as the later ones, so a contender that is fast when
-    /// it is compiled may take a second before.)
+    /// as the warm-up, and at least a second, is not warmed up, and one whose runs have taken 20 seconds together is
+    /// not run again. (A first run in a JVM may take ten times as long as the later ones, so a contender that is fast
+    /// when it is compiled may take a second before.)
     ///
     /// @param warmUp how long each other contender runs before
     /// @param counted the maximum number of rounds that are counted

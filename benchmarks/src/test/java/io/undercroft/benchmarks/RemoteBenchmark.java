@@ -279,8 +279,9 @@ final class RemoteBenchmark {
         return new Contender.Outcome((System.nanoTime() - start) / 1e9, witness);
     }
 
-    /// Takes as much memory as a contender needs and frees it, for each of them. The system of a virtual machine returns
-    /// free memory to the host, two seconds after some was freed, and the one that takes it next needs twice the time.
+    /// Takes as much memory as a contender needs and frees it, for each of them. The system of a virtual machine
+    /// returns free memory to the host, two seconds after some was freed, and the one that takes it next needs twice
+    /// the time.
     private void takeMemory() throws IOException {
         try {
             Thread.sleep(RETURNED);

@@ -21,8 +21,8 @@ public interface RangeSource extends AutoCloseable {
     /// {@return the first bytes of the object, as far as opening it has fetched them; may be empty} Called once.
     MemorySegment start();
 
-    /// Reads a range. Whether the bytes are those of the object that was opened is certain when [#confirm] has returned,
-    /// which is called before they are used.
+    /// Reads a range. Whether the bytes are those of the object that was opened is certain when [#confirm] has
+    /// returned, which is called before they are used.
     ///
     /// @param offset the offset of its first byte in the object
     /// @param into the destination, which may be written to by any thread; filled completely. It is not written to
