@@ -73,9 +73,7 @@ final class RemoteBenchmark {
     private static final double RATE = 0.8;
     private static final int ROUNDS = 5;
     /// Servers and clients share the processors with the compiler of the JVM.
-    private static final Duration WARM_UP = Duration.ofSeconds(15);
-    private static final Duration RETURNED = Duration.ofMillis(2500);
-    private static final long MORE = 128L << 20;
+    private static final Duration WARM_UP = Duration.ofSeconds(5);
     private static final int PIECE = 1 << 20;
     /// The number of requests at a time of a load, and of threads of the plain client.
     private static final int AT_ONCE = 6;
@@ -272,23 +270,10 @@ final class RemoteBenchmark {
         double run() throws IOException;
     }
 
-    private Contender.Outcome timed(Action action) throws IOException {
-        takeMemory();
+    private static Contender.Outcome timed(Action action) throws IOException {
         long start = System.nanoTime();
         double witness = action.run();
         return new Contender.Outcome((System.nanoTime() - start) / 1e9, witness);
-    }
-
-    /// Takes as much memory as a contender needs and frees it, for each of them. The system of a virtual machine
-    /// returns free memory to the host, two seconds after some was freed, and the one that takes it next needs twice
-    /// the time.
-    private void takeMemory() throws IOException {
-        try {
-            Thread.sleep(RETURNED);
-        } catch (InterruptedException e) {
-            throw new IOException(e);
-        }
-        Storage.allocate(workload.nbytes() + MORE, AnonymousMemory.populatedAllocator()).release();
     }
 
     private static PlainClient hadoop(URI uri, Configuration configuration) {
