@@ -63,7 +63,7 @@ class DirectReadsTest {
         }
         assertThat(sum).isNotZero();
         Mapping.advise(libc, mapped, ReadAdvice.DONT_NEED);
-        assumeTrue(Mapping.residentBytes(libc, mapped) == 0, "the file system is in memory");
+        assumeTrue(Mapping.residentBytes(libc, mapped) == 0, "the system keeps pages of the file in memory");
     }
 
     @Test
