@@ -6,9 +6,7 @@ import static io.undercroft.mmap.internal.Constant.O_RDONLY;
 import static io.undercroft.mmap.internal.Constant.PROT_READ;
 
 import io.undercroft.mmap.MapMode;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
@@ -69,15 +67,8 @@ final class DirectReads {
     /// write to it, are told; to others the system says that all pages are there.
     private boolean isCached(long offset, long length) throws ErrnoException {
         long address = libc.mmap(0, length, PROT_READ.value(), MAP_SHARED.value(), fd, offset);
-        try (Arena arena = Arena.ofConfined()) {
-            long count = length / libc.pageSize();
-            MemorySegment pages = arena.allocate(count);
-            libc.mincore(address, length, pages);
-            long cached = 0;
-            for (long page = 0; page < count; page++) {
-                cached += pages.get(ValueLayout.JAVA_BYTE, page) & 1;
-            }
-            return cached >= count / 2;
+        try {
+            return Mapping.residentBytes(libc, address, length) >= length / 2;
         } finally {
             Mapping.unmap(libc, address, length);
         }

@@ -167,15 +167,23 @@ public final class Mapping {
     /// @return their size in bytes
     /// @throws ErrnoException if the system call fails
     public static long residentBytes(Libc libc, MemorySegment segment) throws ErrnoException {
-        if (segment.byteSize() == 0) {
-            return 0;
-        }
-        long end = libc.pageCeil(segment.address() + segment.byteSize());
+        return segment.byteSize() == 0 ? 0 : residentBytes(libc, segment.address(), segment.byteSize());
+    }
+
+    /// Counts the pages of mapped addresses that are in memory.
+    ///
+    /// @param libc the library
+    /// @param address the first one
+    /// @param nbytes how many there are, more than 0
+    /// @return the size of these pages in bytes
+    /// @throws ErrnoException if the system call fails
+    static long residentBytes(Libc libc, long address, long nbytes) throws ErrnoException {
+        long end = libc.pageCeil(address + nbytes);
         long chunk = RESIDENCE_PAGES * libc.pageSize();
         long resident = 0;
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment pages = arena.allocate(RESIDENCE_PAGES);
-            for (long at = libc.pageFloor(segment.address()); at < end; at += chunk) {
+            for (long at = libc.pageFloor(address); at < end; at += chunk) {
                 long length = Math.min(chunk, end - at);
                 libc.mincore(at, length, pages);
                 resident += pages.asSlice(0, length / libc.pageSize()).elements(JAVA_BYTE)
