@@ -336,19 +336,23 @@ def torch_save(path):
     return save(lambda p: torch.save(held, p), path)
 
 
-def torch_write_durably(path):
-    with open(path, "wb") as f:
-        torch.save(held, f)
-        f.flush()
-        os.fsync(f.fileno())
+def durably(write_to):
+    """Writes a file by what writes to an open one, and forces it to the disk."""
+    def write(path):
+        with open(path, "wb") as f:
+            write_to(f)
+            f.flush()
+            os.fsync(f.fileno())
+
+    return write
 
 
 def torch_save_durably(path):
-    return save(torch_write_durably, path)
+    return save(durably(lambda f: torch.save(held, f)), path)
 
 
 def torch_save_atomically(path):
-    return save(atomically(torch_write_durably), path)
+    return save(atomically(durably(lambda f: torch.save(held, f))), path)
 
 
 def atomically(write_durably):
@@ -388,28 +392,20 @@ def safetensors_save_atomically(path):
     return save(atomically(lambda p: save_file_durably(held, p)), path)
 
 
-def savez(path):
-    numpy.savez(path, **{name: t.numpy() for name, t in held.items()})
+def savez(file):
+    numpy.savez(file, **{name: t.numpy() for name, t in held.items()})
 
 
 def numpy_savez(path):
     return save(savez, path)
 
 
-def savez_durably(path):
-    # By its name, NumPy appends a suffix.
-    with open(path, "wb") as f:
-        savez(f)
-        f.flush()
-        os.fsync(f.fileno())
-
-
 def numpy_savez_durably(path):
-    return save(savez_durably, path)
+    return save(durably(savez), path)
 
 
 def numpy_savez_atomically(path):
-    return save(atomically(savez_durably), path)
+    return save(atomically(durably(savez)), path)
 
 
 def torch_to_safetensors(pt, st):

@@ -117,13 +117,19 @@ class HdfsCheckpointTest {
         assertThat(files()).containsExactly("a.pt", "a.safetensors");
     }
 
-    @Test
-    void oneTensorOfManyTakesThreeReadsAndFewMoreBytes() throws IOException {
+    /// Saves 64 MiB in 16 tensors.
+    private Map<String, Tensor> saveLayers() throws IOException {
         Map<String, Tensor> state = new LinkedHashMap<>();
         for (int i = 0; i < 16; i++) {
             state.put("layer" + i, Tensor.full(DType.INT32, i + 1, 1 << 20));
         }
         Checkpoint.save(uri("a.croft"), state, SaveOptions.defaults().sharing(SaveOptions.Sharing.IDENTITY));
+        return state;
+    }
+
+    @Test
+    void oneTensorOfManyTakesThreeReadsAndFewMoreBytes() throws IOException {
+        saveLayers();
         long size = fs.getFileStatus(path("a.croft")).getLen();
         assertThat(size).isGreaterThan(64 << 20);
         long index = size - (64 << 20);
@@ -193,11 +199,7 @@ class HdfsCheckpointTest {
 
     @Test
     void aLoadAsksOnceWhetherTheFileIsStillTheSame() throws IOException {
-        Map<String, Tensor> state = new LinkedHashMap<>();
-        for (int i = 0; i < 16; i++) {
-            state.put("layer" + i, Tensor.full(DType.INT32, i + 1, 1 << 20));
-        }
-        Checkpoint.save(uri("a.croft"), state, SaveOptions.defaults().sharing(SaveOptions.Sharing.IDENTITY));
+        Map<String, Tensor> state = saveLayers();
 
         CountedSource source = new CountedSource(HadoopFiles.source(fs, path("a.croft")));
         try (Checkpoint opened = Checkpoint.open(source, OpenOptions.defaults().inMemory())) {

@@ -420,7 +420,6 @@ public final class MappedFile implements AutoCloseable {
         try {
             load.run();
         } catch (IOException | RuntimeException | Error e) {
-            remotes.forEach(RangeCache::endLoad);
             try {
                 confirm(remotes);
             } catch (IOException | RuntimeException other) {
@@ -432,8 +431,9 @@ public final class MappedFile implements AutoCloseable {
                 e.addSuppressed(other);
             }
             throw e;
+        } finally {
+            remotes.forEach(RangeCache::endLoad);
         }
-        remotes.forEach(RangeCache::endLoad);
         confirm(remotes);
     }
 
