@@ -319,7 +319,7 @@ class HdfsCheckpointTest {
         Configuration impatient = new Configuration(false);
         impatient.set("ipc.client.connect.max.retries", "1");
         impatient.set("ipc.client.connect.retry.interval", "10");
-        String file = S3.file(impatient).toString();
+        String file = ConfigurationFile.of(impatient);
         int port;
         try (ServerSocket free = new ServerSocket(0)) {
             port = free.getLocalPort();

@@ -63,7 +63,7 @@ class ModulePathTest {
     /// The connector and the SDK of AWS are on the class path: jars of the SDK have packages in common.
     @Test
     void aProgramOnTheModulePathSavesToAnObjectStoreAndOpensThat() throws Exception {
-        Files.copy(S3.file(S3.configuration()), folder.resolve("core-site.xml"));
+        Files.copy(Path.of(ConfigurationFile.of(S3.configuration())), folder.resolve("core-site.xml"));
         String others = entries()
                 .filter(entry -> !NEEDED.matcher(entry).matches() && entry.endsWith(".jar")
                         && !entry.contains("minicluster"))

@@ -3,8 +3,6 @@ package io.undercroft.hadoop;
 import java.io.IOException;
 import java.net.HttpURLConnection;
 import java.net.URI;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -122,16 +120,6 @@ final class S3 {
         configuration.set("fs.s3a.retry.interval", "50ms");
         configuration.set("fs.s3a.bucket.probe", "0");
         return configuration;
-    }
-
-    /// {@return a file with a configuration, for the setting that names one}
-    static Path file(Configuration configuration) throws IOException {
-        Path file = Files.createTempFile("undercroft-s3", ".xml");
-        file.toFile().deleteOnExit();
-        try (var out = Files.newOutputStream(file)) {
-            configuration.writeXml(out);
-        }
-        return file;
     }
 
     static FileSystem fileSystem(Configuration configuration) throws IOException {

@@ -40,7 +40,7 @@ class S3CheckpointTest {
 
     @BeforeAll
     static void start() throws IOException {
-        configuration = S3.file(S3.configuration()).toString();
+        configuration = ConfigurationFile.of(S3.configuration());
         fs = S3.fileSystem(S3.configuration());
     }
 
@@ -206,7 +206,7 @@ class S3CheckpointTest {
         none.set("fs.s3a.aws.credentials.provider", "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider");
 
         for (Configuration each : List.of(wrong, none)) {
-            String file = S3.file(each).toString();
+            String file = ConfigurationFile.of(each);
             assertKind(Kind.NOT_PERMITTED,
                     () -> Checkpoint.open(uri("a.croft"), OpenOptions.defaults().setting("hadoop.conf", file)),
                     "credentials");
@@ -222,7 +222,7 @@ class S3CheckpointTest {
             nobody.set("fs.s3a.endpoint", "http://127.0.0.1:" + free.getLocalPort());
         }
         nobody.set("fs.s3a.attempts.maximum", "1");
-        String file = S3.file(nobody).toString();
+        String file = ConfigurationFile.of(nobody);
 
         assertKind(Kind.UNAVAILABLE,
                 () -> Checkpoint.open(uri("a.croft"), OpenOptions.defaults().setting("hadoop.conf", file)), "network");

@@ -30,8 +30,9 @@ import java.util.stream.IntStream;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
 
-/// Sets of shards in HDFS and in an object store.
+/// Sets of shards in HDFS and in object stores.
 class ShardedSetTest {
     private static final int WRITERS = 4;
 
@@ -46,10 +47,20 @@ class ShardedSetTest {
     }
 
     @Test
-    void shardsInAnObjectStoreAreReadInAnotherLayout() throws Exception {
-        String configuration = S3.file(S3.configuration()).toString();
+    void shardsInS3AreReadInAnotherLayout() throws Exception {
+        String configuration = ConfigurationFile.of(S3.configuration());
         try (FileSystem fs = S3.fileSystem(S3.configuration())) {
             check(name -> S3.uri(folder + "/" + name), SaveOptions.defaults().setting("hadoop.conf", configuration),
+                    OpenOptions.defaults().setting("hadoop.conf", configuration), fs);
+        }
+    }
+
+    @Test
+    @EnabledIfEnvironmentVariable(named = Azure.VARIABLE, matches = ".+", disabledReason = Azure.MISSING)
+    void shardsInAzureAreReadInAnotherLayout() throws Exception {
+        String configuration = ConfigurationFile.of(Azure.configuration());
+        try (FileSystem fs = Azure.fileSystem()) {
+            check(name -> Azure.uri(folder + "/" + name), SaveOptions.defaults().setting("hadoop.conf", configuration),
                     OpenOptions.defaults().setting("hadoop.conf", configuration), fs);
         }
     }

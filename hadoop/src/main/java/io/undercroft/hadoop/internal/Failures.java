@@ -9,6 +9,8 @@ import java.nio.file.AccessDeniedException;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.hadoop.fs.FileAlreadyExistsException;
 import org.apache.hadoop.fs.UnsupportedFileSystemException;
 import org.apache.hadoop.security.AccessControlException;
@@ -18,8 +20,9 @@ import org.jspecify.annotations.Nullable;
 /// connectors are in jars that need not be there, so that some are recognised by their names.
 final class Failures {
     private static final String CHANGED = "RemoteFileChangedException";
-    /// How the SDK of AWS says which status of HTTP a response had.
-    private static final String STATUS = "Status Code: ";
+    /// How the SDK of AWS says which status of HTTP a response had, and how the client of Azure does, whose messages
+    /// have the status before the method.
+    private static final Pattern STATUS = Pattern.compile("Status Code: (\\d{3})|, (\\d{3}), [A-Z]+, http");
     private static final int NOT_FOUND = 404;
     private static final int PRECONDITION_FAILED = 412;
     private static final int NOT_SATISFIABLE = 416;
@@ -111,10 +114,10 @@ final class Failures {
             return Optional.of(new RemoteFileException(location, kindOfAbsent, absent, failure));
         }
         if (has(failure, AccessDeniedException.class) || has(failure, AccessControlException.class)
-                || named(failure, Set.of("SaslException", "NoAuthWithAWSException"))) {
+                || named(failure, Set.of("SaslException", "NoAuthWithAWSException", "KeyProviderException"))) {
             return Optional.of(new RemoteFileException(location, Kind.NOT_PERMITTED, "credentials are missing or do "
                     + "not permit it (" + message(failure) + "); check the configuration of the client of Hadoop, for "
-                    + "instance fs.s3a.aws.credentials.provider, or kinit", failure));
+                    + "instance fs.s3a.aws.credentials.provider or fs.azure.account.key, or kinit", failure));
         }
         if (has(failure, UnsupportedFileSystemException.class) || has(failure, ClassNotFoundException.class)
                 || has(failure, NoClassDefFoundError.class)) {
@@ -134,7 +137,10 @@ final class Failures {
     }
 
     private static boolean hasStatus(Throwable failure, int status) {
-        return find(failure, cause -> String.valueOf(cause.getMessage()).contains(STATUS + status));
+        return find(failure, cause -> {
+            Matcher told = STATUS.matcher(String.valueOf(cause.getMessage()));
+            return told.find() && Integer.parseInt(told.group(told.group(1) == null ? 2 : 1)) == status;
+        });
     }
 
     private static boolean find(Throwable failure, Predicate<Throwable> test) {

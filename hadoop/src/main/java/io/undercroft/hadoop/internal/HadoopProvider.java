@@ -86,11 +86,14 @@ public final class HadoopProvider implements StoreProvider {
         return FileSystems.of(uri, configuration.map(Path::of), FileSystems.environment());
     }
 
-    /// {@return a URI for messages, without credentials}
+    /// {@return a URI for messages, without credentials} What is before `@` is kept if it is a name only, as that of a
+    /// container of Azure.
     ///
     /// @param uri the URI
     static String location(URI uri) {
         String authority = uri.getRawAuthority() == null ? "" : uri.getRawAuthority();
-        return uri.getScheme() + "://" + authority.substring(authority.lastIndexOf('@') + 1) + uri.getPath();
+        int at = authority.lastIndexOf('@');
+        boolean isName = authority.lastIndexOf(':', at) < 0;
+        return uri.getScheme() + "://" + (isName ? authority : authority.substring(at + 1)) + uri.getPath();
     }
 }

@@ -30,6 +30,8 @@ public final class HadoopSource implements RangeSource {
     /// A file of up to so many bytes is read at once.
     private static final int SMALL = 64 << 10;
     private static final String POLICY = "vector, random";
+    /// The client of Azure otherwise reads under a lock, and more than it was asked for.
+    private static final String AZURE_DIRECT = "fs.azure.buffered.pread.disable";
 
     private final FileSystem fs;
     private final Path path;
@@ -97,7 +99,7 @@ public final class HadoopSource implements RangeSource {
     private FSDataInputStream openStream() throws IOException {
         try {
             return fs.openFile(path).withFileStatus(status)
-                    .opt(OpenFileOptions.FS_OPTION_OPENFILE_READ_POLICY, POLICY)
+                    .opt(OpenFileOptions.FS_OPTION_OPENFILE_READ_POLICY, POLICY).opt(AZURE_DIRECT, "true")
                     .optLong(OpenFileOptions.FS_OPTION_OPENFILE_LENGTH, version.size()).build().get();
         } catch (InterruptedException e) {
             throw Retries.interrupted(location, e);

@@ -3,8 +3,10 @@ package io.undercroft.hadoop.internal;
 import io.undercroft.serializer.spi.StoreOutput;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.util.Map;
 import java.util.Objects;
 import java.util.UUID;
+import java.util.WeakHashMap;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileContext;
 import org.apache.hadoop.fs.FileSystem;
@@ -16,6 +18,9 @@ import org.jspecify.annotations.Nullable;
 /// A file that has another name until it is complete, and is then renamed in one step, as on HDFS. Renaming never
 /// replaces a file if there was none; a file that is replaced is looked up just before.
 final class RenamedFile implements StoreOutput {
+    /// A context has a client of its own, which nobody closes: one for each file system, not for each file.
+    private static final Map<FileSystem, FileContext> CONTEXTS = new WeakHashMap<>();
+
     private final HadoopTarget target;
     private final @Nullable FileVersion before;
     private final Path temporary;
@@ -58,12 +63,31 @@ final class RenamedFile implements StoreOutput {
             throw Failures.conflict(target.location(), null);
         }
         try {
-            FileSystem fs = target.fs();
-            FileContext.getFileContext(fs.getUri(), fs.getConf()).rename(temporary, target.path(),
-                    before == null ? Rename.NONE : Rename.OVERWRITE);
+            contextOf(target.fs()).rename(temporary, target.path(), before == null ? Rename.NONE : Rename.OVERWRITE);
             isNamed = true;
         } catch (IOException | RuntimeException e) {
-            throw Failures.writing(target.location(), e);
+            throw hasOther(e) ? Failures.conflict(target.location(), e) : Failures.writing(target.location(), e);
+        }
+    }
+
+    /// Returns whether another writer was faster: some clients say only that a file was not renamed.
+    private boolean hasOther(Exception failure) {
+        try {
+            return !Objects.equals(target.version(), before) && target.fs().exists(temporary);
+        } catch (IOException | RuntimeException e) {
+            failure.addSuppressed(e);
+            return false;
+        }
+    }
+
+    private static FileContext contextOf(FileSystem fs) throws IOException {
+        synchronized (CONTEXTS) {
+            FileContext context = CONTEXTS.get(fs);
+            if (context == null) {
+                context = FileContext.getFileContext(fs.getUri(), fs.getConf());
+                CONTEXTS.put(fs, context);
+            }
+            return context;
         }
     }
 
