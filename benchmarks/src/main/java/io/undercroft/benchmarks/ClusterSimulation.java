@@ -50,11 +50,12 @@ final class ClusterSimulation {
     private static final int READER_PARTS = 8;
     private static final long WIDTH = 16_384;
     private static final long INNER = 4 * WIDTH;
-    /// The blocks in which files in stores are fetched, and the largest request, in bytes.
+    /// The pages in which files in stores are fetched, what a request has at least, and the largest one, in bytes.
+    private static final int PAGE = 4 << 10;
     private static final int BLOCK = 16 << 10;
     private static final int REQUEST = 8 << 20;
-    /// What storages begin at a multiple of.
-    private static final long PAGE = 4096;
+    /// What large storages begin at a multiple of.
+    private static final long ALIGNMENT = 64 << 10;
 
     private static final long FLEET = 100_000;
     private static final int FLEET_TENSORS = 291;
@@ -244,7 +245,7 @@ final class ClusterSimulation {
     }
 
     private static Reads plan(SetManifest manifest, int firstLayer, int endLayer, int part) {
-        Map<Integer, BitSet> blocks = new HashMap<>();
+        Map<Integer, BitSet> pages = new HashMap<>();
         Reads reads = new Reads();
         for (int layer = firstLayer; layer < endLayer; layer++) {
             for (Matrix matrix : MATRICES) {
@@ -258,7 +259,7 @@ final class ClusterSimulation {
                     long columns = Math.min(end[1], stored.end(1)) - Math.max(from[1], stored.offset()[1]);
                     if (rows > 0 && columns > 0) {
                         reads.nbytes += rows * columns * 2;
-                        add(blocks.computeIfAbsent(stored.shard(), _ -> new BitSet()), position(layer, matrix, stored),
+                        add(pages.computeIfAbsent(stored.shard(), _ -> new BitSet()), position(layer, matrix, stored),
                                 stored, new long[]{Math.max(0, from[0] - stored.offset()[0]),
                                         Math.max(0, from[1] - stored.offset()[1])},
                                 rows, columns);
@@ -266,28 +267,32 @@ final class ClusterSimulation {
                 }
             }
         }
-        reads.shards = blocks.size();
-        for (BitSet needed : blocks.values()) {
-            for (int block = needed.nextSetBit(0); block >= 0;) {
-                int stop = needed.nextClearBit(block);
-                reads.requests += Math.ceilDiv((long) (stop - block) * BLOCK, REQUEST);
-                reads.fetched += (long) (stop - block) * BLOCK;
-                block = needed.nextSetBit(stop);
+        reads.shards = pages.size();
+        for (BitSet needed : pages.values()) {
+            for (int page = needed.nextSetBit(0); page >= 0;) {
+                int stop = needed.nextClearBit(page);
+                reads.requests += Math.ceilDiv((long) (stop - page) * PAGE, REQUEST);
+                reads.fetched += (long) (stop - page) * PAGE;
+                page = needed.nextSetBit(stop);
             }
         }
         return reads;
     }
 
-    /// Adds the blocks of a box of a stored part, whose rows are one after the other.
-    private static void add(BitSet blocks, long position, SlicePart stored, long[] from, long rows, long columns) {
-        for (long row = from[0]; row < from[0] + rows; row++) {
+    /// Adds the pages of a box of a stored part, whose rows are one after the other.
+    private static void add(BitSet pages, long position, SlicePart stored, long[] from, long rows, long columns) {
+        boolean isContiguous = columns == stored.size()[1];
+        for (long row = from[0]; row < from[0] + (isContiguous ? 1 : rows); row++) {
             long at = position + (row * stored.size()[1] + from[1]) * 2;
-            blocks.set((int) (at / BLOCK), (int) ((at + columns * 2 - 1) / BLOCK) + 1);
+            long nbytes = (isContiguous ? rows : 1) * columns * 2;
+            int step = nbytes < BLOCK ? BLOCK : PAGE;
+            pages.set((int) (at / step * step / PAGE),
+                    (int) (Math.ceilDiv(at + nbytes, step) * step / PAGE));
         }
     }
 
     /// Returns the place of the weights of a part in its shard, which has the layers of its stage one after the other,
-    /// behind a header of a page.
+    /// behind a header.
     private static long position(int layer, Matrix matrix, SlicePart stored) {
         double share = (double) (stored.size()[0] * stored.size()[1]) / (matrix.rows * matrix.columns);
         long elements = 0;
@@ -296,7 +301,7 @@ final class ClusterSimulation {
             elements += Math.round(share * other.rows * other.columns) * (layer % LAYERS_EACH + (isBefore ? 1 : 0));
         }
         long nbytes = elements * KEPT.values().stream().mapToLong(DTypeRecord::bits).sum() / Byte.SIZE;
-        return PAGE + Math.ceilDiv(nbytes, PAGE) * PAGE;
+        return ALIGNMENT + Math.ceilDiv(nbytes, ALIGNMENT) * ALIGNMENT;
     }
 
     private void fleet(IndexCost cost) {

@@ -31,6 +31,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /// Objects of a store, as files: what is fetched, how often, and what happens when that fails.
 class FetchedFileTest {
+    private static final int PAGE = 4 << 10;
     private static final int BLOCK = 16 << 10;
 
     @TempDir
@@ -192,6 +193,39 @@ class FetchedFileTest {
     }
 
     @Test
+    void aRequestIsForPagesAndForABlockAtLeast() throws IOException {
+        Source source = new Source(1 << 20, 100);
+        try (MappedFile file = open(source)) {
+            MappedFile.fetch(pieces(file, new Range(3 * PAGE + 5, BLOCK)));
+            assertThat(source.reads).containsExactly(new Range(3 * PAGE, BLOCK + PAGE));
+            check(file, 20 * BLOCK + 100, 10);
+            assertThat(source.reads).contains(new Range(20 * BLOCK, BLOCK)).hasSize(2);
+            // Of the first block, what is not there already.
+            check(file, 90, 20);
+            assertThat(source.reads).contains(new Range(100, 3 * PAGE - 100)).hasSize(3);
+        }
+    }
+
+    @Test
+    void aSmallFileIsFetchedAtOnce() throws IOException {
+        Source source = new Source(4 * BLOCK, 100);
+        try (MappedFile file = open(source)) {
+            MappedFile.fetch(pieces(file, new Range(2 * BLOCK, 10)));
+            assertThat(source.reads).containsExactly(new Range(100, 4 * BLOCK - 100));
+        }
+    }
+
+    @Test
+    void aFileMayHaveMorePagesThanAnIntCounts() throws IOException {
+        Source source = new Source(15L << 40, 0);
+        try (MappedFile file = open(source)) {
+            check(file, (14L << 40) + 100, 1000);
+            check(file, source.size - 10, 10);
+            assertThat(source.reads).hasSize(2);
+        }
+    }
+
+    @Test
     void sequentialSmallReadsFetchMoreEachTime() throws IOException {
         Source source = new Source(8 << 20, 4 * BLOCK);
         try (MappedFile file = open(source)) {
@@ -220,7 +254,7 @@ class FetchedFileTest {
             Allocation window = file.window((20 << 20) + 64, 20 << 20);
             assertThat(window.segment().mismatch(filled((20 << 20) + 64, 20 << 20))).isEqualTo(-1);
             assertThat(window.filename()).contains("test://object");
-            assertThat(source.bytes()).isEqualTo((20 << 20) + BLOCK);
+            assertThat(source.bytes()).isEqualTo((20 << 20) + PAGE);
             assertThat(source.reads).hasSize(3);
             MemorySegment mapped = file.map(1000, 10);
             assertThat(mapped.mismatch(filled(1000, 10))).isEqualTo(-1);
@@ -228,7 +262,7 @@ class FetchedFileTest {
             assertThat(stitched.asSlice(0, 1 << 20).mismatch(filled(60 << 20, 1 << 20))).isEqualTo(-1);
             assertThat(stitched.asSlice(1 << 20).mismatch(filled(100, 100))).isEqualTo(-1);
             window.free();
-            assertThat(source.bytes()).isEqualTo((21 << 20) + 2 * BLOCK);
+            assertThat(source.bytes()).isEqualTo((21 << 20) + PAGE + BLOCK);
         }
     }
 

@@ -22,6 +22,14 @@ public interface ByteSource {
     /// @throws IOException if reading fails
     void read(long offset, MemorySegment into) throws IOException;
 
+    /// Announces that bytes are about to be read. A source that requests them from somewhere else does so now, with one
+    /// request and for hardly more than these. Others do nothing.
+    ///
+    /// @param offset the first byte
+    /// @param length the number of bytes; what is past the end is ignored
+    /// @throws IOException if they cannot be requested
+    default void prepare(long offset, long length) throws IOException {}
+
     /// Returns the bytes from `offset` on in place, where the source has them in memory or maps them. Of a large index
     /// only the bytes that are needed are then loaded.
     ///

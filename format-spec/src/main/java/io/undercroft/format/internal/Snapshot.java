@@ -42,6 +42,12 @@ import org.jspecify.annotations.Nullable;
 /// [IndexOutOfBoundsException].
 public final class Snapshot {
     private static final long SMALL_INDEX = 1 << 20;
+    /// The part at the end of a sealed file that is announced before its commit record is read: a share of the file, as
+    /// the index before the record is usually smaller. A smaller part would cost files of less than 200 MiB whose index
+    /// is as large a request more, a larger one all others its bytes.
+    private static final long SEALED_END_SHARE = 4096;
+    private static final long LEAST_SEALED_END = 48 << 10;
+    private static final long MOST_SEALED_END = 1 << 20;
     /// How many extents are compared at once with those of another snapshot.
     private static final int EXTENTS = 64;
 
@@ -135,6 +141,9 @@ public final class Snapshot {
                     FileLayout.FIRST_COMMIT);
         }
         long place = source.size() - FileLayout.COMMIT_BYTES;
+        long end = Math.clamp(source.size() / SEALED_END_SHARE, LEAST_SEALED_END, MOST_SEALED_END);
+        long announced = Math.min(end, source.size());
+        source.prepare(source.size() - announced, announced);
         MemorySegment record = MemorySegment.ofArray(new byte[FileLayout.COMMIT_BYTES]);
         read(source, place, record);
         Slot last = slot(record, place);
@@ -246,6 +255,7 @@ public final class Snapshot {
     }
 
     private static MemorySegment copy(ByteSource source, CommitRecord commit) throws IOException {
+        source.prepare(commit.indexOffset(), commit.indexLength());
         MemorySegment bytes = allocate(commit.indexLength());
         read(source, commit.indexOffset(), bytes);
         return bytes;

@@ -9,6 +9,8 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.management.ManagementFactory;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -42,6 +44,32 @@ class OpeningTest {
 
         assertThat(read.reads).isEqualTo(2);
         assertThat(viewed.reads).as("the first pages").isEqualTo(1);
+    }
+
+    @Test
+    void theEndOfASealedFileIsAnnouncedAndTheIndexOfAnyFile() throws IOException {
+        byte[] sealed = manyImage(100).toSealedByteArray();
+        AnnouncedSource source = new AnnouncedSource(sealed);
+        CommitRecord commit = Snapshot.open(source, Limits.DEFAULT).commit();
+        assertThat(source.announced).containsExactly(List.of(0L, (long) sealed.length),
+                List.of(commit.indexOffset(), commit.indexLength()));
+
+        AnnouncedSource open = new AnnouncedSource(manyTensors(100));
+        commit = Snapshot.open(open, Limits.DEFAULT).commit();
+        assertThat(open.announced).containsExactly(List.of(commit.indexOffset(), commit.indexLength()));
+    }
+
+    private static final class AnnouncedSource extends CountingSource {
+        final List<List<Long>> announced = new ArrayList<>();
+
+        AnnouncedSource(byte[] file) {
+            super(file);
+        }
+
+        @Override
+        public void prepare(long offset, long length) {
+            announced.add(List.of(offset, length));
+        }
     }
 
     @Test
@@ -126,6 +154,10 @@ class OpeningTest {
     }
 
     static byte[] manyTensors(int count) {
+        return manyImage(count).toByteArray();
+    }
+
+    private static FileImage manyImage(int count) {
         FileImage image = new FileImage();
         int dtype = image.index().addDType(new DTypeRecord("float32", 32));
         int storage = image.addStorage(new byte[64]);
@@ -133,6 +165,6 @@ class OpeningTest {
             TensorRecord tensor = new TensorRecord(dtype, storage, 0, Set.of(), new long[]{4, 4}, new long[]{4, 1});
             image.index().addName("model/layer." + i, image.index().addTensor(tensor));
         }
-        return image.toByteArray();
+        return image;
     }
 }

@@ -25,8 +25,6 @@ import org.jspecify.annotations.Nullable;
 /// A stream of a store with entity tags asks for the version that was opened. Other stores, as HDFS, look up where the
 /// blocks of a file are by its name, so that its status is compared to confirm reads.
 public final class HadoopSource implements RangeSource {
-    /// The number of bytes that are read when a file is opened.
-    private static final int START = 16 << 10;
     /// A file of up to so many bytes is read at once.
     private static final int SMALL = 64 << 10;
     private static final String POLICY = "vector, random";
@@ -87,8 +85,8 @@ public final class HadoopSource implements RangeSource {
     }
 
     private MemorySegment readStart() throws IOException {
-        MemorySegment bytes = MemorySegment
-                .ofArray(new byte[(int) (version.size() <= SMALL ? version.size() : START)]);
+        long length = version.size() <= SMALL ? version.size() : RangeSource.startLength(path.getName());
+        MemorySegment bytes = MemorySegment.ofArray(new byte[(int) length]);
         if (bytes.byteSize() > 0) {
             read(0, bytes);
         }

@@ -23,8 +23,6 @@ import org.jspecify.annotations.Nullable;
 /// A file of up to 64 MiB on a server that does not serve ranges is read at once. Where requests are redirected to is
 /// remembered, and forgotten when the server there refuses: redirects may be signed for some time only.
 final class HttpSource implements RangeSource {
-    /// How many bytes the first request is for.
-    static final int START = 64 << 10;
     /// The size up to which a file is read at once from a server without ranges.
     static final int MOST_AT_ONCE = 64 << 20;
 
@@ -70,16 +68,18 @@ final class HttpSource implements RangeSource {
     /// @throws IOException if the thread is interrupted
     static HttpSource open(Location location, Access access) throws IOException {
         Requests requests = new Requests(location, access);
-        return new HttpSource(requests, requests.retrying(() -> opening(requests, START)));
+        return new HttpSource(requests, requests.retrying(() -> opening(requests,
+                RangeSource.startLength(location.uri().getPath()), true)));
     }
 
-    private static Opening opening(Requests requests, int wanted) throws IOException {
+    /// @param isFirst whether the bytes are wanted, and not only the version
+    private static Opening opening(Requests requests, int wanted, boolean isFirst) throws IOException {
         Body part = Body.upTo(wanted);
         Body whole = Body.upTo(MOST_AT_ONCE);
         Response response = requests.range(requests.location(), 0, wanted - 1, Optional.empty(),
                 info -> switch (info.statusCode()) {
                     case PARTIAL -> part;
-                    case OK -> isReadAtOnce(info.headers(), wanted) ? whole : Body.skipped();
+                    case OK -> isFirst && isReadAtOnce(info.headers()) ? whole : Body.skipped();
                     default -> Body.skipped();
                 });
         HttpHeaders headers = response.headers();
@@ -89,7 +89,7 @@ final class HttpSource implements RangeSource {
             case OK -> {
                 requireIdentity(requests, headers);
                 long size = headers.firstValueAsLong("Content-Length").orElse(whole.count());
-                if (!isReadAtOnce(headers, wanted) && wanted == START) {
+                if (isFirst && !isReadAtOnce(headers)) {
                     throw requests.unsupported("the server does not serve ranges of its files, and this one is not "
                             + "read at once (" + size + " bytes); download it and open it there");
                 }
@@ -107,10 +107,10 @@ final class HttpSource implements RangeSource {
     }
 
     /// A body of unknown length that a server ends by closing the connection may have been cut.
-    private static boolean isReadAtOnce(HttpHeaders headers, int wanted) {
+    private static boolean isReadAtOnce(HttpHeaders headers) {
         long length = headers.firstValueAsLong("Content-Length").orElse(-1);
         boolean isChunked = headers.firstValue("Transfer-Encoding").isPresent();
-        return wanted == START && (length >= 0 ? length <= MOST_AT_ONCE : isChunked);
+        return length >= 0 ? length <= MOST_AT_ONCE : isChunked;
     }
 
     private static long sizeOf(Requests requests, HttpHeaders headers, Body part) throws IOException {
@@ -298,7 +298,7 @@ final class HttpSource implements RangeSource {
     @Override
     public boolean isCurrent() throws IOException {
         try {
-            Opening now = requests.retrying(() -> opening(requests, 1));
+            Opening now = requests.retrying(() -> opening(requests, 1, false));
             return now.version.size() == version.size()
                     && version.matches(now.version);
         } catch (RemoteFileException e) {

@@ -23,9 +23,11 @@ import java.lang.foreign.ValueLayout;
 import java.net.URI;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -145,6 +147,32 @@ class HttpCheckpointTest {
             assertThat(server.seen.size()).as("requests: %s", server.ranges()).isLessThanOrEqualTo(opening + 3);
             assertThat(server.bytes.get()).isLessThanOrEqualTo((long) (1.1 * (24 * MIB + index)));
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void oneSmallTensorOfManyTakesThreeRequestsAndFewMoreBytes(boolean isSealed) throws IOException {
+        Map<String, Object> state = new LinkedHashMap<>();
+        for (int i = 0; i < 256; i++) {
+            state.put("layer." + i, random(i, 64 << 10));
+        }
+        Path file = directory.resolve("small.croft");
+        if (isSealed) {
+            try (FileChannel out = FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+                Checkpoint.save(out, state, SaveOptions.defaults());
+            }
+        } else {
+            Checkpoint.save(file, state);
+        }
+        long tensor = 256 << 10;
+        long index = Files.size(file) - 256 * tensor;
+
+        try (Checkpoint remote = Checkpoint.open(server.uri("small.croft"), options())) {
+            assertThat(remote.tensor("layer.77").contentEquals((Tensor) state.get("layer.77"))).isTrue();
+        }
+        assertThat(server.seen).as("requests: %s", server.ranges()).hasSizeLessThanOrEqualTo(3);
+        assertThat(server.bytes.get()).as("requests: %s", server.ranges())
+                .isBetween(tensor, (long) (1.1 * (tensor + index)));
     }
 
     @Test

@@ -18,7 +18,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.BitSet;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.Deque;
@@ -36,28 +35,28 @@ import org.jspecify.annotations.Nullable;
 /// The bytes of a [RangeSource] in a temporary file of the same size, without those that nobody asked for yet. The file
 /// has no name where the system permits that, so that it ends with the process.
 ///
-/// Bytes are fetched in blocks, each once: threads that need the same block wait for one request. Missing blocks that
-/// are adjacent are one request; long runs are several, some of which are under way at a time. Small reads that
+/// Each byte is fetched once: threads that need the same bytes wait for one request. A request is for whole pages of 4
+/// KiB, and for at least a block of 16 KiB, so that what is next to a few bytes is there as well. Missing bytes that are
+/// adjacent are one request; long runs are several, some of which are under way at a time. Small reads that
 /// are sequential fetch bytes ahead, twice as many each time.
 public final class RangeCache implements AutoCloseable {
-    /// What is marked as present, in bytes.
+    /// The least number of bytes that are fetched together, at a multiple of it.
     static final int BLOCK = 16 << 10;
-    /// The maximum size of a file, in bytes: its blocks are counted with an `int`.
-    private static final long LARGEST = (long) Integer.MAX_VALUE * BLOCK;
-    /// The maximum number of blocks of one request: 8 MiB.
-    private static final int PART = 512;
-    private static final long PART_BYTES = (long) PART * BLOCK;
+    /// Requests start and end at multiples of it, in bytes, or where bytes are that are present.
+    private static final int PAGE = 4 << 10;
+    /// The number of bytes of one request of a long run: 8 MiB.
+    private static final long PART = 8L << 20;
     /// The maximum number of requests at a time.
     private static final int MOST_AT_ONCE = 6;
-    /// The least number of blocks at the end of a file that are fetched together: 64 KiB.
-    private static final int LAST = 4;
-    /// The share of a file that is fetched together at its end, up to [#MOST_AHEAD] blocks: the index of a `.croft`
-    /// file or a zip archive of large tensors is there, and is smaller.
+    /// The least number of bytes at the end of a file that are fetched together: 64 KiB.
+    private static final long LAST = 64L << 10;
+    /// The share of a file that is fetched together at its end, up to [#MOST_AHEAD]: the directory of a zip archive of
+    /// large tensors is there, and is smaller.
     private static final long LAST_SHARE = 4096;
-    /// The number of blocks that sequential small reads fetch at most: 1 MiB.
-    private static final int MOST_AHEAD = 64;
+    /// The number of bytes that sequential small reads fetch at most: 1 MiB.
+    private static final long MOST_AHEAD = 1L << 20;
     /// The size of the largest gap between ranges that a request spans: 64 KiB.
-    private static final long MOST_GAP = 4L * BLOCK;
+    private static final long MOST_GAP = 64L << 10;
     /// The share of the wanted bytes that gaps of more than a block may add to them.
     private static final long GAP_SHARE = 8;
 
@@ -70,17 +69,18 @@ public final class RangeCache implements AutoCloseable {
     private final Semaphore slots = new Semaphore(MOST_AT_ONCE);
     /// Guards the fields below.
     private final Object lock = new Object();
-    private final BitSet present = new BitSet();
-    /// The ends of ranges that were supplied, by their starts; they do not overlap or touch.
-    private final NavigableMap<Long, Long> supplied = new TreeMap<>();
-    private final NavigableMap<Integer, Fetch> pending = new TreeMap<>();
+    private final ByteRanges present = new ByteRanges();
+    /// The bytes of those that were supplied.
+    private final ByteRanges supplied = new ByteRanges();
+    private final NavigableMap<Long, Fetch> pending = new TreeMap<>();
     /// Bytes in memory, by their offsets.
     private final NavigableMap<Long, Held> held = new TreeMap<>();
     /// Memory of requests that is used again while a load runs.
     private final Deque<Allocation> spare = new ArrayDeque<>();
     private int loads;
-    private int next;
-    private int ahead = LAST;
+    /// The end of what the last small read has fetched.
+    private long next;
+    private long ahead;
     private boolean isClosed;
 
     /// A range of bytes.
@@ -103,16 +103,16 @@ public final class RangeCache implements AutoCloseable {
         }
     }
 
-    /// A request for adjacent blocks.
+    /// A request for adjacent bytes.
     private static final class Fetch {
-        private final int first;
-        private final int end;
+        private final long start;
+        private final long end;
         private final CompletableFuture<@Nullable Void> done = new CompletableFuture<>();
         /// The number of threads that wait for it. Without any, it is not begun.
         private int waiting;
 
-        Fetch(int first, int end) {
-            this.first = first;
+        Fetch(long start, long end) {
+            this.start = start;
             this.end = end;
         }
     }
@@ -149,9 +149,6 @@ public final class RangeCache implements AutoCloseable {
     }
 
     private static RangeCache make(RangeSource source, MapMode mode, Optional<Path> directory) throws IOException {
-        if (source.size() > LARGEST) {
-            throw new IOException("it has " + source.size() + " bytes, and may have up to " + LARGEST);
-        }
         Path path = Files.createTempFile(directory.orElseGet(RangeCache::temporaries), "undercroft-", ".part");
         boolean isKept = false;
         try {
@@ -198,9 +195,9 @@ public final class RangeCache implements AutoCloseable {
         for (long at = 0; at < start.byteSize(); at += BLOCK) {
             out.write(start.asSlice(at, Math.min(BLOCK, start.byteSize() - at)).toArray(ValueLayout.JAVA_BYTE));
         }
-        int blocks = start.byteSize() == size ? blocksOf(size) : (int) (start.byteSize() / BLOCK);
-        present.set(0, blocks);
-        next = blocks;
+        present.add(0, start.byteSize());
+        next = start.byteSize();
+        ahead = Math.max(BLOCK, next);
     }
 
     /// {@return the temporary file} Only bytes that were [required][#require] are those of the source.
@@ -233,7 +230,7 @@ public final class RangeCache implements AutoCloseable {
         List<Fetch> begun = new ArrayList<>();
         synchronized (lock) {
             for (Range range : joined(ranges)) {
-                needed.addAll(plan(firstOf(range.offset), endOf(range.offset, range.length), begun));
+                needed.addAll(plan(rounded(range), begun));
             }
             if (needed.isEmpty()) {
                 return;
@@ -245,12 +242,12 @@ public final class RangeCache implements AutoCloseable {
 
     /// Returns the ranges of which bytes are missing, those joined that one request is to span.
     private List<Range> joined(List<Range> ranges) {
-        List<Range> sorted = ranges.stream().filter(range -> isMissing(range.offset, range.length))
+        List<Range> sorted = ranges.stream().filter(this::isMissing)
                 .sorted(Comparator.comparingLong(Range::offset)).toList();
         List<Range> joined = new ArrayList<>();
         long gaps = 0;
         for (Range range : sorted) {
-            long end = Math.min(size, range.end());
+            long end = endOf(range);
             Range before = joined.isEmpty() ? null : joined.getLast();
             if (before != null) {
                 long gap = Math.max(0, range.offset - before.end());
@@ -268,9 +265,12 @@ public final class RangeCache implements AutoCloseable {
         return joined;
     }
 
-    private boolean isMissing(long offset, long length) {
-        return length > 0 && offset < size && !isSupplied(offset, length) && findHeld(offset, length) == null
-                && present.nextClearBit(firstOf(offset)) < endOf(offset, length);
+    private boolean isMissing(Range range) {
+        return !present.contains(range.offset, endOf(range)) && findHeld(range.offset, range.length) == null;
+    }
+
+    private long endOf(Range range) {
+        return Math.min(size, range.end());
     }
 
     /// Fetches ranges into memory, several requests at a time, for reads that follow. They are not stored.
@@ -371,32 +371,35 @@ public final class RangeCache implements AutoCloseable {
         List<Fetch> needed;
         List<Fetch> begun = new ArrayList<>();
         synchronized (lock) {
-            if (isSupplied(offset, length)) {
+            Range wanted = new Range(offset, length);
+            long missing = present.nextAbsent(offset);
+            if (missing >= endOf(wanted)) {
                 return;
             }
-            int end = endOf(offset, length);
-            int missing = present.nextClearBit(firstOf(offset));
-            if (missing >= end) {
-                return;
-            }
-            int start = missing;
-            int stop = end;
-            if (end - firstOf(offset) < MOST_AHEAD) {
-                int blocks = blocksOf(size);
-                ahead = missing == next ? Math.min(2 * ahead, MOST_AHEAD) : 1;
-                stop = Math.min(Math.max(end, missing + ahead), blocks);
-                int last = Math.clamp(size / LAST_SHARE / BLOCK, LAST, MOST_AHEAD);
-                if (blocks - missing <= last) {
-                    // The end of a file is read backwards: that of a zip archive, of a `.croft` file.
-                    stop = blocks;
-                    start = Math.max(0, stop - last);
-                }
-                next = stop;
-            }
-            needed = plan(start, stop, begun);
+            needed = plan(length < MOST_AHEAD ? withMore(missing, endOf(wanted)) : rounded(wanted), begun);
             enter(needed, begun);
         }
         startAndAwait(needed, begun);
+    }
+
+    /// Returns what is fetched for a small read.
+    ///
+    /// @param missing its first byte that is missing
+    /// @param end its end
+    private Range withMore(long missing, long end) {
+        long last = Math.clamp(size / LAST_SHARE, LAST, MOST_AHEAD);
+        if (size - missing <= last) {
+            // The end of a file is read backwards: that of a zip archive.
+            next = size;
+            return new Range(Math.max(0, size - last), Math.min(size, last));
+        }
+        boolean isSequential = missing >= next && missing - next < BLOCK;
+        ahead = isSequential ? Math.min(2 * ahead, MOST_AHEAD) : BLOCK;
+        Range range = rounded(isSequential
+                ? new Range(next, Math.max(end - next, ahead))
+                : new Range(missing, end - missing));
+        next = range.end();
+        return range;
     }
 
     /// Begins a load: until [#endLoad], reads are not confirmed, and memory of requests is kept for others.
@@ -437,28 +440,12 @@ public final class RangeCache implements AutoCloseable {
     /// @throws RemoteFileException if they cannot be stored
     /// @throws IOException if this is closed
     public void supply(long offset, MemorySegment bytes) throws IOException {
-        for (long done = 0; done < bytes.byteSize(); done += PART_BYTES) {
-            write(offset + done, bytes.asSlice(done, Math.min(PART_BYTES, bytes.byteSize() - done)));
+        for (long done = 0; done < bytes.byteSize(); done += PART) {
+            write(offset + done, bytes.asSlice(done, Math.min(PART, bytes.byteSize() - done)));
         }
         synchronized (lock) {
-            long start = offset;
-            long end = offset + bytes.byteSize();
-            Map.Entry<Long, Long> before = supplied.floorEntry(start);
-            if (before != null && before.getValue() >= start) {
-                start = before.getKey();
-                end = Math.max(end, before.getValue());
-            }
-            for (Map.Entry<Long, Long> after = supplied.ceilingEntry(start); after != null
-                    && after.getKey() <= end; after = supplied.ceilingEntry(start)) {
-                end = Math.max(end, after.getValue());
-                supplied.remove(after.getKey());
-            }
-            supplied.put(start, end);
-            int first = blocksOf(start);
-            int stop = end == size ? blocksOf(size) : firstOf(end);
-            if (first < stop) {
-                present.set(first, stop);
-            }
+            supplied.add(offset, offset + bytes.byteSize());
+            present.add(offset, offset + bytes.byteSize());
         }
     }
 
@@ -470,7 +457,7 @@ public final class RangeCache implements AutoCloseable {
     /// @throws RemoteFileException if they cannot be fetched
     /// @throws IOException if this is closed
     public void readThrough(long offset, MemorySegment into) throws IOException {
-        long step = PART_BYTES;
+        long step = PART;
         if (into.byteSize() <= step) {
             readDirectly(offset, into);
             return;
@@ -529,9 +516,9 @@ public final class RangeCache implements AutoCloseable {
             Allocation kept;
             long size;
             synchronized (lock) {
-                kept = length > PART_BYTES ? null : spare.poll();
+                kept = length > PART ? null : spare.poll();
                 // What is not filled of it is never touched.
-                size = loads > 0 ? Math.max(length, PART_BYTES) : length;
+                size = loads > 0 ? Math.max(length, PART) : length;
             }
             this.memory = kept != null ? kept : AnonymousMemory.allocator().allocate(size);
             this.bytes = memory.segment().asSlice(0, length);
@@ -540,7 +527,7 @@ public final class RangeCache implements AutoCloseable {
         @Override
         public void close() {
             synchronized (lock) {
-                if (loads > 0 && memory.segment().byteSize() == PART_BYTES && spare.size() < MOST_AT_ONCE) {
+                if (loads > 0 && memory.segment().byteSize() == PART && spare.size() < MOST_AT_ONCE) {
                     spare.push(memory);
                     return;
                 }
@@ -576,7 +563,7 @@ public final class RangeCache implements AutoCloseable {
     /// @param length its length in bytes
     public boolean isPresent(long offset, long length) {
         synchronized (lock) {
-            return isSupplied(offset, length) || present.nextClearBit(firstOf(offset)) >= endOf(offset, length);
+            return present.contains(offset, endOf(new Range(offset, length)));
         }
     }
 
@@ -586,20 +573,14 @@ public final class RangeCache implements AutoCloseable {
     /// @param length its length in bytes
     public boolean isPartlySupplied(long offset, long length) {
         synchronized (lock) {
-            Map.Entry<Long, Long> range = supplied.lowerEntry(offset + length);
-            return range != null && range.getValue() > offset;
+            return supplied.intersects(offset, endOf(new Range(offset, length)));
         }
-    }
-
-    private boolean isSupplied(long offset, long length) {
-        Map.Entry<Long, Long> range = supplied.floorEntry(offset);
-        return range != null && range.getValue() - offset >= length;
     }
 
     /// Counts this thread among those that wait for requests.
     private void enter(List<Fetch> needed, List<Fetch> begun) throws IOException {
         if (isClosed) {
-            begun.forEach(fetch -> pending.remove(fetch.first));
+            begun.forEach(fetch -> pending.remove(fetch.start));
             throw new IOException(source.location() + " is closed");
         }
         needed.forEach(fetch -> fetch.waiting++);
@@ -612,38 +593,42 @@ public final class RangeCache implements AutoCloseable {
         await(needed);
     }
 
-    private static int firstOf(long offset) {
-        return (int) (offset / BLOCK);
+    /// Returns a range with what is fetched together with it: a small file as a whole.
+    private Range rounded(Range range) {
+        if (size <= LAST) {
+            return new Range(0, size);
+        }
+        Range pages = rounded(range, PAGE);
+        return pages.length < BLOCK ? rounded(pages, BLOCK) : pages;
     }
 
-    private int endOf(long offset, long length) {
-        return blocksOf(offset > size - length ? size : offset + length);
+    private Range rounded(Range range, int step) {
+        long start = range.offset / step * step;
+        return new Range(start, Math.min(size, Math.ceilDiv(endOf(range), step) * step) - start);
     }
 
-    /// Returns the requests for blocks that are missing, those of other threads included.
-    private List<Fetch> plan(int start, int stop, List<Fetch> begun) {
+    /// Returns the requests for bytes that are missing, those of other threads included.
+    private List<Fetch> plan(Range range, List<Fetch> begun) {
         List<Fetch> needed = new ArrayList<>();
-        int block = present.nextClearBit(start);
-        while (block < stop) {
-            Map.Entry<Integer, Fetch> before = pending.floorEntry(block);
-            Fetch fetch = before == null || before.getValue().end <= block ? null : before.getValue();
+        long at = present.nextAbsent(range.offset);
+        while (at < range.end()) {
+            Map.Entry<Long, Fetch> before = pending.floorEntry(at);
+            Fetch fetch = before == null || before.getValue().end <= at ? null : before.getValue();
             if (fetch == null) {
-                fetch = new Fetch(block, endOfRun(block, stop));
-                pending.put(block, fetch);
+                fetch = new Fetch(at, endOfRun(at, range.end()));
+                pending.put(at, fetch);
                 begun.add(fetch);
             }
             needed.add(fetch);
-            block = present.nextClearBit(fetch.end);
+            at = present.nextAbsent(fetch.end);
         }
         return needed;
     }
 
-    private int endOfRun(int block, int stop) {
+    private long endOfRun(long start, long stop) {
         // A little more than one part is one request.
-        int end = stop - block <= PART + PART / 8 ? stop : block + PART;
-        int there = present.nextSetBit(block);
-        Integer under = pending.higherKey(block);
-        end = there < 0 ? end : Math.min(end, there);
+        long end = Math.min(stop - start <= PART + PART / 8 ? stop : start + PART, present.nextPresent(start));
+        Long under = pending.higherKey(start);
         return under == null ? end : Math.min(end, under);
     }
 
@@ -669,27 +654,25 @@ public final class RangeCache implements AutoCloseable {
             if (fetch.waiting > 0) {
                 return true;
             }
-            pending.remove(fetch.first);
+            pending.remove(fetch.start);
             return false;
         }
     }
 
     private void finish(Fetch fetch, boolean isDone) {
         synchronized (lock) {
-            pending.remove(fetch.first);
+            pending.remove(fetch.start);
             if (isDone) {
-                present.set(fetch.first, fetch.end);
+                present.add(fetch.start, fetch.end);
             }
         }
     }
 
     private void fetch(Fetch fetch) throws IOException {
-        long offset = (long) fetch.first * BLOCK;
-        long length = Math.min(size, (long) fetch.end * BLOCK) - offset;
         try (Arena arena = Arena.ofShared()) {
-            MemorySegment bytes = arena.allocate(length);
-            readSource(offset, bytes);
-            write(offset, bytes);
+            MemorySegment bytes = arena.allocate(fetch.end - fetch.start);
+            readSource(fetch.start, bytes);
+            write(fetch.start, bytes);
         }
     }
 
@@ -751,10 +734,6 @@ public final class RangeCache implements AutoCloseable {
         synchronized (lock) {
             return isClosed;
         }
-    }
-
-    private static int blocksOf(long bytes) {
-        return Math.toIntExact((bytes + BLOCK - 1) / BLOCK);
     }
 
     /// Ends what is under way and closes the temporary file; mappings stay. Does nothing the second time.

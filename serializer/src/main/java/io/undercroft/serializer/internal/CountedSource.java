@@ -31,6 +31,11 @@ record CountedSource(ByteSource source, Progress progress) implements ByteSource
     }
 
     @Override
+    public void prepare(long offset, long length) throws IOException {
+        source.prepare(offset, length);
+    }
+
+    @Override
     public Optional<MemorySegment> segment(long offset, long length) throws IOException {
         return source.segment(offset, length);
     }

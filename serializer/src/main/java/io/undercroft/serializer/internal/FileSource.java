@@ -4,6 +4,7 @@ import io.undercroft.format.internal.ByteSource;
 import io.undercroft.mmap.MappedFile;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import java.util.Optional;
 
 /// A file as [io.undercroft.format] reads it: a small index is read, a large one mapped.
@@ -27,6 +28,14 @@ public record FileSource(MappedFile file, Runnable pulse) implements ByteSource 
     public void read(long offset, MemorySegment into) throws IOException {
         pulse.run();
         file.read(offset, into);
+    }
+
+    @Override
+    public void prepare(long offset, long length) throws IOException {
+        if (file.source().isPresent()) {
+            pulse.run();
+            MappedFile.fetch(List.of(file.piece(offset, length)));
+        }
     }
 
     @Override
