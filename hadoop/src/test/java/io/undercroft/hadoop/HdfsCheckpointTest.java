@@ -18,10 +18,10 @@ import io.undercroft.serializer.spi.StoreTarget;
 import io.undercroft.serializer.spi.StoreTarget.Creation;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.ReservedPort;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.security.PrivilegedExceptionAction;
 import java.util.ArrayList;
@@ -324,16 +324,15 @@ class HdfsCheckpointTest {
         impatient.set("ipc.client.connect.max.retries", "1");
         impatient.set("ipc.client.connect.retry.interval", "10");
         String file = ConfigurationFile.of(impatient);
-        int port;
-        try (ServerSocket free = new ServerSocket(0)) {
-            port = free.getLocalPort();
-        }
-        URI nobody = URI.create("hdfs://127.0.0.1:" + port + "/a.croft");
+        try (ReservedPort port = ReservedPort.any()) {
+            URI nobody = URI.create("hdfs://127.0.0.1:" + port.number() + "/a.croft");
 
-        assertKind(Kind.UNAVAILABLE,
-                () -> Checkpoint.open(nobody, OpenOptions.defaults().setting("hadoop.conf", file)), "ConnectException");
-        assertKind(Kind.UNAVAILABLE, () -> Checkpoint.save(nobody, Map.of("weight", weight),
-                SaveOptions.defaults().setting("hadoop.conf", file)), "ConnectException");
+            assertKind(Kind.UNAVAILABLE,
+                    () -> Checkpoint.open(nobody, OpenOptions.defaults().setting("hadoop.conf", file)),
+                    "ConnectException");
+            assertKind(Kind.UNAVAILABLE, () -> Checkpoint.save(nobody, Map.of("weight", weight),
+                    SaveOptions.defaults().setting("hadoop.conf", file)), "ConnectException");
+        }
         assertThatThrownBy(() -> Checkpoint.open(uri("a.croft"),
                 OpenOptions.defaults().setting("hadoop.conf", file + ".missing")))
                 .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("hadoop.conf");

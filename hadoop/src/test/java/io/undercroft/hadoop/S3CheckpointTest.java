@@ -15,9 +15,9 @@ import io.undercroft.serializer.spi.StoreTarget;
 import io.undercroft.serializer.spi.StoreTarget.Creation;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.ReservedPort;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -222,15 +222,16 @@ class S3CheckpointTest {
     @Test
     void aStoreThatCannotBeReachedIsReported() throws IOException {
         Configuration nobody = S3.configuration();
-        try (ServerSocket free = new ServerSocket(0)) {
-            nobody.set("fs.s3a.endpoint", "http://127.0.0.1:" + free.getLocalPort());
-        }
         nobody.set("fs.s3a.attempts.maximum", "1");
-        String file = ConfigurationFile.of(nobody);
+        try (ReservedPort port = ReservedPort.any()) {
+            nobody.set("fs.s3a.endpoint", "http://127.0.0.1:" + port.number());
+            String file = ConfigurationFile.of(nobody);
 
-        assertKind(Kind.UNAVAILABLE,
-                () -> Checkpoint.open(uri("a.croft"), OpenOptions.defaults().setting("hadoop.conf", file)), "network");
-        assertKind(Kind.UNAVAILABLE, () -> Checkpoint.save(uri("a.croft"), Map.of("weight", weight),
-                SaveOptions.defaults().setting("hadoop.conf", file)), "network");
+            assertKind(Kind.UNAVAILABLE,
+                    () -> Checkpoint.open(uri("a.croft"), OpenOptions.defaults().setting("hadoop.conf", file)),
+                    "network");
+            assertKind(Kind.UNAVAILABLE, () -> Checkpoint.save(uri("a.croft"), Map.of("weight", weight),
+                    SaveOptions.defaults().setting("hadoop.conf", file)), "network");
+        }
     }
 }

@@ -52,7 +52,7 @@ class EncryptedServerTest {
     }
 
     @AfterEach
-    void stop() {
+    void stop() throws IOException {
         server.close();
     }
 

@@ -64,7 +64,7 @@ class HttpCheckpointTest {
     }
 
     @AfterEach
-    void stop() {
+    void stop() throws IOException {
         server.close();
     }
 

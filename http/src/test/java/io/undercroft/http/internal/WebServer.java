@@ -5,10 +5,10 @@ import com.sun.net.httpserver.HttpHandler;
 import com.sun.net.httpserver.HttpServer;
 import com.sun.net.httpserver.HttpsConfigurator;
 import com.sun.net.httpserver.HttpsServer;
+import io.undercroft.testsupport.ReservedPort;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.ByteBuffer;
@@ -16,7 +16,6 @@ import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.channels.WritableByteChannel;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -31,7 +30,8 @@ import java.util.regex.Pattern;
 import javax.net.ssl.SSLContext;
 
 /// A web server on this host that serves the files of a directory by ranges, with entity tags, and counts what it
-/// sends.
+/// sends. Requests for other files are not counted: they may be those of another program, for a server that was there
+/// before.
 final class WebServer implements AutoCloseable {
     private static final Pattern RANGE = Pattern.compile("bytes=(\\d+)-(\\d+)");
 
@@ -46,16 +46,23 @@ final class WebServer implements AutoCloseable {
     final Queue<Seen> seen = new ConcurrentLinkedQueue<>();
     final AtomicLong bytes = new AtomicLong();
     private final Map<String, HttpHandler> special = new ConcurrentHashMap<>();
+    private final ReservedPort port;
     private final HttpServer server;
     private final ExecutorService threads = Executors.newCachedThreadPool();
     private final Path directory;
 
     WebServer(Path directory) throws IOException {
-        this(directory, HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 64));
+        this(directory, ReservedPort.any(), HttpServer::create);
     }
 
-    private WebServer(Path directory, HttpServer server) {
+    private interface Creation {
+        HttpServer create(InetSocketAddress address, int waiting) throws IOException;
+    }
+
+    private WebServer(Path directory, ReservedPort port, Creation creation) throws IOException {
         this.directory = directory;
+        this.port = port;
+        HttpServer server = creation.create(port.address(), 64);
         this.server = server;
         server.setExecutor(threads);
         server.createContext("/", this::handle);
@@ -67,13 +74,15 @@ final class WebServer implements AutoCloseable {
     /// @param directory the directory with its files
     /// @param certificate the context with its certificate
     static WebServer encrypted(Path directory, SSLContext certificate) throws IOException {
-        HttpsServer server = HttpsServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 64);
-        server.setHttpsConfigurator(new HttpsConfigurator(certificate));
-        return new WebServer(directory, server);
+        return new WebServer(directory, ReservedPort.any(), (address, waiting) -> {
+            HttpsServer server = HttpsServer.create(address, waiting);
+            server.setHttpsConfigurator(new HttpsConfigurator(certificate));
+            return server;
+        });
     }
 
     int port() {
-        return server.getAddress().getPort();
+        return port.number();
     }
 
     URI uri(String path) {
@@ -106,6 +115,11 @@ final class WebServer implements AutoCloseable {
 
     private void handle(HttpExchange exchange) throws IOException {
         String path = exchange.getRequestURI().getPath();
+        if (!special.containsKey(path) && !Files.isRegularFile(file(exchange))) {
+            status(exchange, 404);
+            exchange.close();
+            return;
+        }
         seen.add(new Seen(exchange.getRequestHeaders().getFirst("Host"), path,
                 exchange.getRequestHeaders().getFirst("Range"),
                 exchange.getRequestHeaders().getFirst("Authorization")));
@@ -120,7 +134,7 @@ final class WebServer implements AutoCloseable {
 
     /// Serves a range of the file of that name.
     void serve(HttpExchange exchange) throws IOException {
-        Path file = directory.resolve(exchange.getRequestURI().getPath().substring(1));
+        Path file = file(exchange);
         try (FileChannel in = FileChannel.open(file)) {
             String tag = "\"" + Files.getLastModifiedTime(file).toMillis() + "-" + in.size() + "\"";
             exchange.getResponseHeaders().add("ETag", tag);
@@ -140,9 +154,11 @@ final class WebServer implements AutoCloseable {
             }
             exchange.getResponseHeaders().add("Content-Range", "bytes " + first + "-" + last + "/" + in.size());
             send(exchange, 206, in, first, last - first + 1);
-        } catch (NoSuchFileException e) {
-            exchange.sendResponseHeaders(404, -1);
         }
+    }
+
+    private Path file(HttpExchange exchange) {
+        return directory.resolve(exchange.getRequestURI().getPath().substring(1));
     }
 
     private void send(HttpExchange exchange, int status, FileChannel in, long first, long length) throws IOException {
@@ -170,9 +186,15 @@ final class WebServer implements AutoCloseable {
         exchange.sendResponseHeaders(302, -1);
     }
 
-    @Override
-    public void close() {
+    /// Refuses connections from now on.
+    void stop() {
         server.stop(0);
         threads.shutdownNow();
+    }
+
+    @Override
+    public void close() throws IOException {
+        stop();
+        port.close();
     }
 }
