@@ -15,12 +15,10 @@ import io.undercroft.serializer.spi.StoreTarget;
 import io.undercroft.serializer.spi.StoreTarget.Creation;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.ReservedPort;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.URI;
-import java.nio.channels.SocketChannel;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -235,11 +233,8 @@ class AzureCheckpointTest {
 
     @Test
     void aStoreThatCannotBeReachedIsReported() throws IOException {
-        // A port that is bound, and at which nothing listens: no other program can have it.
-        try (SocketChannel bound = SocketChannel.open()
-                .bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))) {
-            int port = ((InetSocketAddress) bound.getLocalAddress()).getPort();
-            URI nobody = Azure.uri(Azure.CONTAINER, port, "/a.croft");
+        try (ReservedPort port = ReservedPort.any()) {
+            URI nobody = Azure.uri(Azure.CONTAINER, port.number(), "/a.croft");
             Configuration configuration = Azure.configuration();
             configuration.set("fs.azure.account.key." + nobody.getAuthority().replaceFirst(".*@", ""), "a2V5");
             String file = ConfigurationFile.of(configuration);
