@@ -486,6 +486,21 @@ public final class MappedFile implements AutoCloseable {
         }
     }
 
+    /// {@return whether [#readOnce] reads bytes past the page cache, into memory that is aligned to pages} False for an
+    /// object of a store.
+    ///
+    /// @param offset where they start, in bytes
+    /// @param length how many there are
+    /// @throws IllegalStateException if the file is closed
+    public boolean isReadPastCache(long offset, long length) {
+        lifetime.retain();
+        try {
+            return remote == null && file.isReadPastCache(offset, length);
+        } finally {
+            lifetime.release();
+        }
+    }
+
     /// Stores bytes of an object of a store, so that they are not fetched.
     ///
     /// @param offset where they start, in bytes

@@ -38,16 +38,13 @@ final class DirectReads {
     /// @param into the destination
     /// @return the number of bytes read; the others must be read through the page cache
     long read(long offset, MemorySegment into) {
-        long length = libc.pageFloor(into.byteSize());
-        boolean isAligned = into.isNative() && libc.pageFloor(offset | into.address()) == (offset | into.address());
-        if (isRefused || !isAligned || length < SMALLEST) {
+        boolean isAligned = into.isNative() && libc.pageFloor(into.address()) == into.address();
+        if (!isAligned || !isUsedFor(offset, into.byteSize())) {
             return 0;
         }
+        long length = libc.pageFloor(into.byteSize());
         long done = 0;
         try {
-            if (isCached(offset, length)) {
-                return 0;
-            }
             while (done < length) {
                 long count = libc.pread(descriptor(), into.asSlice(done, length - done), offset + done);
                 done += count;
@@ -61,6 +58,23 @@ final class DirectReads {
             isRefused = true;
         }
         return done;
+    }
+
+    /// {@return whether bytes are read in this way, if the memory for them is aligned to pages}
+    ///
+    /// @param offset the offset in the file
+    /// @param nbytes the number of bytes
+    boolean isUsedFor(long offset, long nbytes) {
+        long length = libc.pageFloor(nbytes);
+        if (isRefused || libc.pageFloor(offset) != offset || length < SMALLEST) {
+            return false;
+        }
+        try {
+            return !isCached(offset, length);
+        } catch (ErrnoException _) {
+            isRefused = true;
+            return false;
+        }
     }
 
     /// Returns whether half of the pages or more are in the page cache. Only the owner of a file, and those who may

@@ -120,6 +120,14 @@ public sealed interface HostFile permits PosixFile, ChannelFile {
         return read(offset, into);
     }
 
+    /// {@return whether [#readOnce] reads bytes past the page cache, if the memory for them is aligned to pages}
+    ///
+    /// @param offset the offset in the file
+    /// @param nbytes the number of bytes
+    default boolean isReadPastCache(long offset, long nbytes) {
+        return false;
+    }
+
     /// {@return whether the whole file is mapped at little cost, however few of its bytes are used}
     boolean mapsLazily();
 

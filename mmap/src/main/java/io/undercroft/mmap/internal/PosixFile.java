@@ -107,6 +107,11 @@ public final class PosixFile implements HostFile {
     }
 
     @Override
+    public boolean isReadPastCache(long offset, long nbytes) {
+        return direct.isUsedFor(offset, nbytes);
+    }
+
+    @Override
     public boolean mapsLazily() {
         return true;
     }

@@ -85,6 +85,17 @@ class DirectReadsTest {
     }
 
     @Test
+    void whetherBytesAreReadPastThePageCacheIsKnownBefore() throws IOException {
+        assertThat(file.isReadPastCache(0, SIZE)).isFalse();
+        removeFromCache();
+        assertThat(file.isReadPastCache(0, SIZE)).isTrue();
+        assertThat(file.isReadPastCache(1 << 20, 1 << 20)).isTrue();
+        assertThat(file.isReadPastCache(64, 2 << 20)).isFalse();
+        assertThat(file.isReadPastCache(0, (1 << 20) - 1)).isFalse();
+        assertThat(Mapping.residentBytes(libc, mapped)).isZero();
+    }
+
+    @Test
     void anyBytesOfAFileCanBeRead() throws IOException {
         for (long offset : new long[]{0, 64, 4096, 1 << 20, (1 << 20) + 1}) {
             for (long start : new long[]{0, 64, 4096}) {
