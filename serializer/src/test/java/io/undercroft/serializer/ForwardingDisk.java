@@ -13,7 +13,7 @@ abstract class ForwardingDisk implements Disk {
 
     /// What may be asked of a disk or of a file on it. (Closing is not, since that has to work.)
     enum Operation {
-        CREATE, OPEN, RENAME, DELETE, FORCE_DIRECTORY, SIZE, READ, SEGMENT, WRITE, FORCE, TRUNCATE, IS_AT
+        CREATE, OPEN, RENAME, DELETE, FORCE_DIRECTORY, SIZE, READ, READ_ONCE, SEGMENT, WRITE, FORCE, TRUNCATE, IS_AT
     }
 
     /// Called before an operation, which does not happen if this throws.
@@ -21,6 +21,14 @@ abstract class ForwardingDisk implements Disk {
 
     /// Called before bytes are read or mapped.
     void beforeRead(long offset, long length) {}
+
+    /// Called before bytes are read past the page cache.
+    void beforeReadOnce(long length) {}
+
+    /// {@return whether bytes are read past the page cache}
+    boolean isReadPastCache(DiskFile file, long offset, long length) {
+        return file.isReadPastCache(offset, length);
+    }
 
     /// Called before a write.
     void beforeWrite(long offset) {}
@@ -76,6 +84,18 @@ abstract class ForwardingDisk implements Disk {
             before(Operation.READ);
             beforeRead(offset, into.byteSize());
             file.read(offset, into);
+        }
+
+        @Override
+        public boolean isReadPastCache(long offset, long length) {
+            return ForwardingDisk.this.isReadPastCache(file, offset, length);
+        }
+
+        @Override
+        public void readOnce(long offset, MemorySegment into) throws IOException {
+            before(Operation.READ_ONCE);
+            beforeReadOnce(into.byteSize());
+            file.readOnce(offset, into);
         }
 
         @Override

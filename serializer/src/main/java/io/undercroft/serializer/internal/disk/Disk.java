@@ -1,5 +1,6 @@
 package io.undercroft.serializer.internal.disk;
 
+import io.undercroft.serializer.internal.LargeFiles;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.OptionalLong;
@@ -50,6 +51,16 @@ public interface Disk {
     /// @param directory the directory
     /// @throws IOException if that fails
     void forceDirectory(Path directory) throws IOException;
+
+    /// {@return whether a commit reads what a file has past the page cache, to compare it with the state} The second
+    /// save to a large file does. Later ones do only if the file is larger than the memory: a file with several
+    /// snapshots will have more, for which it is in the page cache then.
+    ///
+    /// @param size the size of the file
+    /// @param snapshots how many it has
+    default boolean comparesPastCache(long size, long snapshots) {
+        return snapshots == 1 ? LargeFiles.isLarge(size) : LargeFiles.exceedsMemory(size);
+    }
 
     /// {@return the number of bytes that this process may still write to a file system, empty if unknown}
     ///

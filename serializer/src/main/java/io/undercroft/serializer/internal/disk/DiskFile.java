@@ -2,6 +2,7 @@ package io.undercroft.serializer.internal.disk;
 
 import io.undercroft.format.internal.ByteSource;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 
 /// An open file. Several threads may read and write at once, but for the same bytes; all else belongs to one thread.
@@ -9,6 +10,24 @@ public interface DiskFile extends ByteSource, Sink, AutoCloseable {
     @Override
     default boolean takesAnyOrder() {
         return true;
+    }
+
+    /// {@return whether bytes are not in memory, and [#readOnce] reads them past the page cache}
+    ///
+    /// @param offset the first byte
+    /// @param length the number of bytes
+    default boolean isReadPastCache(long offset, long length) {
+        return false;
+    }
+
+    /// Fills a segment as [#read], with bytes that are not read again soon.
+    ///
+    /// @param offset the first byte to read
+    /// @param into the destination; aligned to pages, or the page cache is used
+    /// @throws java.io.EOFException if the file ends before
+    /// @throws IOException if reading fails
+    default void readOnce(long offset, MemorySegment into) throws IOException {
+        read(offset, into);
     }
 
     /// Makes all that was written durable.

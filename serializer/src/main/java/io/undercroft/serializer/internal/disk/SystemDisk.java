@@ -1,5 +1,7 @@
 package io.undercroft.serializer.internal.disk;
 
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.MappedFile;
 import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -93,17 +95,22 @@ final class SystemDisk implements Disk {
         /// Held while bytes are written through the page cache. The kernel lets one thread at a time write to a file,
         /// and other threads would use a processor while they wait for it.
         private final ReentrantLock cache = new ReentrantLock();
+        private final Path path;
         private @Nullable MemorySegment mapped;
+        /// This file, opened another time for reads past the page cache; null before, and if that is not possible.
+        private @Nullable MappedFile second;
+        private boolean isOpenedAgain;
         private Optional<DirectChannel> pastTheCache = Optional.empty();
 
-        private ChannelDiskFile(FileChannel channel, @Nullable Object key) {
+        private ChannelDiskFile(Path path, FileChannel channel, @Nullable Object key) {
+            this.path = path;
             this.channel = channel;
             this.key = key;
         }
 
         static ChannelDiskFile of(Path path, FileChannel channel) throws IOException {
             try {
-                return new ChannelDiskFile(channel, key(path));
+                return new ChannelDiskFile(path, channel, key(path));
             } catch (IOException e) {
                 channel.close();
                 throw e;
@@ -135,6 +142,40 @@ final class SystemDisk implements Disk {
                     }
                     done += count;
                 }
+            }
+        }
+
+        @Override
+        public boolean isReadPastCache(long offset, long length) {
+            MappedFile file = second();
+            return file != null && file.isReadPastCache(offset, length);
+        }
+
+        @Override
+        public void readOnce(long offset, MemorySegment into) throws IOException {
+            MappedFile file = second();
+            if (file == null) {
+                read(offset, into);
+            } else {
+                file.readOnce(offset, into);
+            }
+        }
+
+        private synchronized @Nullable MappedFile second() {
+            if (!isOpenedAgain) {
+                isOpenedAgain = true;
+                second = openAgain();
+            }
+            return second;
+        }
+
+        /// Opens this file another time, unless another one is at its path now, or the system refuses.
+        private @Nullable MappedFile openAgain() {
+            try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY)) {
+                boolean isSame = key != null && key.equals(key(path)) && file.isCurrent();
+                return isSame ? file.retain() : null;
+            } catch (IOException _) {
+                return null;
             }
         }
 
@@ -201,6 +242,9 @@ final class SystemDisk implements Disk {
         public void close() throws IOException {
             if (arena.scope().isAlive()) {
                 arena.close();
+            }
+            if (second != null) {
+                second.close();
             }
             try (channel) {
                 if (pastTheCache.isPresent()) {

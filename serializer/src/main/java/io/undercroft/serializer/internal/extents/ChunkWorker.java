@@ -2,23 +2,30 @@ package io.undercroft.serializer.internal.extents;
 
 import io.undercroft.format.internal.ExtentDigester;
 import io.undercroft.format.internal.ExtentSums;
+import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.loading.RunChecksum.Kind;
+import io.undercroft.storage.Allocation;
 import io.undercroft.storage.spi.Faults;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /// The state of one thread of a save: a block of memory, and a digester. Each chunk is compared, copied and summed up
 /// while its bytes are in the cache of the processor; a chunk on a device is copied to the host once. For use by
 /// one thread.
-final class ChunkWorker {
+final class ChunkWorker implements AutoCloseable {
+    /// The number of bytes that are read from the disk at once.
+    private static final long READ = 1L << 20;
+
     private final MemorySegment block;
     private final ExtentDigester digester = new ExtentDigester();
     private final ContentIndex candidates;
     private final SaveOptions options;
+    private @Nullable Allocation pages;
 
     /// Creates a worker.
     ///
@@ -68,17 +75,46 @@ final class ChunkWorker {
                 chunk.check();
                 return new ChunkOutcome.Zeros();
             }
-            Extent.Stored before = chunk.before();
-            if (before != null && !(mapped instanceof MappedExtents.Found.Shared)
-                    && before.place().offset() % chunk.alignment() == 0
-                    && candidates.isSame(bytes, before.place())) {
-                return new ChunkOutcome.Unchanged(before, bytes);
+            Extent.Stored before = mapped instanceof MappedExtents.Found.Shared ? null : chunk.before();
+            if (before == null || before.place().offset() % chunk.alignment() != 0) {
+                return copied(chunk, bytes, at);
             }
-            return new ChunkOutcome.Copied(at, copy(chunk, bytes, block.asSlice(at, chunk.length())));
+            if (candidates.isOnDisk(before.place())) {
+                return lookOnDisk(chunk, bytes, at, before);
+            }
+            return candidates.isSame(bytes, before.place())
+                    ? new ChunkOutcome.Unchanged(before, bytes)
+                    : copied(chunk, bytes, at);
         } catch (InternalError e) {
             throw new IOException("the file behind " + chunk.storage().bytes().describe()
                     + " was truncated while it was mapped; open it again", e);
         }
+    }
+
+    private ChunkOutcome copied(Chunk chunk, MemorySegment bytes, long at) {
+        ExtentSums sums = copy(chunk, bytes, at);
+        chunk.check(sums);
+        return new ChunkOutcome.Copied(at, sums);
+    }
+
+    /// Compares a chunk with bytes that have to be read from the disk, unless the digests say that they differ.
+    private ChunkOutcome lookOnDisk(Chunk chunk, MemorySegment bytes, long at, Extent.Stored before)
+            throws IOException {
+        ExtentSums sums = copy(chunk, bytes, at);
+        if (sums.digest().equals(before.sums().digest())
+                && candidates.isSameOnDisk(block.asSlice(at, chunk.length()), before.place(), pages())) {
+            return new ChunkOutcome.Unchanged(before, bytes);
+        }
+        chunk.check(sums);
+        return new ChunkOutcome.Copied(at, sums);
+    }
+
+    /// {@return memory for bytes of the disk, aligned to pages} It stays in the cache of the processor.
+    private MemorySegment pages() {
+        if (pages == null) {
+            pages = AnonymousMemory.allocator().allocate(READ);
+        }
+        return pages.segment();
     }
 
     private boolean isLeftOut(Chunk chunk, MemorySegment bytes) {
@@ -102,20 +138,22 @@ final class ChunkWorker {
                 && Faults.haveSameBytes(bytes.asSlice(0, rest), bytes.asSlice(1));
     }
 
-    /// Copies bytes of a chunk and sums them up.
+    /// Copies bytes of a chunk into the block and sums them up. Those of a device are there already.
     ///
-    /// @param chunk the chunk
-    /// @param bytes its bytes
-    /// @param into the destination, as many bytes; those of a device are there already
     /// @return the sums over the copy
-    private ExtentSums copy(Chunk chunk, MemorySegment bytes, MemorySegment into) {
+    private ExtentSums copy(Chunk chunk, MemorySegment bytes, long at) {
         if (chunk.isOnDevice()) {
             digester.update(bytes);
         } else {
-            digester.copy(bytes, into);
+            digester.copy(bytes, block.asSlice(at, chunk.length()));
         }
-        ExtentSums sums = digester.finish();
-        chunk.check(sums);
-        return sums;
+        return digester.finish();
+    }
+
+    @Override
+    public void close() {
+        if (pages != null) {
+            pages.free();
+        }
     }
 }

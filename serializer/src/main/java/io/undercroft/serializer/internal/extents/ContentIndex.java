@@ -6,6 +6,7 @@ import io.undercroft.format.internal.ExtentKind;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.format.internal.StorageRecord;
+import io.undercroft.serializer.internal.disk.DiskFile;
 import io.undercroft.storage.spi.Faults;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -15,19 +16,23 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.BiPredicate;
 import org.jspecify.annotations.Nullable;
 
 /// The bytes that are stored already: in the file, or in a base. They are found by their digests, and used only after
-/// they have been compared (section 11.1 of the format). Belongs to one thread, but for [#isSame], [#unwritten] and
-/// [#mappedExtents].
+/// they have been compared (section 11.1 of the format). Belongs to one thread, but for [#isSame], [#isOnDisk],
+/// [#isSameOnDisk], [#unwritten] and [#mappedExtents].
 public final class ContentIndex {
     private static final long PIECE = 1 << 17;
 
     private final Map<Integer, ByteSource> files = new HashMap<>();
     /// The mapped bytes of the files, as far as they can be mapped, of the time at which they were added.
     private final Map<Integer, MemorySegment> mapped = new HashMap<>();
+    /// The file itself, if it is read past the page cache.
+    private @Nullable DiskFile uncached;
     private final Set<Integer> foreign = new HashSet<>();
     private final PlaceTable own;
     private final PlaceTable others = new PlaceTable(0);
@@ -61,6 +66,13 @@ public final class ContentIndex {
         if (file.size() > 0) {
             file.segment(0, file.size()).ifPresent(bytes -> mapped.put(base, bytes));
         }
+    }
+
+    /// Reads the file itself past the page cache, where it can be.
+    ///
+    /// @param file the file, which is added too
+    void readPastCache(DiskFile file) {
+        uncached = file;
     }
 
     /// Adds a file of another format, whose bytes can be used at any offset.
@@ -249,7 +261,32 @@ public final class ContentIndex {
             return isSameMapped(bytes, chunk.bytes(MemorySegment.NULL));
         }
         ByteSource file = files.get(place.base());
-        return inMemory.isPresent() ? inMemory.get() : file != null && isSame(bytes, file, place.offset());
+        return inMemory.isPresent()
+                ? inMemory.get()
+                : file != null && isSame(bytes, place.offset(),
+                        MemorySegment.ofArray(new byte[(int) Math.min(PIECE, bytes.byteSize())]), file::read,
+                        Faults::haveSameBytes);
+    }
+
+    /// {@return whether a place has to be read from the disk, so that a digest says sooner than [#isSame] which bytes
+    /// differ from it} Safe for several threads after all files are added.
+    ///
+    /// @param place the place
+    boolean isOnDisk(Place place) {
+        return uncached != null && place.base() == Place.THIS_FILE
+                && uncached.isReadPastCache(place.offset(), place.length());
+    }
+
+    /// {@return whether bytes are the same as those of a place, which are read from the disk} Safe for several threads
+    /// after all files are added.
+    ///
+    /// @param bytes as many bytes as the place has, in memory that no file backs
+    /// @param place a place for which [#isOnDisk] is true
+    /// @param buffer memory that no file backs, aligned to pages
+    /// @throws IOException if reading fails
+    boolean isSameOnDisk(MemorySegment bytes, Place place, MemorySegment buffer) throws IOException {
+        DiskFile file = Objects.requireNonNull(uncached);
+        return isSame(bytes, place.offset(), buffer, file::readOnce, (one, other) -> one.mismatch(other) < 0);
     }
 
     private static boolean isSameMapped(MemorySegment bytes, MemorySegment there) throws IOException {
@@ -260,12 +297,17 @@ public final class ContentIndex {
         }
     }
 
-    private static boolean isSame(MemorySegment bytes, ByteSource file, long offset) throws IOException {
-        MemorySegment piece = MemorySegment.ofArray(new byte[(int) Math.min(PIECE, bytes.byteSize())]);
-        for (long done = 0; done < bytes.byteSize(); done += PIECE) {
-            MemorySegment there = piece.asSlice(0, Math.min(PIECE, bytes.byteSize() - done));
-            file.read(offset + done, there);
-            if (!Faults.haveSameBytes(bytes.asSlice(done, there.byteSize()), there)) {
+    @FunctionalInterface
+    private interface Reading {
+        void read(long offset, MemorySegment into) throws IOException;
+    }
+
+    private static boolean isSame(MemorySegment bytes, long offset, MemorySegment buffer, Reading reading,
+            BiPredicate<MemorySegment, MemorySegment> comparison) throws IOException {
+        for (long done = 0; done < bytes.byteSize(); done += buffer.byteSize()) {
+            MemorySegment there = buffer.asSlice(0, Math.min(buffer.byteSize(), bytes.byteSize() - done));
+            reading.read(offset + done, there);
+            if (!comparison.test(bytes.asSlice(done, there.byteSize()), there)) {
                 return false;
             }
         }

@@ -23,7 +23,8 @@ import org.jspecify.annotations.Nullable;
 /// killing the JVM; memory stays bounded by some blocks, or by one chunk if that is larger; and writes to the file are
 /// few and large.
 /// A chunk that has not changed since the snapshot before is found by comparing it with that one's, where both are, and
-/// is neither copied nor summed up.
+/// is neither copied nor summed up. If that one's has to be read from the disk, the sums come first, and it is not read
+/// if they differ.
 ///
 /// Several threads work at once, each with its own block, on a batch of chunks in three steps:
 ///
@@ -114,8 +115,11 @@ public final class StorageWriter {
         Chunker chunker = new Chunker(storages, destination.chunkLog2(),
                 options.request().sharing() == Sharing.CONTENT ? destination.parent() : null, blockBytes, position);
         try (Blocks blocks = Blocks.allocate(threads, blockBytes)) {
-            workers.work(threads,
-                    number -> write(chunker, new ChunkWorker(blocks.get(number), candidates, options), progress));
+            workers.work(threads, number -> {
+                try (ChunkWorker worker = new ChunkWorker(blocks.get(number), candidates, options)) {
+                    write(chunker, worker, progress);
+                }
+            });
         }
         storages.forEach(PlannedStorage::checkNotCut);
     }

@@ -5,6 +5,7 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.Piece;
 import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.mmap.Piece.ZeroPiece;
+import io.undercroft.serializer.internal.LargeFiles;
 import io.undercroft.serializer.internal.Workers;
 import io.undercroft.serializer.spi.OpenRequest;
 import io.undercroft.storage.Allocation;
@@ -14,7 +15,6 @@ import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /// Reads pieces of files into memory.
@@ -33,10 +33,6 @@ public final class PieceReader {
     /// The least number of bytes that are read from a store into the memory of a storage directly, and the number of
     /// those that are read past the page cache at once.
     private static final long ONCE = 1L << 20;
-    /// Smaller files are read through the page cache in any case.
-    private static final long MAYBE_LARGE = 1L << 28;
-    /// The part of the available memory from which on a file is not kept in the page cache as well.
-    private static final int LARGE_PART = 4;
 
     private final MappedFile file;
     private final OpenRequest request;
@@ -132,15 +128,9 @@ public final class PieceReader {
     private synchronized Allocator memory() {
         if (memory == null) {
             memory = request.memory().isPresent() ? request.memory().get() : new SlabAllocator(file.size());
-            isLarge = file.size() >= MAYBE_LARGE && isLarge(file.size(), AnonymousMemory.available());
+            isLarge = LargeFiles.isLarge(file.size());
         }
         return memory;
-    }
-
-    /// Returns whether a file is read past the page cache: with it, its bytes would take their memory twice, and those
-    /// of other files would have to leave. Where the available memory is unknown, nothing is large.
-    static boolean isLarge(long size, OptionalLong available) {
-        return available.isPresent() && size > available.getAsLong() / LARGE_PART;
     }
 
     private Allocation allocate(Allocator allocator, long nbytes) {

@@ -142,7 +142,8 @@ final class Appender implements Closeable {
         addTail(committed, Math.min(size, header.slots()), free);
         addTail(Math.max(committed, header.slotsEnd()), size, free);
         long start = Math.max(FileLayout.placePage(size), header.slotsEnd());
-        return new Destination(file, file, start, header.chunkLog2(), parent, path, free,
+        boolean isUncached = disk.comparesPastCache(size, parent.commit().sequence());
+        return new Destination(file, file, isUncached ? file : null, start, header.chunkLog2(), parent, path, free,
                 places == null ? new PlaceTable(0) : places);
     }
 
