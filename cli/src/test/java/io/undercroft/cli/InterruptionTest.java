@@ -26,8 +26,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /// A process of its own that is told to end while it writes.
 class InterruptionTest {
-    /// Takes longer to write than a signal needs, and is a hole on the disk.
-    private static final long SIZE = 64L << 30;
+    /// Takes longer to write than a signal needs, and is a hole on the disk. As much has to be free, as the target gets
+    /// its space before it is written.
+    private static final long SIZE = 16L << 30;
     private static final int SIGINT = 2;
 
     @TempDir

@@ -36,11 +36,11 @@ class ExtentCacheTest {
     }
 
     private long bytesToOpen(String file, OpenOptions options) throws IOException {
-        long before = FolderStore.READ.get();
+        long before = FolderStore.bytesRead(folder);
         try (Checkpoint opened = Checkpoint.open(FolderStore.uri(folder.resolve(file)), options)) {
             assertThat(opened.tensor("weight").contentEquals(weight)).isTrue();
         }
-        return FolderStore.READ.get() - before;
+        return FolderStore.bytesRead(folder) - before;
     }
 
     private List<Path> entries() throws IOException {

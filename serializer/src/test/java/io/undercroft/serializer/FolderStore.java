@@ -20,16 +20,32 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
+import java.util.Map;
+import java.util.Queue;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.stream.LongStream;
 
 /// A store whose objects are files of a folder: `folder:///path/of/a/file`.
 public final class FolderStore implements StoreProvider {
-    /// The number of bytes that were read from files.
-    static final AtomicLong READ = new AtomicLong();
-    /// The number of requests.
-    static final AtomicInteger REQUESTS = new AtomicInteger();
+    /// The number of bytes of each request, by file. Tests count those of their own folders, as others run meanwhile.
+    private static final Map<Path, Queue<Long>> REQUESTS = new ConcurrentHashMap<>();
+
+    private static LongStream requested(Path folder) {
+        return REQUESTS.entrySet().stream().filter(file -> file.getKey().startsWith(folder))
+                .flatMap(file -> file.getValue().stream()).mapToLong(Long::longValue);
+    }
+
+    /// {@return the number of bytes that were read from the files of a folder}
+    static long bytesRead(Path folder) {
+        return requested(folder).sum();
+    }
+
+    /// {@return the number of requests for bytes of the files of a folder}
+    static int requests(Path folder) {
+        return Math.toIntExact(requested(folder).count());
+    }
 
     static URI uri(Path file) {
         return URI.create("folder://" + file.toUri().getRawPath());
@@ -80,8 +96,7 @@ public final class FolderStore implements StoreProvider {
 
         @Override
         public void read(long offset, MemorySegment into) throws IOException {
-            READ.addAndGet(into.byteSize());
-            REQUESTS.incrementAndGet();
+            REQUESTS.computeIfAbsent(file, _ -> new ConcurrentLinkedQueue<>()).add(into.byteSize());
             var buffer = into.asByteBuffer();
             while (buffer.hasRemaining()) {
                 channel.read(buffer, offset + buffer.position());

@@ -51,7 +51,8 @@ class OpenCloseCyclesTest {
         long maps = Proc.mappings("");
         long descriptors = Proc.descriptors();
         cycle(opening, CYCLES);
-        assertThat(Proc.descriptors()).isEqualTo(descriptors);
+        // The garbage collector may close what tests before left to it.
+        assertThat(Proc.descriptors()).isLessThanOrEqualTo(descriptors);
         assertThat(Proc.mappings("")).isBetween(maps - NOISE, maps + NOISE);
     }
 

@@ -577,21 +577,21 @@ class SlicedSetTest {
         URI manifest = FolderStore.uri(manifest());
         ShardSet.create(manifest, uris);
 
-        int before = FolderStore.REQUESTS.get();
+        int before = FolderStore.requests(folder);
         try (Checkpoint opened = Checkpoint.open(manifest)) {
             assertThat(opened.names()).hasSize(shards * count + 1);
         }
-        int toOpen = FolderStore.REQUESTS.get() - before;
-        before = FolderStore.REQUESTS.get();
+        int toOpen = FolderStore.requests(folder) - before;
+        before = FolderStore.requests(folder);
         try (Checkpoint opened = Checkpoint.open(manifest, OpenOptions.defaults().inMemory())) {
-            int requests = FolderStore.REQUESTS.get() - before;
+            int requests = FolderStore.requests(folder) - before;
             assertThat(requests).isLessThanOrEqualTo(toOpen + 3 * shards + 2);
             for (int i = 0; i < shards * count; i++) {
                 assertThat(opened.tensor("shard%d.layer%d".formatted(i / count, i % count)).getLong(29_999))
                         .isEqualTo(i);
             }
             assertThat(opened.tensor("sliced").contentEquals(whole)).isTrue();
-            assertThat(FolderStore.REQUESTS.get() - before).isEqualTo(requests);
+            assertThat(FolderStore.requests(folder) - before).isEqualTo(requests);
         }
     }
 

@@ -48,11 +48,11 @@ class StoreLoadTest {
     }
 
     private Checkpoint counted(OpenOptions options) throws IOException {
-        long bytesBefore = FolderStore.READ.get();
-        int requestsBefore = FolderStore.REQUESTS.get();
+        long bytesBefore = FolderStore.bytesRead(folder);
+        int requestsBefore = FolderStore.requests(folder);
         Checkpoint opened = Checkpoint.open(FolderStore.uri(file), options);
-        bytes = FolderStore.READ.get() - bytesBefore;
-        requests = FolderStore.REQUESTS.get() - requestsBefore;
+        bytes = FolderStore.bytesRead(folder) - bytesBefore;
+        requests = FolderStore.requests(folder) - requestsBefore;
         return opened;
     }
 
@@ -109,11 +109,11 @@ class StoreLoadTest {
         state.keySet().forEach(name -> target.put(name, Tensor.zeros(DType.INT32, ELEMENTS)));
 
         try (Checkpoint opened = counted(OpenOptions.defaults())) {
-            long bytesBefore = FolderStore.READ.get();
-            int requestsBefore = FolderStore.REQUESTS.get();
+            long bytesBefore = FolderStore.bytesRead(folder);
+            int requestsBefore = FolderStore.requests(folder);
             opened.loadInto(target);
-            assertThat(FolderStore.REQUESTS.get() - requestsBefore).isLessThanOrEqualTo((int) (NBYTES >> 23) + 2);
-            assertThat(FolderStore.READ.get() - bytesBefore).isLessThan(NBYTES + FURTHER_BYTES);
+            assertThat(FolderStore.requests(folder) - requestsBefore).isLessThanOrEqualTo((int) (NBYTES >> 23) + 2);
+            assertThat(FolderStore.bytesRead(folder) - bytesBefore).isLessThan(NBYTES + FURTHER_BYTES);
         }
         state.forEach((name, tensor) -> assertThat(target.get(name).contentEquals(tensor)).isTrue());
     }
