@@ -15,6 +15,7 @@ import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Tries;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -522,7 +523,8 @@ class NumpyNodesTest {
                 "'<U999999999999'", "'|V9999999999999999'");
         Random random = new Random(5);
         int readable = 0;
-        for (int archive = 0; archive < 20; archive++) {
+        int archives = Tries.of(20);
+        for (int archive = 0; archive < archives; archive++) {
             Map<String, byte[]> records = new LinkedHashMap<>();
             for (int i = 0; i < 200; i++) {
                 List<String> descr = new ArrayList<>(List.of("[", "(", "'a'", ",", "'<i4'", ",", "(", "2", ",", ")",
@@ -553,7 +555,7 @@ class NumpyNodesTest {
                 }
             }
         }
-        assertThat(readable).isBetween(200, 3500);
+        assertThat(readable).isBetween(10 * archives, 175 * archives);
     }
 
     // ---- writing ----

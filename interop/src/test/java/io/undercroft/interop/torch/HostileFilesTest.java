@@ -18,6 +18,7 @@ import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Tries;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -159,12 +160,13 @@ class HostileFilesTest {
         int step = fixture.contains("tar") ? 16 : 1;
         for (int at = 0; at < whole.length; at += whole[at] == 0 ? step : 1) {
             byte[] bad = whole.clone();
-            for (int change : new int[]{1 << (at % 8), 0xff, 0x80}) {
+            List<Integer> changes = List.of(1 << (at % 8), 0xff, 0x80);
+            for (int change : Tries.ARE_ALL ? changes : List.of(changes.get(at % changes.size()))) {
                 bad[at] = (byte) (whole[at] ^ change);
                 refused += isRefused(path, bad) ? 1 : 0;
             }
         }
-        assertThat(refused).isGreaterThan(whole.length / 16);
+        assertThat(refused).isGreaterThan(whole.length / (Tries.ARE_ALL ? 16 : 48));
         for (int length = 0; length < whole.length; length += step) {
             boolean isRefused = isRefused(path, Arrays.copyOf(whole, length));
             // The end of a tar archive is zeros.

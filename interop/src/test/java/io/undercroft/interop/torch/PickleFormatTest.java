@@ -11,6 +11,7 @@ import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.state.Tuple;
+import io.undercroft.testsupport.Tries;
 import java.io.IOException;
 import java.math.BigInteger;
 import java.nio.file.Files;
@@ -99,7 +100,7 @@ class PickleFormatTest {
     void randomTextIsNoPickle() throws IOException {
         Random random = new Random(7);
         String letters = "(]}c)lcdpqrstu01.\n abeIFVSNghoi'\"x";
-        for (int i = 0; i < 3000; i++) {
+        for (int i = 0; i < Tries.of(3000); i++) {
             StringBuilder text = new StringBuilder().append("(]}c)".charAt(random.nextInt(5)));
             // Long enough that no pickle is met by chance.
             IntStream.range(0, 40 + random.nextInt(100))

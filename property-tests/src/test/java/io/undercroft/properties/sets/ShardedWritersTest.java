@@ -142,11 +142,14 @@ class ShardedWritersTest {
             for (double moment : MOMENTS) {
                 inTheMiddle += disturbed(++step, (int) step % WRITERS, (long) (moment * nanos), writers, readers);
             }
+            // On a slow machine, all writers may have saved before they were killed.
+            while (inTheMiddle == 0) {
+                inTheMiddle += disturbed(++step, (int) step % WRITERS, 0, writers, readers);
+            }
         } finally {
             writers.forEach(PeerJvm::close);
             readers.forEach(PeerJvm::close);
         }
-        assertThat(inTheMiddle).as("writers that were killed before they had saved").isPositive();
     }
 
     /// Has all writers begin to save, one of them last.
