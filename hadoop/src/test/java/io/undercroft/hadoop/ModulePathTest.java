@@ -84,7 +84,8 @@ class ModulePathTest {
         List<String> command = new ArrayList<>(
                 List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         "--enable-native-access=io.undercroft.mmap,hadoop.client.api",
-                        "--sun-misc-unsafe-memory-access=allow", "-p", classes + File.pathSeparator + needed));
+                        "--sun-misc-unsafe-memory-access=allow", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-p",
+                        classes + File.pathSeparator + needed));
         command.addAll(options);
         command.addAll(List.of("-m", "app/app.Main", uri.toString()));
         ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);

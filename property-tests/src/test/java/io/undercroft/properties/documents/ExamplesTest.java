@@ -83,8 +83,8 @@ class ExamplesTest {
     private List<String> lastLinesOf(List<String> programs) throws Exception {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow", "-cp",
-                System.getProperty("java.class.path"),
+                "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow",
+                "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", System.getProperty("java.class.path"),
                 ExampleRunner.class.getName()));
         String unique = UUID.randomUUID().toString().substring(0, 8);
         for (String program : programs) {

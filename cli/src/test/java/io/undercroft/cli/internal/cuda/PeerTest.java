@@ -18,20 +18,37 @@ class PeerTest {
     @TempDir
     Path folder;
 
-    @Test
-    @EnabledOnOs(OS.LINUX)
-    void aPythonThatFailsIsUnavailableWithItsReason() throws IOException, InterruptedException {
+    /// {@return an interpreter that finds the modules of the folder}
+    private Path python() throws IOException, InterruptedException {
         assumeTrue(Commands.succeed("python3", "--version"), "there is no python3");
-        Files.writeString(folder.resolve("torch.py"), "raise RuntimeError('a broken installation')");
-        Files.writeString(folder.resolve("safetensors.py"), "torch = 1");
         Path python = Files.writeString(folder.resolve("python"),
                 "#!/bin/sh\nPYTHONPATH='" + folder + "' exec python3 \"$@\"\n");
         Files.setPosixFilePermissions(python, PosixFilePermissions.fromString("rwx------"));
+        return python;
+    }
+
+    private void check(Path python, String reason) throws IOException {
         try (Peer peer = Peer.start(Optional.of(python.toString()), folder.resolve("errors"))) {
             assertThat(peer.isAvailable()).isFalse();
-            assertThat(peer.description()).isEqualTo(python
-                    + ": Python ended; it needs torch and safetensors: RuntimeError: a broken installation");
+            assertThat(peer.description()).isEqualTo(python + ": " + reason);
         }
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void aPythonThatFailsIsUnavailableWithItsReason() throws IOException, InterruptedException {
+        Path python = python();
+        Files.writeString(Files.createDirectory(folder.resolve("safetensors")).resolve("torch.py"), "");
+        Files.writeString(folder.resolve("torch.py"), "raise RuntimeError('a broken installation')");
+        check(python, "Python ended; it needs torch and safetensors: RuntimeError: a broken installation");
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void aPythonWithoutALibraryIsUnavailableWithItsReason() throws IOException, InterruptedException {
+        Path python = python();
+        Files.writeString(folder.resolve("safetensors.py"), "");
+        check(python, "No module named 'safetensors.torch'; 'safetensors' is not a package");
     }
 
     @Test
