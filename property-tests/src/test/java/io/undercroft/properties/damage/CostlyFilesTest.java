@@ -27,12 +27,14 @@ import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.ResourceLock;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /// Files below a megabyte that were made to cost much: `croft inspect` and `croft verify` of them allocate at most 64
 /// MiB and twice the size of the file, garbage included, and take a bounded number of operations, or refuse them before
 /// that.
+@ResourceLock(Operations.LOCK)
 class CostlyFilesTest {
     private static final int LARGEST = 1 << 20;
     /// Text without a name of a class could be anything.

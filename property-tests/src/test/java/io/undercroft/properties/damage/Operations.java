@@ -31,6 +31,9 @@ import java.util.Set;
 /// adds the counting; the code of the JDK and of libraries is not counted. Threads other than the caller's may be
 /// counted too low.
 public final class Operations {
+    /// The lock of test classes that count operations: there is one count for all threads.
+    public static final String LOCK = "the count of operations";
+
     private static final String PROJECT = "io.undercroft.";
     private static final ClassDesc COUNTER = Operations.class.describeConstable().orElseThrow();
     private static final MethodTypeDesc COUNT = MethodTypeDesc.of(ConstantDescs.CD_void);

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.benchmarks.Figure;
 import io.undercroft.properties.Scratch;
+import io.undercroft.properties.damage.Operations;
 import io.undercroft.serializer.Checkpoint;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -11,9 +12,11 @@ import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 /// Always the same damaged files of every format, some hundred of each; `property-tests/run fuzz` has others for as
 /// long as one likes.
+@ResourceLock(Operations.LOCK)
 class ForeignFuzzTest {
     private static final long SEED = 7;
     private static final int ROUNDS = 120;
