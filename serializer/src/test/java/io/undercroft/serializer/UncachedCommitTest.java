@@ -25,7 +25,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/// What a commit reads of a large file past the page cache. The files of these tests are large because the disk says so.
+/// What a commit reads of a large file past the page cache. The files of these tests are large since the disk says so.
 class UncachedCommitTest {
     private static final int MIB = 1 << 20;
     private static final int TENSORS = 12;
