@@ -24,12 +24,10 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
-import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 @EnabledOnOs(OS.LINUX)
-@Isolated("counts the descriptors of the process")
 class CopyOnWriteMemoryTest {
     private static final int PAGE = 4096;
     private static final int MEBIBYTE = 1 << 20;

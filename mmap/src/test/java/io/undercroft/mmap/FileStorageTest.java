@@ -39,13 +39,11 @@ import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /// Storages on files: the cases that were observed in Torch7 and PyTorch, and where ours answers otherwise.
-@Isolated("counts the descriptors of the process")
 class FileStorageTest {
     @TempDir
     Path folder;

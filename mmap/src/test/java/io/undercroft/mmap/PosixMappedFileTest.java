@@ -34,11 +34,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
-import org.junit.jupiter.api.parallel.Isolated;
 
 /// Mapped files through libc.
 @DisabledOnOs(OS.WINDOWS)
-@Isolated("counts the descriptors and mappings of the process")
 class PosixMappedFileTest extends MappedFileContract {
     private static final long GIB = 1L << 30;
 

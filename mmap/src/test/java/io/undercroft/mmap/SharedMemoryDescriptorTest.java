@@ -19,11 +19,9 @@ import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
-import org.junit.jupiter.api.parallel.Isolated;
 
 /// Shared memory that is handed over by a descriptor.
 @EnabledOnOs(OS.LINUX)
-@Isolated("counts the descriptors and mappings of the process")
 class SharedMemoryDescriptorTest {
 
     private final long pid = ProcessHandle.current().pid();
