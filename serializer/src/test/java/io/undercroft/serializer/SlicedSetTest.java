@@ -595,6 +595,38 @@ class SlicedSetTest {
         }
     }
 
+    /// More shards than stay open.
+    @Test
+    void aSetOfManyShardsInAStoreIsLoadedIntoMemoryByFewRequests() throws Exception {
+        int shards = 300;
+        int count = 8;
+        List<URI> uris = new ArrayList<>();
+        Files.createDirectory(folder.resolve("parts"));
+        for (int number = 0; number < shards; number++) {
+            Map<String, Tensor> state = new LinkedHashMap<>();
+            for (int i = 0; i < count; i++) {
+                state.put("shard%d.layer%d".formatted(number, i), Tensor.full(DType.INT32, number * count + i, 5000));
+            }
+            uris.add(FolderStore.uri(folder.resolve("parts").resolve(number + ".croft")));
+            Checkpoint.save(uris.getLast(), state, SaveOptions.defaults().run("run 7", shards));
+        }
+        URI manifest = FolderStore.uri(manifest());
+        ShardSet.create(manifest, uris);
+
+        int before = FolderStore.REQUESTS.get();
+        Checkpoint.open(manifest).close();
+        int toOpen = FolderStore.REQUESTS.get() - before;
+        before = FolderStore.REQUESTS.get();
+        try (Checkpoint opened = Checkpoint.open(manifest, OpenOptions.defaults().inMemory())) {
+            // A shard is opened again by two requests, and its tensors are one.
+            assertThat(FolderStore.REQUESTS.get() - before).isLessThanOrEqualTo(toOpen + 3 * shards);
+            for (int i = 0; i < shards * count; i++) {
+                assertThat(opened.tensor("shard%d.layer%d".formatted(i / count, i % count)).getLong(4999))
+                        .isEqualTo(i);
+            }
+        }
+    }
+
     @Test
     void aSetInAStoreIsMadeOnceAndReadByRanges() throws Exception {
         Tensor whole = matrix(64, 2048);

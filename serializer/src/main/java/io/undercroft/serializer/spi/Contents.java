@@ -103,6 +103,20 @@ public interface Contents {
                 : List.of(new Extent(0, storage.nbytes(), Extent.Place.FILE, place.getAsLong(), Optional.empty()));
     }
 
+    /// {@return storages in the groups in which they are loaded from a store, one group after the other} By default one
+    /// group. Contents that are in many files keep those of one group open, so that [#runs] are known.
+    ///
+    /// @param storages some of [#storages]
+    default List<List<Storage>> loadGroups(List<Storage> storages) {
+        return List.of(storages);
+    }
+
+    /// Opens the files that the storages of a group are in, several at once. By default there are none to be opened.
+    ///
+    /// @param group one of [#loadGroups], which is loaded next
+    /// @throws IOException if a file cannot be opened
+    default void openGroup(List<Storage> group) throws IOException {}
+
     /// {@return the runs of bytes that are read when a storage is touched, as far as they are known} When several
     /// storages of a file in a store are loaded, those that are close to each other are fetched together. By default
     /// the [#extents] in the file.

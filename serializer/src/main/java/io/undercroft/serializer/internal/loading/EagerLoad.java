@@ -42,17 +42,10 @@ public final class EagerLoad {
                 progress.add(storage.nbytes());
             };
             if (file.source().isPresent()) {
-                StoreBatch.Plan plan = StoreBatch.plan(onHost, storage -> contents.runs(storage, file));
-                MappedFile.load(plan.files(), () -> {
-                    MappedFile.fetch(plan.common());
-                    Workers.atOnce(plan.batches(), REMOTE_THREADS, batch -> {
-                        try (MappedFile.Held _ = MappedFile.hold(batch.held())) {
-                            for (Storage storage : batch.storages()) {
-                                load.on(storage);
-                            }
-                        }
-                    });
-                });
+                for (List<Storage> group : contents.loadGroups(onHost)) {
+                    contents.openGroup(group);
+                    loadTogether(StoreBatch.plan(group, storage -> contents.runs(storage, file)), load);
+                }
             } else {
                 Workers.share(onHost, load);
             }
@@ -61,6 +54,19 @@ public final class EagerLoad {
         } catch (UncheckedIOException e) {
             throw e.getCause();
         }
+    }
+
+    private static void loadTogether(StoreBatch.Plan plan, Workers.Work<Storage> load) throws IOException {
+        MappedFile.load(plan.files(), () -> {
+            MappedFile.fetch(plan.common());
+            Workers.atOnce(plan.batches(), REMOTE_THREADS, batch -> {
+                try (MappedFile.Held _ = MappedFile.hold(batch.held())) {
+                    for (Storage storage : batch.storages()) {
+                        load.on(storage);
+                    }
+                }
+            });
+        });
     }
 
     private static void upload(List<Storage> storages, Progress progress) throws IOException {

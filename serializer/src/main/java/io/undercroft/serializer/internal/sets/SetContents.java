@@ -16,12 +16,18 @@ import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SequencedCollection;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /// The tensors of a set as the state of one file: maps of tensors, as their names nest. Shards are opened, and slices
@@ -122,10 +128,43 @@ public final class SetContents implements Contents {
         return List.of();
     }
 
+    /// Groups of storages whose shards all stay open while the group is loaded. A storage that is in too many of them
+    /// is a group of its own.
+    @Override
+    public List<List<Storage>> loadGroups(List<Storage> wanted) {
+        List<Storage> sorted = wanted.stream()
+                .sorted(Comparator.comparingInt(storage -> shards(storage).stream().findFirst().orElse(0))).toList();
+        List<List<Storage>> groups = new ArrayList<>();
+        Set<Integer> open = new HashSet<>();
+        for (Storage storage : sorted) {
+            open.addAll(shards(storage));
+            if (groups.isEmpty() || !SetMember.allStayOpen(open.size())) {
+                groups.add(new ArrayList<>());
+                open = new HashSet<>(shards(storage));
+            }
+            groups.getLast().add(storage);
+        }
+        return groups;
+    }
+
+    @Override
+    public void openGroup(List<Storage> group) throws IOException {
+        Set<Integer> needed = new TreeSet<>();
+        group.forEach(storage -> needed.addAll(shards(storage)));
+        if (SetMember.allStayOpen(needed.size())) {
+            set.shared(List.copyOf(needed), number -> set.member(number).use((_, contents) -> contents));
+        }
+    }
+
+    private SortedSet<Integer> shards(Storage storage) {
+        return storages.getOrDefault(storage, List.of()).stream().map(StorageOf::shard)
+                .collect(Collectors.toCollection(TreeSet::new));
+    }
+
     /// Those of the shards, if all of these stay open.
     @Override
     public List<FilePiece> runs(Storage storage, MappedFile file) {
-        if (!SetMember.allStayOpen(set.manifest().shards().size())) {
+        if (!SetMember.allStayOpen(shards(storage).size())) {
             return List.of();
         }
         List<FilePiece> runs = new ArrayList<>();

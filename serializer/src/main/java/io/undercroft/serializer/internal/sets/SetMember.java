@@ -15,12 +15,14 @@ import io.undercroft.serializer.spi.OpenRequest;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
+import java.util.LinkedHashSet;
 import java.util.Objects;
+import java.util.SequencedSet;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
-/// A shard of an open set. It is open while it is used, and stays open if it has lent memory, or if few shards are
-/// open. Safe for any thread.
+/// A shard of an open set. It is open while it is used, and stays open if it has lent memory, or until many others were
+/// used after it. Safe for any thread.
 final class SetMember {
     /// How many shards of a set stay open without need: a process may have a limited number of open files.
     private static final int MOST_IDLE = 256;
@@ -43,6 +45,21 @@ final class SetMember {
     static final class Counts {
         private final AtomicInteger open = new AtomicInteger();
         private final AtomicInteger lending = new AtomicInteger();
+        /// Those that are open without need, the one that was used longest ago first.
+        private final SequencedSet<SetMember> idle = new LinkedHashSet<>();
+
+        private synchronized void addIdle(SetMember member) {
+            idle.addLast(member);
+        }
+
+        private synchronized void removeIdle(SetMember member) {
+            idle.remove(member);
+        }
+
+        /// {@return one that is to be closed, if too many are open, or else null}
+        private synchronized @Nullable SetMember surplus() {
+            return open.get() > MOST_IDLE && !idle.isEmpty() ? idle.removeFirst() : null;
+        }
     }
 
     /// @param counts those of the set
@@ -54,9 +71,9 @@ final class SetMember {
         this.counts = counts;
     }
 
-    /// {@return whether none of so many shards is closed before the set is}
+    /// {@return whether so many shards stay open if only these are used}
     ///
-    /// @param count how many shards a set has
+    /// @param count how many shards
     static boolean allStayOpen(int count) {
         return count <= MOST_IDLE;
     }
@@ -176,12 +193,29 @@ final class SetMember {
             file = opened;
             counts.open.incrementAndGet();
         }
+        counts.removeIdle(this);
         users++;
     }
 
-    private synchronized void leave() {
+    private void leave() {
+        endUse();
+        for (SetMember oldest = counts.surplus(); oldest != null; oldest = counts.surplus()) {
+            oldest.releaseUnused();
+        }
+    }
+
+    private synchronized void endUse() {
         users--;
-        if (users == 0 && (isClosed || (!hasLent && counts.open.get() > MOST_IDLE))) {
+        if (users == 0 && isClosed) {
+            release();
+        } else if (users == 0 && !hasLent) {
+            counts.addIdle(this);
+        }
+    }
+
+    /// Another thread may have begun to use it.
+    private synchronized void releaseUnused() {
+        if (users == 0) {
             release();
         }
     }
@@ -195,6 +229,7 @@ final class SetMember {
     }
 
     private void release() {
+        counts.removeIdle(this);
         if (contents != null) {
             counts.open.decrementAndGet();
             contents.release();
