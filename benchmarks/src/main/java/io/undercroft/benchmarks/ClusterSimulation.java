@@ -50,7 +50,8 @@ final class ClusterSimulation {
     private static final int READER_PARTS = 8;
     private static final long WIDTH = 16_384;
     private static final long INNER = 4 * WIDTH;
-    /// The pages in which files in stores are fetched, what a request has at least, and the largest one, in bytes.
+    /// The pages in which files in stores are fetched; what a request has at least, which is also the largest gap that
+    /// every request spans; and the largest request, in bytes.
     private static final int PAGE = 4 << 10;
     private static final int BLOCK = 16 << 10;
     private static final int REQUEST = 8 << 20;
@@ -271,9 +272,14 @@ final class ClusterSimulation {
         for (BitSet needed : pages.values()) {
             for (int page = needed.nextSetBit(0); page >= 0;) {
                 int stop = needed.nextClearBit(page);
+                int next = needed.nextSetBit(stop);
+                while (next >= 0 && (next - stop) * PAGE <= BLOCK) {
+                    stop = needed.nextClearBit(next);
+                    next = needed.nextSetBit(stop);
+                }
                 reads.requests += Math.ceilDiv((long) (stop - page) * PAGE, REQUEST);
                 reads.fetched += (long) (stop - page) * PAGE;
-                page = needed.nextSetBit(stop);
+                page = next;
             }
         }
         return reads;
