@@ -54,12 +54,17 @@ final class Azure {
 
     static Configuration configuration() {
         Configuration configuration = new Configuration(false);
-        configuration.set("fs.azure.account.key." + HOST + ":" + PORT, KEY);
+        configuration.set(keyOf(uri("/")), KEY);
         configuration.set("fs.azure.account.hns.enabled", "false");
         configuration.set("fs.azure.always.use.https", "false");
         configuration.set("fs.azure.networking.library", "JDK_HTTP_URL_CONNECTION");
         configuration.set("fs.azure.io.retry.max.retries", "1");
         return configuration;
+    }
+
+    /// {@return the name of the key of the account of a URI}
+    static String keyOf(URI uri) {
+        return "fs.azure.account.key." + uri.getHost() + ":" + uri.getPort();
     }
 
     /// {@return the file system of a container, which is made if there is none}

@@ -613,13 +613,13 @@ class SlicedSetTest {
         URI manifest = FolderStore.uri(manifest());
         ShardSet.create(manifest, uris);
 
-        int before = FolderStore.REQUESTS.get();
+        int before = FolderStore.requests(folder);
         Checkpoint.open(manifest).close();
-        int toOpen = FolderStore.REQUESTS.get() - before;
-        before = FolderStore.REQUESTS.get();
+        int toOpen = FolderStore.requests(folder) - before;
+        before = FolderStore.requests(folder);
         try (Checkpoint opened = Checkpoint.open(manifest, OpenOptions.defaults().inMemory())) {
             // A shard is opened again by two requests, and its tensors are one.
-            assertThat(FolderStore.REQUESTS.get() - before).isLessThanOrEqualTo(toOpen + 3 * shards);
+            assertThat(FolderStore.requests(folder) - before).isLessThanOrEqualTo(toOpen + 3 * shards);
             for (int i = 0; i < shards * count; i++) {
                 assertThat(opened.tensor("shard%d.layer%d".formatted(i / count, i % count)).getLong(4999))
                         .isEqualTo(i);
