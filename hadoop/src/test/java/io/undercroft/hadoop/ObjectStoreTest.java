@@ -155,7 +155,7 @@ abstract class ObjectStoreTest {
         for (int i = 0; i < count; i++) {
             state.put("layer" + i, Tensor.full(DType.INT32, i + 1, (16 << 20) / count));
         }
-        long tensor = (64 << 20) / count;
+        long tensor = (64L << 20) / count;
         Checkpoint.save(uri("a.croft"), state, saving().sharing(SaveOptions.Sharing.IDENTITY));
         long index = fs.getFileStatus(path("a.croft")).getLen() - (64 << 20);
         long reads = reads();
