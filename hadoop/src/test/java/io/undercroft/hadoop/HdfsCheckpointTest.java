@@ -133,7 +133,7 @@ class HdfsCheckpointTest {
     @ValueSource(ints = {16, 256})
     void oneTensorOfManyTakesThreeReadsAndFewMoreBytes(int count) throws IOException {
         saveLayers(count);
-        long tensor = (64 << 20) / count;
+        long tensor = (64L << 20) / count;
         long size = fs.getFileStatus(path("a.croft")).getLen();
         assertThat(size).isGreaterThan(64 << 20);
         long index = size - (64 << 20);

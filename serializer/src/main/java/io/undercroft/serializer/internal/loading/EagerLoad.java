@@ -16,7 +16,7 @@ import java.util.List;
 /// Fetches the bytes of all storages, several at once.
 public final class EagerLoad {
     /// As many as there are requests at a time to one file.
-    private static final int REMOTE_THREADS = 6;
+    static final int REMOTE_THREADS = 6;
 
     private EagerLoad() {}
 

@@ -69,7 +69,7 @@ record StoreBatch(List<Storage> storages, List<FilePiece> runs) {
         }
         known.sort(Comparator.<Planned>comparingInt(each -> files.getOrDefault(each.runs.getFirst().file(), 0))
                 .thenComparingLong(each -> each.runs.getFirst().offset()));
-        batches.addAll(filled(known));
+        batches.addAll(filled(known, share(known)));
         return new Plan(batches, common(batches));
     }
 
@@ -77,7 +77,16 @@ record StoreBatch(List<Storage> storages, List<FilePiece> runs) {
         return storage.nbytes() > SIZE || (storage.nbytes() >= DIRECT && PieceReader.areReadOnce(runs));
     }
 
-    private static List<StoreBatch> filled(List<Planned> sorted) {
+    /// Returns the number of bytes from which on a batch is full. Where the threads load several batches each, these are
+    /// of equal size, so that the last threads do not wait for each other: of eight batches of 8 MiB, six threads would
+    /// load two at the end.
+    private static long share(List<Planned> all) {
+        long nbytes = all.stream().mapToLong(each -> each.storage.nbytes()).sum();
+        long rounds = Math.ceilDiv(nbytes, EagerLoad.REMOTE_THREADS * SIZE);
+        return rounds > 1 ? Math.ceilDiv(nbytes, EagerLoad.REMOTE_THREADS * rounds) : SIZE;
+    }
+
+    private static List<StoreBatch> filled(List<Planned> sorted, long share) {
         List<StoreBatch> batches = new ArrayList<>();
         List<Storage> storages = new ArrayList<>();
         List<FilePiece> runs = new ArrayList<>();
@@ -92,7 +101,7 @@ record StoreBatch(List<Storage> storages, List<FilePiece> runs) {
                 more += run.length() + (gap > 0 && gap <= GAP ? gap : 0);
                 before = run;
             }
-            if (!storages.isEmpty() && nbytes + more > SIZE) {
+            if (!storages.isEmpty() && (nbytes >= share || nbytes + more > SIZE)) {
                 batches.add(new StoreBatch(List.copyOf(storages), List.copyOf(runs)));
                 storages.clear();
                 runs.clear();
