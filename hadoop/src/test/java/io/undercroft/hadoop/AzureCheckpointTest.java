@@ -3,6 +3,7 @@ package io.undercroft.hadoop;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.spi.StoreTarget;
 import java.io.IOException;
@@ -55,6 +56,12 @@ class AzureCheckpointTest extends ObjectStoreTest {
     @Override
     URI uriElsewhere() {
         return Azure.uri("no-such-bucket", "/a.croft");
+    }
+
+    /// The client counts the requests of a file system.
+    @Override
+    Checkpoint openCounted(String name) throws IOException {
+        return Checkpoint.open(HadoopFiles.source(fs, path(name)), OpenOptions.defaults());
     }
 
     @Override

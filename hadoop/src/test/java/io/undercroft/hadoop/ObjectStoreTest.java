@@ -73,6 +73,11 @@ abstract class ObjectStoreTest {
     /// {@return how many bytes of objects were requested}
     abstract long bytesRead();
 
+    /// Opens a file so that its requests are among those that [#reads] has.
+    Checkpoint openCounted(String name) throws IOException {
+        return Checkpoint.open(uri(name), opening());
+    }
+
     @BeforeAll
     void start() throws IOException {
         configuration = ConfigurationFile.of(configuration());
@@ -129,7 +134,7 @@ abstract class ObjectStoreTest {
     }
 
     private List<String> names() throws IOException {
-        return Arrays.stream(fs.listStatus(path("").getParent())).map(FileStatus::getPath).map(Path::getName).toList();
+        return Arrays.stream(fs.listStatus(new Path(folder))).map(FileStatus::getPath).map(Path::getName).toList();
     }
 
     @Test
@@ -161,7 +166,7 @@ abstract class ObjectStoreTest {
         long reads = reads();
         long bytes = bytesRead();
 
-        try (Checkpoint opened = Checkpoint.open(HadoopFiles.source(fs, path("a.croft")), OpenOptions.defaults())) {
+        try (Checkpoint opened = openCounted("a.croft")) {
             assertThat(opened.tensor("layer11").getInt(77)).isEqualTo(12);
         }
 
