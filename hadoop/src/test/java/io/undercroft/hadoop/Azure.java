@@ -20,7 +20,8 @@ final class Azure {
     static final String CONTAINER = "models";
 
     /// The key of the account of every Azurite, which its documentation states.
-    private static final String KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+    private static final String KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2U"
+            + "VErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
     private static final Pattern LISTENING = Pattern.compile("listens on http://127\\.0\\.0\\.1:(\\d+)");
     private static final int PORT = start();
 

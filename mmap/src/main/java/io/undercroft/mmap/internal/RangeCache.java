@@ -36,9 +36,9 @@ import org.jspecify.annotations.Nullable;
 /// has no name where the system permits that, so that it ends with the process.
 ///
 /// Each byte is fetched once: threads that need the same bytes wait for one request. A request is for whole pages of 4
-/// KiB, and for at least a block of 16 KiB, so that what is next to a few bytes is there as well. Missing bytes that are
-/// adjacent are one request; long runs are several, some of which are under way at a time. Small reads that
-/// are sequential fetch bytes ahead, twice as many each time.
+/// KiB, and for at least a block of 16 KiB, so that what is next to a few bytes is there as well. Missing bytes that
+/// are adjacent are one request; long runs are several, some of which are under way at a time. Small reads that are
+/// sequential fetch bytes ahead, twice as many each time.
 public final class RangeCache implements AutoCloseable {
     /// The least number of bytes that are fetched together, at a multiple of it.
     static final int BLOCK = 16 << 10;

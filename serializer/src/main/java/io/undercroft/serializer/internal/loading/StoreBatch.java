@@ -77,9 +77,9 @@ record StoreBatch(List<Storage> storages, List<FilePiece> runs) {
         return storage.nbytes() > SIZE || (storage.nbytes() >= DIRECT && PieceReader.areReadOnce(runs));
     }
 
-    /// Returns the number of bytes from which on a batch is full. Where the threads load several batches each, these are
-    /// of equal size, so that the last threads do not wait for each other: of eight batches of 8 MiB, six threads would
-    /// load two at the end.
+    /// Returns the number of bytes from which on a batch is full. Where the threads load several batches each, these
+    /// are of equal size, so that the last threads do not wait for each other: of eight batches of 8 MiB, six threads
+    /// would load two at the end.
     private static long share(List<Planned> all) {
         long nbytes = all.stream().mapToLong(each -> each.storage.nbytes()).sum();
         long rounds = Math.ceilDiv(nbytes, EagerLoad.REMOTE_THREADS * SIZE);
