@@ -9,7 +9,6 @@ import java.nio.file.AccessDeniedException;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.hadoop.fs.FileAlreadyExistsException;
 import org.apache.hadoop.fs.UnsupportedFileSystemException;
@@ -20,9 +19,6 @@ import org.jspecify.annotations.Nullable;
 /// connectors are in jars that need not be there, so that some are recognised by their names.
 final class Failures {
     private static final String CHANGED = "RemoteFileChangedException";
-    /// How the SDK of AWS says which status of HTTP a response had, and how the client of Azure does, whose messages
-    /// have the status before the method.
-    private static final Pattern STATUS = Pattern.compile("Status Code: (\\d{3})|, (\\d{3}), [A-Z]+, http");
     private static final int NOT_FOUND = 404;
     private static final int PRECONDITION_FAILED = 412;
     private static final int NOT_SATISFIABLE = 416;
@@ -136,11 +132,11 @@ final class Failures {
         return find(failure, cause -> names.contains(cause.getClass().getSimpleName()));
     }
 
+    /// Returns whether a response had a status of HTTP, by the messages of the SDK of AWS, and of the client of Azure,
+    /// which have the status before the method.
     private static boolean hasStatus(Throwable failure, int status) {
-        return find(failure, cause -> {
-            Matcher told = STATUS.matcher(String.valueOf(cause.getMessage()));
-            return told.find() && Integer.parseInt(told.group(told.group(1) == null ? 2 : 1)) == status;
-        });
+        Pattern told = Pattern.compile("Status Code: " + status + "|, " + status + ", [A-Z]+, http");
+        return find(failure, cause -> told.matcher(String.valueOf(cause.getMessage())).find());
     }
 
     private static boolean find(Throwable failure, Predicate<Throwable> test) {

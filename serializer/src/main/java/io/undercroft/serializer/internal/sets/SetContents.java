@@ -132,19 +132,26 @@ public final class SetContents implements Contents {
     /// is a group of its own.
     @Override
     public List<List<Storage>> loadGroups(List<Storage> wanted) {
-        List<Storage> sorted = wanted.stream()
-                .sorted(Comparator.comparingInt(storage -> shards(storage).stream().findFirst().orElse(0))).toList();
+        List<Placed> sorted = wanted.stream().map(storage -> new Placed(storage, shards(storage)))
+                .sorted(Comparator.comparingInt(Placed::first)).toList();
         List<List<Storage>> groups = new ArrayList<>();
         Set<Integer> open = new HashSet<>();
-        for (Storage storage : sorted) {
-            open.addAll(shards(storage));
+        for (Placed each : sorted) {
+            open.addAll(each.shards);
             if (groups.isEmpty() || !SetMember.allStayOpen(open.size())) {
                 groups.add(new ArrayList<>());
-                open = new HashSet<>(shards(storage));
+                open = new HashSet<>(each.shards);
             }
-            groups.getLast().add(storage);
+            groups.getLast().add(each.storage);
         }
         return groups;
+    }
+
+    /// A storage, and the shards that have its bytes.
+    private record Placed(Storage storage, SortedSet<Integer> shards) {
+        int first() {
+            return shards.isEmpty() ? 0 : shards.first();
+        }
     }
 
     @Override

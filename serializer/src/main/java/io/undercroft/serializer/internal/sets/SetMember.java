@@ -213,9 +213,9 @@ final class SetMember {
         }
     }
 
-    /// Another thread may have begun to use it.
+    /// Another thread may have begun to use it, or have lent memory of it, since it was idle.
     private synchronized void releaseUnused() {
-        if (users == 0) {
+        if (users == 0 && !hasLent) {
             release();
         }
     }
