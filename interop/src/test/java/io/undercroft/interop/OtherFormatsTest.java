@@ -61,6 +61,26 @@ class OtherFormatsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"a.safetensors", "a.npz", "a.gguf"})
+    void aLargeMapAtManyPlacesIsRefusedAndNotNamedAtEach(String name) {
+        Map<String, Object> large = new LinkedHashMap<>();
+        for (int i = 0; i < 10_000; i++) {
+            large.put("t" + i, Tensor.of(1f));
+        }
+        Map<String, Object> state = new LinkedHashMap<>();
+        for (int i = 0; i < 3000; i++) {
+            state.put("m" + i, large);
+        }
+        long before = Proc.allocatedByThisThread();
+
+        assertThatThrownBy(() -> Checkpoint.save(folder.resolve(name), state))
+                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("entries of maps");
+
+        assertThat(Proc.allocatedByThisThread() - before).isLessThan(256 << 20);
+        assertThat(folder).isEmptyDirectory();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"a.safetensors", "a.npz", "a.gguf"})
     void mapsThatDoubleAgainAndAgainAreRefusedAndNotWalked(String name) {
         Map<String, Object> state = Map.of("w", Tensor.of(1f));
         for (int i = 0; i < 60; i++) {

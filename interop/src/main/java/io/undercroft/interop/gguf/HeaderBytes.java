@@ -125,18 +125,24 @@ final class HeaderBytes {
             case FLOAT32 -> number(4, Float.floatToRawIntBits(as(path, Float.class, value)));
             case FLOAT64 -> number(8, Double.doubleToRawLongBits(as(path, Double.class, value)));
             case BOOL -> number(1, as(path, Boolean.class, value) ? 1 : 0);
-            case STRING -> string(value instanceof byte[] raw ? raw : counted(path, as(path, String.class, value)));
+            case STRING -> string(value instanceof byte[] raw
+                    ? counted(path, raw, () -> texts.add(raw))
+                    : text(path, as(path, String.class, value)));
             case ARRAY -> throw unfit(path, value);
         }
     }
 
-    private byte[] counted(String path, String text) {
+    private byte[] text(String path, String text) {
+        return counted(path, Utf8.bytes(path, text), () -> texts.add(text));
+    }
+
+    private static byte[] counted(String path, byte[] bytes, Runnable counting) {
         try {
-            texts.add(text);
+            counting.run();
         } catch (IllegalArgumentException e) {
             throw new IllegalArgumentException(path + ": " + e.getMessage(), e);
         }
-        return Utf8.bytes(path, text);
+        return bytes;
     }
 
     private static long unsigned(String path, @Nullable Object value, int bits) {

@@ -30,6 +30,8 @@ public final class NamedTensors {
     private static final String PARAMETER = "torch.nn.parameter.";
     /// The maximum number of further places of maps. Few states have any, but a small one can nest one map many times.
     private static final int MOST_AGAIN = 1 << 12;
+    /// The maximum number of entries at further places of maps.
+    private static final long MOST_ENTRIES_AGAIN = 1 << 16;
     private static final long MOST_IN_MODULES = 1 << 20;
     private static final Set<String> MAPS = Set.of("collections.OrderedDict", "collections.defaultdict", "gguf");
 
@@ -40,6 +42,7 @@ public final class NamedTensors {
     private final Map<String, String> paths = new HashMap<>();
     private final Set<Map<?, ?>> seen = Collections.newSetFromMap(new IdentityHashMap<>());
     private int again;
+    private long entriesAgain;
     private long inModules;
 
     private NamedTensors(String format, Predicate<Object> isOther) {
@@ -150,9 +153,14 @@ public final class NamedTensors {
         if (depth > StateIndex.MAX_DEPTH) {
             throw new IllegalArgumentException(path + ": maps nest more than " + StateIndex.MAX_DEPTH + " deep");
         }
-        if (!seen.add(map) && ++again > MOST_AGAIN) {
-            throw new IllegalArgumentException(path + ": more than " + MOST_AGAIN
-                    + " maps are in several places, which would give every tensor in them as many names");
+        if (!seen.add(map)) {
+            again++;
+            entriesAgain += map.size();
+            if (again > MOST_AGAIN || entriesAgain > MOST_ENTRIES_AGAIN) {
+                throw new IllegalArgumentException(path + ": more than " + MOST_AGAIN + " maps, or "
+                        + MOST_ENTRIES_AGAIN + " entries of maps, are in several places, which would give every"
+                        + " tensor in them as many names");
+            }
         }
         tensorsOf(map, path).forEach((key, value) -> {
             String text = key(key, path);

@@ -29,6 +29,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -108,6 +109,7 @@ final class LuaWriter {
             }
             case byte[] bytes -> {
                 code.writeInt(Tag.STRING);
+                checkRepeated(bytes.length + " bytes", () -> texts.add(bytes));
                 writeString(bytes);
             }
             case Tensor tensor -> writeTensor(tensor);
@@ -116,8 +118,8 @@ final class LuaWriter {
             case Typed typed -> writeTyped(typed);
             case TypedMap map -> writeTypedMap(map);
             case Tuple _ -> throw refused("a tuple", "make a list of it");
-            case Map<?, ?> map -> writeTable(map, entries(map));
-            case List<?> list -> writeTable(list, entries(list));
+            case Map<?, ?> map -> writeTable(map, () -> entries(map));
+            case List<?> list -> writeTable(list, () -> entries(list));
             default -> throw refused(Values.describe(value),
                     "make numbers, strings, lists, maps or tensors of it");
         }
@@ -135,12 +137,16 @@ final class LuaWriter {
     }
 
     private void writeString(String text) {
-        try {
-            texts.add(text);
-        } catch (IllegalArgumentException e) {
-            throw refused(text.length() + " characters at so many places", String.valueOf(e.getMessage()));
-        }
+        checkRepeated(text.length() + " characters", () -> texts.add(text));
         writeString(bytes(text));
+    }
+
+    private void checkRepeated(String what, Runnable counting) {
+        try {
+            counting.run();
+        } catch (IllegalArgumentException e) {
+            throw refused(what + " at so many places", String.valueOf(e.getMessage()));
+        }
     }
 
     private byte[] bytes(String text) {
@@ -171,10 +177,12 @@ final class LuaWriter {
 
     // ---- tables ----
 
-    private void writeTable(Object table, List<Entry> entries) {
+    /// @param entries lists what is in the table, which a state can refer to very often; called once
+    private void writeTable(Object table, Supplier<List<Entry>> entries) {
         if (begin(Tag.TABLE, table)) {
-            code.writeInt(entries.size());
-            writeEntries(entries);
+            List<Entry> listed = entries.get();
+            code.writeInt(listed.size());
+            writeEntries(listed);
         }
     }
 
@@ -224,8 +232,10 @@ final class LuaWriter {
 
     private void writeTypedMap(TypedMap map) {
         if (NamedTensors.isPlain(map)) {
-            map.attributes().keySet().forEach(name -> attributes.add(index.pathOf(map, name)));
-            writeTable(map, entries(map));
+            writeTable(map, () -> {
+                map.attributes().keySet().forEach(name -> attributes.add(index.pathOf(map, name)));
+                return entries(map);
+            });
             return;
         }
         if (writeClass(map, map.type(), map.attributes())) {
@@ -240,7 +250,7 @@ final class LuaWriter {
             return;
         }
         switch (typed.type()) {
-            case Nodes.TABLE -> writeTable(typed, pairs(typed));
+            case Nodes.TABLE -> writeTable(typed, () -> pairs(typed));
             case Nodes.FUNCTION -> writeFunction(typed);
             case Nodes.GENERATOR -> writeGenerator(typed);
             default -> {

@@ -17,12 +17,15 @@ import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
+import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -318,6 +321,41 @@ class WritingTest {
         assertThatIllegalArgumentException().isThrownBy(() -> format.draft(wide, narrow))
                 .withMessageContaining("32 bits");
         assertThat(format.draft(wide, SaveOptions.defaults()).nbytes()).isPositive();
+    }
+
+    /// Tables with very many references to them: lists, maps, and pairs with keys that are no keys of a map.
+    static List<Object> tables() {
+        TypedMap ordered = new TypedMap("collections.OrderedDict");
+        Map<String, Integer> map = new LinkedHashMap<>();
+        List<Object> pairs = new ArrayList<>();
+        for (int i = 0; i < 5000; i++) {
+            map.put("k" + i, i);
+            ordered.attributes().put("a" + i, i);
+            pairs.add(List.of(new ArrayList<>(List.of(i)), i));
+        }
+        return List.of(new ArrayList<>(Collections.nCopies(5000, 1)), map, ordered, new Typed(Nodes.TABLE, pairs));
+    }
+
+    @ParameterizedTest
+    @MethodSource("tables")
+    void aTableAtManyPlacesIsListedOnce(Object table) {
+        Torch7Format format = new Torch7Format();
+        format.draft(table, SaveOptions.defaults());
+        long before = Proc.allocatedByThisThread();
+        assertThat(format.draft(Collections.nCopies(2000, table), SaveOptions.defaults()).nbytes()).isPositive();
+        assertThat(Proc.allocatedByThisThread() - before).isLessThan(32 << 20);
+    }
+
+    @Test
+    void bytesAtTooManyPlacesAreRefused() {
+        List<byte[]> repeated = Collections.nCopies(1000, new byte[1 << 20]);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new Torch7Format().draft(repeated, SaveOptions.defaults()))
+                .withMessageContaining("1048576 bytes at so many places").withMessageContaining("64 MiB");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Checkpoint.save(folder.resolve("many.croft"), repeated))
+                .withMessageContaining("values such as this one of 1048576 bytes");
+        assertThat(folder.resolve("many.croft")).doesNotExist();
     }
 
     @Test

@@ -128,6 +128,7 @@ final class StateEncoder {
                 out.writeString(text);
             }
             case byte[] bytes -> {
+                texts.add(bytes);
                 checkSize(bytes.length);
                 out.writeBytes(MemorySegment.ofArray(bytes));
             }
