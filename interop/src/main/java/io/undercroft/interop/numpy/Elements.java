@@ -100,7 +100,7 @@ record Elements(NumpyType type, Tensor tensor) {
 
     private static Tensor tensor(String path, NumpyType type, Shape shape, List<int[]> codes) {
         int width = type.dtype().itemsize();
-        if (type.length() > MOST_TEXT / width / Math.max(codes.size(), 1)) {
+        if (!codes.isEmpty() && type.length() > MOST_TEXT / width / codes.size()) {
             throw new IllegalArgumentException(path + ": " + codes.size() + " texts of " + type.length()
                     + " characters or bytes take more than " + MOST_TEXT + " bytes; use a tensor of their characters");
         }

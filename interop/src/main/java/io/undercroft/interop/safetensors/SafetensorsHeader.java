@@ -156,11 +156,11 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
     /// @param sizes its sizes in the file
     /// @throws ArithmeticException if that is 2^63 or more
     static long nbits(SafetensorsType type, long[] sizes) {
-        long bits = type.bits();
+        long numel = 1;
         for (long size : sizes) {
-            bits = Math.multiplyExact(bits, size);
+            numel = Math.multiplyExact(numel, size);
         }
-        return bits;
+        return Math.multiplyExact(numel, (long) type.bits());
     }
 
     static FormatException damaged(String code, String what, long offset) {

@@ -15,6 +15,7 @@ import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Proc;
 import io.undercroft.testsupport.Tries;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -212,6 +213,29 @@ class NumpyNodesTest {
                 node -> assertThat(TextArray.of(node).orElseThrow().shape()).isEqualTo(Shape.of(2, 0)));
         everywhere(npy("'|S0'", Shape.of(1L << 40), new byte[0]), Typed.class,
                 node -> assertThat(((Tensor) node.value()).shape()).isEqualTo(Shape.of(1L << 40, 0)));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"'<U500000000'", "'|S2147483647'", "[('a', '<U500000000'), ('b', '<f4')]",
+            "[('a', '|S2147483647', (3,)), ('b', '<f4')]", "[('a', [('b', '<U400000000')], (2,)), ('c', '<M8[ns]')]"})
+    void noElementsCostNothingWhateverTheSizeOfOne(String descr) throws IOException {
+        byte[] array = npy(descr, Shape.of(3, 0), new byte[0]);
+        long before = Proc.allocatedByThisThread();
+        everywhere(array, Object.class, node -> {
+            if (node instanceof Typed typed) {
+                assertThat(TextArray.of(typed).orElseThrow().toList()).isEmpty();
+            }
+        });
+        assertThat(Proc.allocatedByThisThread() - before).isLessThan(64 << 20);
+    }
+
+    @Test
+    void aFieldWithoutElementsCostsNothingInRecordsThatHaveSome() throws IOException {
+        byte[] array = npy("[('a', '<U500000000', (0,)), ('b', '<i4')]", Shape.of(2), counted(8));
+        everywhere(array, TypedMap.class, records -> {
+            assertThat(((Typed) records.get("a")).value()).isEqualTo(List.of());
+            assertThat(((Tensor) records.get("b")).toIntArray()).containsExactly(0x04030201, 0x08070605);
+        });
     }
 
     @Test

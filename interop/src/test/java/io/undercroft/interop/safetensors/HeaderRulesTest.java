@@ -143,6 +143,16 @@ class HeaderRulesTest {
         }
     }
 
+    /// The reference implementation multiplies the sizes before it multiplies by the size of an element.
+    @ParameterizedTest
+    @ValueSource(strings = {"F32", "F64", "F4"})
+    void aTensorWithoutElementsMayHaveAnyOtherSize(String dtype) throws IOException {
+        Path path = write("{'a':{'dtype':'" + dtype + "','shape':[4611686018427387904,0],'data_offsets':[0,0]}}", 0);
+        try (Checkpoint c = Checkpoint.open(path, SAFETENSORS)) {
+            assertThat(c.tensor("a").shape()).isEqualTo(Shape.of(1L << 62, 0));
+        }
+    }
+
     @Test
     void aFileOfBadTensorsOnlyIsRefused() throws IOException {
         String bad = IntStream.range(0, 5000)

@@ -12,6 +12,7 @@ import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
@@ -105,6 +106,18 @@ class NumpyFaultsTest {
         assertThat(fault(array(pickle(), "<", new long[]{1L << 62, 1L << 62}, 1, 0))).contains("an array cannot be");
         assertThat(fault(array(pickle(), "<", new long[]{1L << 62, 2}))).contains("an array cannot be");
         assertThat(refusal(array(pickle(), "<", new long[65], 1, 0)).what()).contains("65 dimensions");
+    }
+
+    @Test
+    void noElementsCostNothingWhateverTheSizeOfOne() throws IOException {
+        PickleBuilder to = blank(pickle(), "numpy ndarray").ops("(").integer(1);
+        shape(to, 0).global("numpy", "dtype").text("U500000000").integer(0).integer(1).bytes(0x87).ops("R(").integer(3)
+                .text("<").ops("NNN").integer(2_000_000_000).integer(4).integer(8).ops("tb").bytes(0x89);
+        long before = Proc.allocatedByThisThread();
+        try (Checkpoint c = Checkpoint.open(file(data(to).ops("tb")))) {
+            assertThat(((Typed) c.state()).value()).isEqualTo(List.of());
+        }
+        assertThat(Proc.allocatedByThisThread() - before).isLessThan(64 << 20);
     }
 
     /// A type with fields: pairs of a type on the stack and its offset.

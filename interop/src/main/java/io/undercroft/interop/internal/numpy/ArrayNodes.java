@@ -154,6 +154,10 @@ public final class ArrayNodes {
 
     /// {@return the texts in row-major order, or nothing if one of them is no text}
     private Optional<List<String>> read(NumpyType type, FieldPlace place, Shape shape) throws IOException {
+        if (shape.numel() == 0) {
+            // The length of a text is limited by the size of the file only if there is one.
+            return Optional.of(List.of());
+        }
         FieldRuns runs = runs(type, place);
         MemorySegment gathered = MemorySegment.ofArray(new byte[(int) runs.nbytes()]);
         runs.gathering(gathered).accept(0, MemorySegment.ofArray(small()));
