@@ -6,14 +6,29 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.undercroft.format.FormatException;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Commands;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
 class ExtentCacheTest {
@@ -45,7 +60,7 @@ class ExtentCacheTest {
 
     private List<Path> entries() throws IOException {
         try (Stream<Path> files = Files.walk(cache)) {
-            return files.filter(Files::isRegularFile).filter(file -> !file.endsWith("lock")).toList();
+            return files.filter(Files::isRegularFile).filter(file -> !file.endsWith("croft-cache")).toList();
         }
     }
 
@@ -103,12 +118,95 @@ class ExtentCacheTest {
     }
 
     @Test
-    void aDirectoryThatCannotBeWrittenToIsNoFailure() throws IOException {
-        Files.writeString(cache, "a file");
+    void aDirectoryThatCannotBeMadeIsNoFailure() throws IOException {
+        cache = Files.writeString(folder.resolve("file"), "a file").resolve("cache");
 
         assertThat(bytesToOpen("a.croft", opening())).isGreaterThan(weight.nbytes());
         assertThatThrownBy(() -> bytesToOpen("a.croft", opening().setting("croft.cacheMiB", "many")))
                 .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("croft.cacheMiB");
+    }
+
+    @Test
+    void aDirectoryOfOtherFilesIsRefusedAndStaysAsItIs() throws IOException {
+        Path model = Files.createDirectories(cache.resolve("ab")).resolve("0".repeat(32) + "-1-4");
+        Files.writeString(model, "precious");
+        Path file = Files.writeString(folder.resolve("file"), "precious");
+
+        assertThatThrownBy(() -> bytesToOpen("a.croft", opening())).isInstanceOf(FileSystemException.class)
+                .hasMessageContainingAll(cache.toString(), "croft-cache", "croft.cache to an empty or new directory");
+        cache = file;
+        assertThatThrownBy(() -> bytesToOpen("a.croft", opening())).isInstanceOf(FileSystemException.class)
+                .hasMessageContaining(file.toString());
+        assertThat(model).hasContent("precious");
+        assertThat(file).hasContent("precious");
+    }
+
+    @Test
+    void onlyFilesThatTheCacheMadeAreCountedAndDeleted() throws IOException {
+        OpenOptions limited = opening().setting("croft.cacheMiB", "32");
+        bytesToOpen("a.croft", limited);
+        List<Path> made = entries();
+        Path entry = made.getFirst();
+        FileTime old = FileTime.from(Instant.EPOCH);
+        String name = entry.getFileName().toString();
+        Path other = Files.createDirectories(folder.resolve("other"));
+        List<Path> others = new ArrayList<>();
+        for (Path each : List.of(cache.resolve("model.safetensors"), cache.resolve("download.part"), cache.resolve(name),
+                entry.resolveSibling("model.bin"), Files.createDirectories(cache.resolve("docs")).resolve(name),
+                other.resolve(name))) {
+            try (FileChannel channel = FileChannel.open(each, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+                channel.write(ByteBuffer.wrap(new byte[1]), 1L << 30);
+            }
+            Files.setLastModifiedTime(each, old);
+            others.add(each);
+        }
+        others.add(Files.createSymbolicLink(cache.resolve(name.startsWith("00") ? "01" : "00"), other));
+        others.add(Files.createSymbolicLink(entry.resolveSibling(name.substring(0, 32) + "-0-9"), others.getFirst()));
+        Path left = Files.writeString(cache.resolve(UUID.randomUUID() + ".part"), "left");
+        Files.setLastModifiedTime(left, old);
+
+        Tensor large = Tensor.arange(DType.INT64, 1 << 21);
+        Checkpoint.save(folder.resolve("b.croft"), Map.of("weight", large));
+        try (Checkpoint opened = Checkpoint.open(FolderStore.uri(folder.resolve("b.croft")), limited)) {
+            assertThat(opened.tensor("weight").contentEquals(large)).isTrue();
+        }
+
+        assertThat(others).allMatch(each -> Files.exists(each, LinkOption.NOFOLLOW_LINKS));
+        assertThat(made).allMatch(Files::exists);
+        assertThat(left).doesNotExist();
+    }
+
+    @Test
+    @DisabledOnOs(OS.WINDOWS)
+    @Timeout(value = 5, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void aPipeALinkOrADirectoryThatHasTheNameOfAnEntryIsNotRead() throws Exception {
+        bytesToOpen("a.croft", opening());
+        List<Path> made = entries();
+        Path victim = Files.writeString(folder.resolve("victim"), "precious");
+        for (int i = 0; i < made.size(); i++) {
+            Files.delete(made.get(i));
+            switch (i % 3) {
+                case 0 -> Commands.makePipe(made.get(i));
+                case 1 -> Files.createSymbolicLink(made.get(i), victim);
+                default -> Files.createDirectory(made.get(i));
+            }
+        }
+
+        assertThat(made).hasSizeGreaterThan(2);
+        assertThat(bytesToOpen("a.croft", opening())).isGreaterThan(weight.nbytes());
+        assertThat(victim).hasContent("precious");
+        assertThat(made).allMatch(each -> Files.exists(each, LinkOption.NOFOLLOW_LINKS))
+                .noneMatch(each -> Files.isRegularFile(each, LinkOption.NOFOLLOW_LINKS));
+    }
+
+    @Test
+    @DisabledOnOs(OS.WINDOWS)
+    void onlyTheUserThatFetchedBytesCanReadThemInTheCache() throws IOException {
+        bytesToOpen("a.croft", opening());
+
+        for (Path entry : entries()) {
+            assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(entry))).isEqualTo("rw-------");
+        }
     }
 
     @Test

@@ -85,7 +85,7 @@ class OccupiedNamesTest {
         assertThat(other).hasContent("of somebody else");
     }
 
-    private static boolean give(Path file, int user) throws IOException {
+    static boolean give(Path file, int user) throws IOException {
         try {
             Files.setAttribute(file, "unix:uid", user);
             return true;

@@ -85,7 +85,8 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     /// The decoded state with its names. (A record, since the state itself may be null.)
     private record Tree(@Nullable Object state, StateIndex names) {}
 
-    private CroftContents(MappedFile file, Snapshot newest, Snapshot snapshot, OpenOptions options) {
+    private CroftContents(MappedFile file, Snapshot newest, Snapshot snapshot, OpenOptions options)
+            throws IOException {
         this.file = file;
         this.source = new FileSource(file);
         this.newest = newest;
@@ -102,7 +103,9 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     /// @param snapshot the one to open
     /// @param options the options
     /// @return its contents
-    public static CroftContents open(MappedFile file, Snapshot newest, Snapshot snapshot, OpenOptions options) {
+    /// @throws IOException if a cache that the options name cannot be used
+    public static CroftContents open(MappedFile file, Snapshot newest, Snapshot snapshot, OpenOptions options)
+            throws IOException {
         CroftContents contents = new CroftContents(file, newest, snapshot, options);
         try {
             return contents.reading(() -> {

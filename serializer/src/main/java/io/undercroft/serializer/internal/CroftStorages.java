@@ -74,7 +74,7 @@ final class CroftStorages implements AutoCloseable {
     /// A damaged storage, and one for the intact tensors on it.
     private record Suspect(DamagedStorage damage, Storage readable) {}
 
-    CroftStorages(MappedFile file, Snapshot snapshot, OpenOptions options, Bases bases) {
+    CroftStorages(MappedFile file, Snapshot snapshot, OpenOptions options, Bases bases) throws IOException {
         this.file = file;
         this.snapshot = snapshot;
         this.request = options.request();

@@ -4,17 +4,25 @@ import io.undercroft.format.internal.ExtentDigester;
 import io.undercroft.format.internal.ExtentKind;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.internal.disk.RegularFiles;
 import io.undercroft.serializer.spi.OpenRequest;
 import io.undercroft.serializer.spi.Setting;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.System.Logger.Level;
 import java.lang.System.Logger;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -28,12 +36,14 @@ import java.util.Comparator;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntFunction;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /// Extents of files in stores, in files of a directory of this host that are named by the sums of their bytes. So an
@@ -41,7 +51,14 @@ import java.util.stream.Stream;
 /// cut, changed or put there by somebody else is deleted.
 ///
 /// Several processes may use a directory: files appear by renaming, and are never changed. When the directory has
-/// become too large, the files that were used longest ago are deleted. Safe for any thread.
+/// become too large, the files that were used longest ago are deleted. Only this user can read what is kept, as the
+/// file in the store may be readable with a token only.
+///
+/// The directory has a file [#MARKER], which is made first and is locked while files are deleted. A directory that has
+/// other files and no such one is refused. In the directory, regular files with the names that this gives are read,
+/// counted and deleted; everything else stays. Links are not followed, and nothing is opened that could block.
+///
+/// Safe for any thread.
 final class ExtentCache {
     /// The setting with the directory.
     static final String DIRECTORY = "croft.cache";
@@ -55,8 +72,11 @@ final class ExtentCache {
     private static final long DEFAULT_MIB = 10_240;
     private static final long MOST_MIB = 1 << 30;
     private static final int MIB_LOG2 = 20;
-    private static final String LOCK = "lock";
-    private static final String TEMPORARY = ".part";
+    private static final String MARKER = "croft-cache";
+    private static final String ABOUT = "This directory is a cache of croft. It may be deleted as a whole.\n";
+    private static final Pattern FOLDER = Pattern.compile("[0-9a-f]{2}");
+    private static final Pattern ENTRY = Pattern.compile("[0-9a-f]{32}-[0-9a-f]{1,8}-[0-9]{1,19}");
+    private static final Pattern TEMPORARY = Pattern.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\\.part");
     /// The directory is looked through whenever this process has added such a share of the limit.
     private static final long SHARE = 32;
     private static final Duration ABANDONED = Duration.ofHours(1);
@@ -79,14 +99,16 @@ final class ExtentCache {
         ///
         /// @param request the options
         /// @throws IllegalArgumentException if the limit is no number
-        static Optional<Use> of(OpenRequest request) {
+        /// @throws FileSystemException if it is neither a cache nor an empty directory
+        static Optional<Use> of(OpenRequest request) throws FileSystemException {
             Optional<String> directory = request.setting(DIRECTORY).filter(text -> !text.isBlank());
             if (directory.isEmpty()) {
                 return Optional.empty();
             }
             long limit = mib(request.setting(LIMIT).orElse(String.valueOf(DEFAULT_MIB))) << MIB_LOG2;
-            return Optional.of(new Use(OPEN.computeIfAbsent(Path.of(directory.get()).toAbsolutePath().normalize(),
-                    ExtentCache::new), limit));
+            Path path = Path.of(directory.get()).toAbsolutePath().normalize();
+            requireCache(path);
+            return Optional.of(new Use(OPEN.computeIfAbsent(path, ExtentCache::new), limit));
         }
 
         private static long mib(String text) {
@@ -105,7 +127,7 @@ final class ExtentCache {
         ///
         /// @param extent the extent
         boolean has(ExtentRecord extent) {
-            return Files.exists(cache.entry(extent));
+            return RegularFiles.isRegular(cache.entry(extent));
         }
 
         /// Supplies files in stores with those of some extents that are here.
@@ -124,6 +146,21 @@ final class ExtentCache {
         /// @param storage the bytes of the storage
         void keep(List<ExtentRecord> extents, List<ExtentRecord> fetched, MemorySegment storage) {
             cache.keep(extents, fetched, storage, limit);
+        }
+    }
+
+    /// A directory that may not be listed is not used, with a warning when something is to be kept.
+    private static void requireCache(Path directory) throws FileSystemException {
+        boolean isOther = Files.exists(directory) && !Files.isDirectory(directory);
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
+            isOther = files.iterator().hasNext() && !RegularFiles.isRegular(directory.resolve(MARKER));
+        } catch (IOException | DirectoryIteratorException _) {
+            // It is no directory, not there yet, or may not be listed.
+        }
+        if (isOther) {
+            throw new FileSystemException(directory.toString(), null, "it is no cache of croft, which is a directory "
+                    + "with a file " + MARKER + "; set " + DIRECTORY + " to an empty or new directory. Nothing was "
+                    + "changed");
         }
     }
 
@@ -153,7 +190,10 @@ final class ExtentCache {
 
     private boolean supply(ExtentRecord extent, MappedFile file, ExtentDigester digester) throws IOException {
         Path entry = entry(extent);
-        try (FileChannel channel = FileChannel.open(entry); Arena arena = Arena.ofConfined()) {
+        if (!isFolder(Objects.requireNonNull(entry.getParent()))) {
+            return false;
+        }
+        try (FileChannel channel = RegularFiles.open(entry); Arena arena = Arena.ofConfined()) {
             if (channel.size() == extent.length()) {
                 MemorySegment bytes = arena.allocate(extent.length());
                 var buffer = bytes.asByteBuffer();
@@ -169,8 +209,8 @@ final class ExtentCache {
             }
             Files.deleteIfExists(entry);
             LOG.log(Level.WARNING, "{0}: its bytes were not those that its name says, and it was deleted", entry);
-        } catch (NoSuchFileException _) {
-            // It is not here, or not any more.
+        } catch (FileSystemException _) {
+            // It is not here, or not any more, belongs to another user, or something else has its name.
         }
         return false;
     }
@@ -186,6 +226,7 @@ final class ExtentCache {
         Set<ExtentRecord> wanted = Set.copyOf(fetched);
         long start = 0;
         try {
+            mark();
             for (ExtentRecord extent : extents) {
                 MemorySegment bytes = storage.asSlice(start, extent.length());
                 start += extent.length();
@@ -201,16 +242,31 @@ final class ExtentCache {
         }
     }
 
+    private void mark() throws IOException {
+        Path marker = directory.resolve(MARKER);
+        if (!RegularFiles.isRegular(marker)) {
+            requireCache(directory);
+            Files.createDirectories(directory);
+            try (FileChannel channel = RegularFiles.open(marker, StandardOpenOption.CREATE)) {
+                channel.write(ByteBuffer.wrap(ABOUT.getBytes(StandardCharsets.UTF_8)));
+            }
+        }
+    }
+
+    private static boolean isFolder(Path path) {
+        return Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS);
+    }
+
     private void keep(ExtentRecord extent, MemorySegment bytes) throws IOException {
         Path entry = entry(extent);
-        if (Files.exists(entry)) {
+        Path folder = Objects.requireNonNull(entry.getParent());
+        if (Files.exists(entry, LinkOption.NOFOLLOW_LINKS) || Files.exists(folder) && !isFolder(folder)) {
             return;
         }
-        Files.createDirectories(entry.getParent());
-        Path temporary = directory.resolve(UUID.randomUUID() + TEMPORARY);
+        Files.createDirectories(folder);
+        Path temporary = directory.resolve(UUID.randomUUID() + ".part");
         try {
-            try (FileChannel channel = FileChannel.open(temporary, StandardOpenOption.CREATE_NEW,
-                    StandardOpenOption.WRITE)) {
+            try (FileChannel channel = RegularFiles.open(temporary, StandardOpenOption.CREATE_NEW)) {
                 var buffer = bytes.asByteBuffer();
                 while (buffer.hasRemaining()) {
                     channel.write(buffer);
@@ -227,8 +283,7 @@ final class ExtentCache {
 
     /// Deletes files until some space is left. One process does so at a time; the others rely on it.
     private void shrink(long limit) throws IOException {
-        try (FileChannel channel = FileChannel.open(directory.resolve(LOCK), StandardOpenOption.CREATE,
-                StandardOpenOption.WRITE); FileLock lock = channel.tryLock()) {
+        try (FileChannel channel = RegularFiles.open(directory.resolve(MARKER)); FileLock lock = channel.tryLock()) {
             if (lock == null) {
                 return;
             }
@@ -251,22 +306,42 @@ final class ExtentCache {
         }
     }
 
+    /// Lists the files of this cache, and deletes temporary files that were left.
     private List<Entry> entries() throws IOException {
-        List<Entry> entries = new ArrayList<>();
         Instant abandoned = Instant.now().minus(ABANDONED);
-        try (Stream<Path> files = Files.walk(directory, 2)) {
-            for (Path file : (Iterable<Path>) files::iterator) {
-                try {
-                    BasicFileAttributes attributes = Files.readAttributes(file, BasicFileAttributes.class);
-                    boolean isTemporary = file.toString().endsWith(TEMPORARY);
-                    if (isTemporary && attributes.lastModifiedTime().toInstant().isBefore(abandoned)) {
-                        Files.deleteIfExists(file);
-                    } else if (attributes.isRegularFile() && !isTemporary && !file.endsWith(LOCK)) {
-                        entries.add(new Entry(file, attributes.size(), attributes.lastModifiedTime()));
-                    }
-                } catch (NoSuchFileException _) {
-                    // Another process has deleted it.
+        for (Entry temporary : regular(list(directory, TEMPORARY))) {
+            if (temporary.used.toInstant().isBefore(abandoned)) {
+                Files.deleteIfExists(temporary.path);
+            }
+        }
+        List<Entry> entries = new ArrayList<>();
+        for (Path folder : list(directory, FOLDER)) {
+            if (isFolder(folder)) {
+                entries.addAll(regular(list(folder, ENTRY)));
+            }
+        }
+        return entries;
+    }
+
+    private static List<Path> list(Path directory, Pattern names) throws IOException {
+        try (Stream<Path> files = Files.list(directory)) {
+            return files.filter(file -> names.matcher(file.getFileName().toString()).matches()).toList();
+        } catch (UncheckedIOException e) {
+            throw e.getCause();
+        }
+    }
+
+    private static List<Entry> regular(List<Path> files) throws IOException {
+        List<Entry> entries = new ArrayList<>();
+        for (Path file : files) {
+            try {
+                BasicFileAttributes attributes = Files.readAttributes(file, BasicFileAttributes.class,
+                        LinkOption.NOFOLLOW_LINKS);
+                if (attributes.isRegularFile()) {
+                    entries.add(new Entry(file, attributes.size(), attributes.lastModifiedTime()));
                 }
+            } catch (NoSuchFileException _) {
+                // Another process has deleted it.
             }
         }
         return entries;

@@ -10,13 +10,13 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFileAttributeView;
 import org.jspecify.annotations.Nullable;
 
 /// A file that appears under its name whole and durable, or not at all.
 ///
-/// The bytes go to a temporary file in the same directory, since only a rename within one file system is atomic.
-/// [#commit] syncs them, renames the file over the target and syncs the directory. Closing without a commit deletes the
+/// The bytes go to a temporary file in the same directory, since only a rename within one file system is atomic. This
+/// user alone can open it. [#commit] gives it the owner and the mode of the target ([FileAccess]), syncs it, renames it
+/// over the target and syncs the directory. Closing without a commit deletes the
 /// temporary file; the target is not changed. For use by one thread, except for writing.
 public final class AtomicFile implements Sink, Closeable {
     /// An attempt fails if another process deletes the file as abandoned at the moment it is created.
@@ -81,7 +81,6 @@ public final class AtomicFile implements Sink, Closeable {
             AtomicFile file = open(target, Temporaries.name(directory), disk, rule);
             try {
                 if (file.file.isAt(file.temporary)) {
-                    file.copyPermissions();
                     return file;
                 }
             } catch (Throwable e) {
@@ -100,14 +99,6 @@ public final class AtomicFile implements Sink, Closeable {
         } catch (Throwable e) {
             Temporaries.forget(temporary);
             throw e;
-        }
-    }
-
-    /// A file that is replaced keeps its mode.
-    private void copyPermissions() throws IOException {
-        boolean posix = Files.getFileAttributeView(temporary, PosixFileAttributeView.class) != null;
-        if (posix && Files.isRegularFile(target)) {
-            Files.setPosixFilePermissions(temporary, Files.getPosixFilePermissions(target));
         }
     }
 
@@ -149,6 +140,7 @@ public final class AtomicFile implements Sink, Closeable {
     /// @throws IOException as [#commit()]
     public void commit(Runnable lastWord) throws IOException {
         try {
+            FileAccess.give(temporary, target);
             file.force();
         } catch (ClosedByInterruptException e) {
             throw e;

@@ -11,18 +11,23 @@ import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/// Opens regular files only. A pipe, a device or a link at the path is refused without waiting.
+/// Opens regular files only. A pipe, a device or a link at the path is refused without waiting. A file that is made
+/// with [StandardOpenOption#CREATE_NEW] can be opened by this user only, until its writer widens its mode.
 ///
 /// Files are opened for reading and writing, since opening a pipe in this way does not block: the file at the path is
 /// checked first, but may be replaced before it is opened.
-final class RegularFiles {
+public final class RegularFiles {
     private static final Set<StandardOpenOption> READ_WRITE = EnumSet.of(StandardOpenOption.READ,
             StandardOpenOption.WRITE);
+    private static final FileAttribute<?>[] OWNER_ONLY = {
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))};
 
     private RegularFiles() {}
 
@@ -33,18 +38,20 @@ final class RegularFiles {
     /// @return the file
     /// @throws FileSystemException if something else than a regular file has the name
     /// @throws IOException if it cannot be opened
-    static FileChannel open(Path path, OpenOption... options) throws IOException {
+    public static FileChannel open(Path path, OpenOption... options) throws IOException {
         check(path);
         Set<OpenOption> all = new HashSet<>(READ_WRITE);
         all.add(LinkOption.NOFOLLOW_LINKS);
         all.addAll(List.of(options));
-        return FileChannel.open(path, all);
+        boolean isPrivate = all.contains(StandardOpenOption.CREATE_NEW)
+                && path.getFileSystem().supportedFileAttributeViews().contains("posix");
+        return FileChannel.open(path, all, isPrivate ? OWNER_ONLY : new FileAttribute<?>[0]);
     }
 
     /// {@return whether a regular file has a name, and no symbolic link}
     ///
     /// @param path the name
-    static boolean isRegular(Path path) {
+    public static boolean isRegular(Path path) {
         return Files.isRegularFile(path, LinkOption.NOFOLLOW_LINKS);
     }
 
