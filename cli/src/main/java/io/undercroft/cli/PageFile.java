@@ -10,24 +10,23 @@ import io.undercroft.cli.internal.inspect.HtmlReport.Extract;
 import io.undercroft.cli.internal.inspect.Inspection;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.internal.disk.AtomicFile;
+import io.undercroft.serializer.internal.disk.Disk;
+import io.undercroft.serializer.internal.disk.Replacing;
+import io.undercroft.serializer.internal.disk.Target;
 import java.io.BufferedWriter;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.OutputStreamWriter;
 import java.io.Writer;
+import java.lang.foreign.MemorySegment;
 import java.nio.channels.ClosedByInterruptException;
-import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.PosixFileAttributeView;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.UUID;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import picocli.CommandLine.Model.ArgSpec;
@@ -80,40 +79,40 @@ final class PageFile {
     }
 
     private void write(Inspection inspection, Path given) throws IOException {
-        requireReplaceable(inspection.checkpoint(), given);
-        // The target of a symbolic link is replaced, and the link stays.
-        Path file = Files.exists(target) ? target.toRealPath() : target.toAbsolutePath();
         Path source = Inputs.path(inspection.checkpoint(), given);
-        Path temporary = file.resolveSibling(".croft-" + UUID.randomUUID() + ".tmp");
-        try {
-            Extract extract;
-            // The channel is interruptible.
+        Replacing rule = _ -> requireReplaceable(inspection.checkpoint(), given);
+        rule.check(target);
+        Extract extract;
+        try (AtomicFile file = AtomicFile.create(Target.of(target), Disk.system(), rule)) {
             try (ProgressBar bar = ProgressBar.counting("entry", "entries");
-                    Writer out = new BufferedWriter(new OutputStreamWriter(create(temporary), UTF_8))) {
+                    Writer out = new BufferedWriter(new OutputStreamWriter(new FileOutput(file), UTF_8))) {
                 extract = HtmlReport.write(inspection, name(source), modified(source), out, bar);
-            } catch (ClosedByInterruptException e) {
-                throw new IOException("interrupted; no file was made or changed", e);
             }
-            if (Files.exists(file) && Files.getFileAttributeView(file, PosixFileAttributeView.class) != null) {
-                Files.setPosixFilePermissions(temporary, Files.getPosixFilePermissions(file));
-            }
-            Files.move(temporary, file, StandardCopyOption.ATOMIC_MOVE);
-            say(inspection, extract);
-        } finally {
-            Files.deleteIfExists(temporary);
+            file.commit();
+        } catch (ClosedByInterruptException e) {
+            throw new IOException("interrupted; no file was made or changed", e);
         }
+        say(inspection, extract);
     }
 
-    private OutputStream create(Path temporary) throws IOException {
-        try {
-            return Files.newOutputStream(temporary, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
-        } catch (AccessDeniedException e) {
-            throw new IOException("%s: the directory %s is not writable; take a name in another directory, or ask its "
-                    .formatted(target, temporary.getParent()) + "owner for access", e);
-        } catch (NoSuchFileException e) {
-            // The directory was there just before.
-            throw new IOException("%s: nothing can be written in its directory %s: no files can be made there; take a "
-                    .formatted(target, temporary.getParent()) + "name in another directory", e);
+    /// Writes a file from its first byte to its last.
+    private static final class FileOutput extends OutputStream {
+        private final AtomicFile file;
+        private long end;
+
+        FileOutput(AtomicFile file) {
+            this.file = file;
+        }
+
+        @Override
+        public void write(int octet) throws IOException {
+            write(new byte[]{(byte) octet});
+        }
+
+        @Override
+        public void write(byte[] bytes, int from, int length) throws IOException {
+            file.write(end, MemorySegment.ofArray(bytes).asSlice(from, length));
+            end += length;
         }
     }
 

@@ -67,28 +67,10 @@ class InterruptionTest {
     @ParameterizedTest
     @CsvSource({"INT, 130", "TERM, 143"})
     void nothingIsLeftOfAPage(String signal, int code) throws Exception {
-        Path source = folder.resolve("many.safetensors");
-        Map<String, Tensor> state = new LinkedHashMap<>();
-        for (int i = 0; i < 100_000; i++) {
-            state.put("tensor" + i, Tensor.zeros(DType.UINT8, 1));
-        }
-        Checkpoint.save(source, state);
+        Path source = manyTensors();
         Path page = folder.resolve("page.html");
-        List<String> command = new ArrayList<>(receiving(signal));
-        command.addAll(List.of(ProcessHandle.current().info().command().orElseThrow(),
-                "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow",
-                "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"), Croft.class.getName(),
-                "inspect", "--html", page.toString(), source.toString()));
         Path said = elsewhere.resolve("said");
-        Process croft = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(said.toFile()).start();
-        try {
-            waitForTemporary(croft);
-            kill(croft, signal);
-
-            assertThat(croft.waitFor(5, TimeUnit.MINUTES)).isTrue();
-        } finally {
-            croft.destroyForcibly();
-        }
+        int exit = writePage(source, page, said, signal);
 
         // On a slow machine the page may be there before the signal is.
         assertThat(files()).isSubsetOf(source, page).contains(source);
@@ -96,7 +78,46 @@ class InterruptionTest {
             assertThat(page).content().endsWith("</html>\n");
         } else {
             assertThat(said).content().contains("croft: " + page + ": interrupted; no file was made or changed");
-            assertThat(croft.exitValue()).isEqualTo(code);
+            assertThat(exit).isEqualTo(code);
+        }
+    }
+
+    @Test
+    void theNextPageDeletesWhatAKilledOneLeft() throws Exception {
+        Path source = manyTensors();
+        Path page = folder.resolve("page.html");
+        writePage(source, page, elsewhere.resolve("said"), "KILL");
+
+        assertThat(Invocation.of("inspect", "--html", page, source).code()).isZero();
+        assertThat(files()).containsExactlyInAnyOrder(source, page);
+    }
+
+    private Path manyTensors() throws IOException {
+        Path source = folder.resolve("many.safetensors");
+        Map<String, Tensor> state = new LinkedHashMap<>();
+        for (int i = 0; i < 100_000; i++) {
+            state.put("tensor" + i, Tensor.zeros(DType.UINT8, 1));
+        }
+        Checkpoint.save(source, state);
+        return source;
+    }
+
+    /// Writes a page in another process, which gets a signal meanwhile; returns its code.
+    private int writePage(Path source, Path page, Path said, String signal) throws Exception {
+        List<String> command = new ArrayList<>(receiving(signal));
+        command.addAll(List.of(ProcessHandle.current().info().command().orElseThrow(),
+                "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow",
+                "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"), Croft.class.getName(),
+                "inspect", "--html", page.toString(), source.toString()));
+        Process croft = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(said.toFile()).start();
+        try {
+            waitForTemporary(croft);
+            kill(croft, signal);
+
+            assertThat(croft.waitFor(5, TimeUnit.MINUTES)).isTrue();
+            return croft.exitValue();
+        } finally {
+            croft.destroyForcibly();
         }
     }
 

@@ -151,7 +151,8 @@ class ExtentCacheTest {
         String name = entry.getFileName().toString();
         Path other = Files.createDirectories(folder.resolve("other"));
         List<Path> others = new ArrayList<>();
-        for (Path each : List.of(cache.resolve("model.safetensors"), cache.resolve("download.part"), cache.resolve(name),
+        for (Path each : List.of(cache.resolve("model.safetensors"), cache.resolve("download.part"),
+                cache.resolve(name),
                 entry.resolveSibling("model.bin"), Files.createDirectories(cache.resolve("docs")).resolve(name),
                 other.resolve(name))) {
             try (FileChannel channel = FileChannel.open(each, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
