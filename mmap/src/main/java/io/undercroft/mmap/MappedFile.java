@@ -37,7 +37,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -72,7 +71,7 @@ public final class MappedFile implements AutoCloseable {
     /// The number of the file in its file system, or 0 if that is not known.
     private final long identity;
     private final Lifetime lifetime;
-    /// The end of the furthest byte that was ever mapped.
+    /// The end of the furthest byte that was ever handed out mapped.
     private final AtomicLong mappedEnd = new AtomicLong();
     private final Object wholeLock = new Object();
     private volatile @Nullable MemorySegment whole;
@@ -608,16 +607,11 @@ public final class MappedFile implements AutoCloseable {
     }
 
     private MemorySegment mapRun(long offset, long length) throws IOException {
-        file.checkInside(Math.addExact(offset, length));
+        long end = Math.addExact(offset, length);
+        file.checkInside(end);
         if (remote != null) {
             remote.require(offset, length);
         }
-        return mapPresent(offset, length);
-    }
-
-    private MemorySegment mapPresent(long offset, long length) throws IOException {
-        long end = Math.addExact(offset, length);
-        file.checkInside(end);
         MemorySegment segment = file.map(offset, length, lifetime.arena());
         hasMapped(end);
         return segment;
@@ -826,15 +820,21 @@ public final class MappedFile implements AutoCloseable {
         }
         lifetime.retain();
         try {
+            file.checkInside(offset + length);
             if (remote != null) {
                 remote.require(offset, length);
             }
-            MemorySegment window = whole().asSlice(offset, length);
+            MemorySegment all = whole();
+            if (offset > all.byteSize() - length) {
+                // The file has grown since its bytes were mapped.
+                return allocation(offset, length);
+            }
+            hasMapped(offset + length);
             if (readAhead != null) {
                 readAhead.use(offset, length);
             }
             checkNotTruncated();
-            return run(window, offset);
+            return run(all.asSlice(offset, length), offset);
         } catch (IOException e) {
             throw refused(List.of(piece(offset, length)), e);
         } finally {
@@ -884,7 +884,8 @@ public final class MappedFile implements AutoCloseable {
         return location + " (" + mode + ", " + size + " bytes)";
     }
 
-    /// Returns the mapping that all windows share, made with the first of them.
+    /// Returns the mapping that all windows share, made with the first of them, of the bytes that the file has then. It
+    /// may be cut afterwards behind all windows, as a `.croft` file is by an append that fails.
     private MemorySegment whole() throws IOException {
         MemorySegment there = whole;
         if (there != null) {
@@ -892,9 +893,9 @@ public final class MappedFile implements AutoCloseable {
         }
         synchronized (wholeLock) {
             if (whole == null) {
-                MemorySegment mapped = mapPresent(0, size);
+                MemorySegment mapped = file.mapAll(lifetime.arena());
                 if (remote == null && !isInMemory && LibcUse.hasBegun()) {
-                    readAhead = new ReadAhead(size,
+                    readAhead = new ReadAhead(mapped.byteSize(),
                             (offset, length, advice) -> Pages.advise(mapped.asSlice(offset, length), advice));
                 }
                 whole = mapped;
@@ -962,13 +963,12 @@ public final class MappedFile implements AutoCloseable {
         }
     }
 
-    /// {@return how long the file is now, in bytes, if it is shorter than when it was opened}
+    /// {@return the size of the file now, in bytes; of an object of a store, that which it had when it was opened}
     ///
     /// @throws IOException if the system call fails
     /// @throws IllegalStateException if the file is closed
-    public OptionalLong cutTo() throws IOException {
-        long now = held(file::size);
-        return now < size ? OptionalLong.of(now) : OptionalLong.empty();
+    public long currentSize() throws IOException {
+        return remote == null ? held(file::size) : size;
     }
 
     private <T extends @Nullable Object> T held(IoTask<T> task) throws IOException {

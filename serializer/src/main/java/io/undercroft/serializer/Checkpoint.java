@@ -50,7 +50,6 @@ import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Queue;
 import java.util.SequencedCollection;
 import java.util.SequencedMap;
@@ -981,11 +980,12 @@ public final class Checkpoint implements AutoCloseable {
     /// What is behind the end of a file that was cut cannot be read, and need not be missed by a format without
     /// checksums.
     private Optional<Damage> cut() throws IOException {
-        OptionalLong size = file.cutTo();
-        return size.isEmpty()
+        long before = contents instanceof CroftContents croft ? croft.committedLength() : file.size();
+        long now = file.currentSize();
+        return now >= before
                 ? Optional.empty()
-                : Optional.of(new Damage("the file", size.getAsLong(), file.size() - size.getAsLong(),
-                        "CUT", "it was cut to " + size.getAsLong() + " bytes while it is open; it had " + file.size(),
+                : Optional.of(new Damage("the file", now, before - now, "CUT",
+                        "it was cut to " + now + " bytes while it is open; it had " + before,
                         Remedy.of("Open it again when it is complete")));
     }
 

@@ -2,13 +2,21 @@ package io.undercroft.serializer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIOException;
 
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.internal.CroftContents;
+import io.undercroft.serializer.internal.CroftFormat;
+import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import io.undercroft.testsupport.PeerJvm;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
@@ -19,6 +27,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /// Several processes and threads at one file.
 @Isolated("its processes race with each other")
@@ -96,6 +106,79 @@ class WritersAndReadersTest {
             assertThat(first.tensor("numbers").getLong(ELEMENTS - 1)).isEqualTo(1);
         }
         assertThat(numberIn(path)).isEqualTo(2);
+    }
+
+    /// The disk of this computer, which fails when all is written and is to be brought to it.
+    private static final class UnsafeDisk extends ForwardingDisk {
+        private final Action whenWritten;
+
+        interface Action {
+            void run() throws IOException;
+        }
+
+        UnsafeDisk(Action whenWritten) {
+            this.whenWritten = whenWritten;
+        }
+
+        @Override
+        void before(Operation operation) throws IOException {
+            if (operation == Operation.FORCE) {
+                whenWritten.run();
+                throw new IOException("no space left");
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1, false", "2, false", "3, false", "1, true", "2, true"})
+    void whatAFailedAppendCutsOffIsNotMissedByReaders(int snapshots, boolean isTouchedBefore) throws IOException {
+        Path path = folder.resolve("state.croft");
+        for (long number = 1; number <= snapshots; number++) {
+            CheckpointFile.open(path).commit(state(number), SaveOptions.defaults());
+        }
+        long size = Files.size(path);
+        List<Checkpoint> readers = new ArrayList<>();
+        Disk disk = new UnsafeDisk(() -> {
+            assertThat(Files.size(path)).isGreaterThan(size);
+            for (OpenOptions options : List.of(OpenOptions.defaults(),
+                    OpenOptions.defaults().mapping(MapMode.READ_ONLY),
+                    OpenOptions.defaults().checksums(ChecksumPolicy.ON_TOUCH), OpenOptions.defaults().snapshot(1))) {
+                Checkpoint reader = Checkpoint.open(path, options);
+                readers.add(reader);
+                if (isTouchedBefore) {
+                    assertThat(reader.tensor("small").getLong(0)).isPositive();
+                }
+            }
+        });
+        assertThatIOException()
+                .isThrownBy(() -> CheckpointFile.open(disk, path, SaveOptions.defaults(), OpenOptions.defaults())
+                        .commit(state(9), SaveOptions.defaults()));
+        assertThat(path).hasSize(size);
+        for (Checkpoint reader : readers) {
+            long number = reader.snapshot().orElseThrow().sequence();
+            assertThat(reader.tensor("numbers").toLongArray()).containsOnly(number);
+            assertThat(reader.tensor("small").copy().getLong(0)).isEqualTo(number);
+            assertThat(reader.verify().damages()).isEmpty();
+            assertThat(reader.snapshots()).hasSize(snapshots);
+            Path copy = folder.resolve("copy.croft");
+            Checkpoint.save(copy, reader.state());
+            assertThat(numberIn(copy)).isEqualTo(number);
+            reader.close();
+        }
+    }
+
+    @Test
+    void aFileThatGrowsWhileItIsOpenedShowsItsNewestSnapshot() throws IOException {
+        Path path = folder.resolve("state.croft");
+        Checkpoint.save(path, state(1));
+        try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY)) {
+            CheckpointFile.open(path).commit(state(2), SaveOptions.defaults());
+            CroftContents contents = (CroftContents) new CroftFormat().open(file, OpenOptions.defaults());
+            assertThat(contents.skippedCommit()).isEmpty();
+            assertThat(contents.tensor("numbers").orElseThrow().toLongArray()).containsOnly(2);
+            assertThat(contents.verify().damages()).isEmpty();
+            contents.release();
+        }
     }
 
     /// Appends so many snapshots, waiting for its turn, and says after each which one it was.

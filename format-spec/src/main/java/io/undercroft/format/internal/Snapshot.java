@@ -100,9 +100,45 @@ public final class Snapshot {
         return Optional.ofNullable(first.decoded()).filter(commit -> commit.uuid().equals(header.uuid()));
     }
 
+    /// A commit is skipped, or the file refused, only if the slots are still as they were read: a writer may have been
+    /// writing one of them.
     private static Snapshot openSlots(ByteSource source, Header header, MemorySegment prefix, Limits limits)
             throws IOException {
-        List<Slot> slots = slots(source, header, prefix);
+        MemorySegment pages = slotPages(source, header);
+        while (true) {
+            try {
+                Snapshot found = openNewest(source, header, slots(header, pages, prefix), limits);
+                if (found.skippedCommit == null || slotPages(source, header).mismatch(pages) < 0) {
+                    return found;
+                }
+            } catch (FormatException e) {
+                if (!Rule.isDamage(e) || slotPages(source, header).mismatch(pages) < 0) {
+                    throw e;
+                }
+            }
+            pages = slotPages(source, header);
+        }
+    }
+
+    /// Reads the commit slots; nothing if the file ends before their end. An append that fails may cut it back to that
+    /// meanwhile.
+    private static MemorySegment slotPages(ByteSource source, Header header) throws IOException {
+        MemorySegment pages = MemorySegment.ofArray(new byte[FileLayout.SLOTS_BYTES]);
+        try {
+            if (source.size() >= header.slotsEnd()) {
+                source.read(header.slots(), pages);
+                return pages;
+            }
+        } catch (EOFException e) {
+            if (source.size() >= header.slotsEnd()) {
+                throw truncated(header.slots(), e);
+            }
+        }
+        return pages.asSlice(0, 0);
+    }
+
+    private static Snapshot openNewest(ByteSource source, Header header, List<Slot> slots, Limits limits)
+            throws IOException {
         FormatException skippedCommit = lostSlots(source, header, slots);
         for (Slot slot : slots) {
             try {
@@ -125,12 +161,13 @@ public final class Snapshot {
     private static @Nullable FormatException lostSlots(ByteSource source, Header header, List<Slot> slots)
             throws IOException {
         CommitRecord first = slots.size() == 1 ? slots.getFirst().decoded() : null;
-        boolean isCut = first != null && first.sequence() == 1 && source.size() > first.committedLength()
-                && source.size() < header.slotsEnd();
+        long size = source.size();
+        boolean isCut = first != null && first.sequence() == 1 && size > first.committedLength()
+                && size < header.slotsEnd();
         return isCut
                 ? Rule.V11_TRUNCATED
                         .broken("the file continues after its first snapshot, and ends before its commit slots "
-                                + "do; later snapshots are lost if there were any", source.size())
+                                + "do; later snapshots are lost if there were any", size)
                 : null;
     }
 
@@ -195,18 +232,14 @@ public final class Snapshot {
     /// Returns the records that may be the newest, the newest first: those of the slots that were ever written, and
     /// that of the first snapshot as long as the slot for odd numbers was not. When that slot is written, the other one
     /// has been forced to the disk, so no crash damages both.
-    private static List<Slot> slots(ByteSource source, Header header, MemorySegment prefix) throws IOException {
+    private static List<Slot> slots(Header header, MemorySegment pages, MemorySegment prefix) {
         List<Slot> slots = new ArrayList<>();
         boolean isOddEmpty = true;
-        if (source.size() >= header.slotsEnd()) {
-            MemorySegment both = MemorySegment.ofArray(new byte[FileLayout.SLOTS_BYTES]);
-            read(source, header.slots(), both);
-            for (long at = 0; at < FileLayout.SLOTS_BYTES; at += FileLayout.PAGE) {
-                MemorySegment page = both.asSlice(at, FileLayout.PAGE);
-                if (!CommitRecord.isEmpty(page)) {
-                    slots.add(slot(page.asSlice(0, FileLayout.COMMIT_BYTES), header.slots() + at));
-                    isOddEmpty &= at == 0;
-                }
+        for (long at = 0; at < pages.byteSize(); at += FileLayout.PAGE) {
+            MemorySegment page = pages.asSlice(at, FileLayout.PAGE);
+            if (!CommitRecord.isEmpty(page)) {
+                slots.add(slot(page.asSlice(0, FileLayout.COMMIT_BYTES), header.slots() + at));
+                isOddEmpty &= at == 0;
             }
         }
         if (slots.size() == 2 && slots.getFirst().sequence() < slots.getLast().sequence()) {

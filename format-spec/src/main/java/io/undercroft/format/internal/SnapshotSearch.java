@@ -63,9 +63,10 @@ public final class SnapshotSearch {
     }
 
     private void readAll() throws IOException {
-        MemorySegment buffer = MemorySegment.ofArray(new byte[(int) Math.min(BUFFER, source.size())]);
-        for (long at = 0; at < source.size(); at += STEP) {
-            MemorySegment piece = buffer.asSlice(0, Math.min(BUFFER, source.size() - at));
+        long size = source.size();
+        MemorySegment buffer = MemorySegment.ofArray(new byte[(int) Math.min(BUFFER, size)]);
+        for (long at = 0; at < size; at += STEP) {
+            MemorySegment piece = buffer.asSlice(0, Math.min(BUFFER, size - at));
             source.read(at, piece);
             long end = Math.min(STEP, piece.byteSize() - FileLayout.COMMIT_BYTES + 1);
             for (long record = 0; record < end; record += FileLayout.SMALL_ALIGNMENT) {

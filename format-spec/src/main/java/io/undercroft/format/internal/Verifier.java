@@ -95,7 +95,7 @@ public final class Verifier {
     }
 
     private void verifyRecord(long offset, int length, Predicate<MemorySegment> check) throws IOException {
-        MemorySegment record = scan.bytes(source, offset, length);
+        MemorySegment record = settled(offset, length);
         try {
             if (!check.test(record)) {
                 report(Finding.WHOLE_FILE, Rule.V14_CHECKSUM, offset, length,
@@ -126,8 +126,7 @@ public final class Verifier {
             return;
         }
         if (commit.sequence() == 1) {
-            verifySlot(header.recordOffset(2), new byte[FileLayout.PAGE]);
-            verifySlot(header.recordOffset(3), new byte[FileLayout.PAGE]);
+            verifyEmptySlots(header);
             return;
         }
         verifyZero(newest.place() + FileLayout.COMMIT_BYTES, newest.place() + FileLayout.PAGE);
@@ -139,8 +138,31 @@ public final class Verifier {
         verifySlot(header.recordOffset(commit.sequence() == 2 ? 3 : commit.sequence() - 1), before);
     }
 
+    /// An append that fails may cut them off meanwhile.
+    private void verifyEmptySlots(Header header) throws IOException {
+        try {
+            verifySlot(header.recordOffset(2), new byte[FileLayout.PAGE]);
+            verifySlot(header.recordOffset(3), new byte[FileLayout.PAGE]);
+        } catch (EOFException e) {
+            if (source.size() >= header.slotsEnd()) {
+                throw e;
+            }
+        }
+    }
+
+    /// Reads what a writer may be writing at this moment, until it stays as it is.
+    private MemorySegment settled(long offset, int length) throws IOException {
+        MemorySegment before = MemorySegment.ofArray(new byte[length]);
+        MemorySegment now = scan.bytes(source, offset, length);
+        while (now.mismatch(before) >= 0) {
+            before.copyFrom(now);
+            now = scan.bytes(source, offset, length);
+        }
+        return now;
+    }
+
     private void verifySlot(long offset, byte[] expected) throws IOException {
-        MemorySegment slot = scan.bytes(source, offset, FileLayout.PAGE);
+        MemorySegment slot = settled(offset, FileLayout.PAGE);
         if (slot.mismatch(MemorySegment.ofArray(expected)) >= 0 && !isLater(slot, offset)) {
             report(Finding.WHOLE_FILE, Rule.V19_CHAIN, offset, FileLayout.PAGE,
                     "the slot that is not the newest commit's does not have the commit before it");

@@ -184,6 +184,51 @@ class VerifierTest {
         }
     }
 
+    /// A file that is another one after so many calls.
+    private static final class Changing implements ByteSource {
+        private final byte[] before;
+        private final byte[] after;
+        private int calls;
+
+        Changing(byte[] before, byte[] after, int calls) {
+            this.before = before;
+            this.after = after;
+            this.calls = calls;
+        }
+
+        private ByteSource now() {
+            return source(calls-- > 0 ? before : after);
+        }
+
+        @Override
+        public long size() throws IOException {
+            return now().size();
+        }
+
+        @Override
+        public void read(long offset, MemorySegment into) throws IOException {
+            now().read(offset, into);
+        }
+    }
+
+    @Test
+    void whatIsAppendedOrCutBackMeanwhileIsNoDamage() throws IOException {
+        byte[] halfWritten = three.clone();
+        int slot = (int) Refusals.header(three).recordOffset(3);
+        Arrays.fill(halfWritten, slot + 512, slot + FileLayout.PAGE, (byte) 0);
+        for (byte[][] change : new byte[][][]{{one, two}, {two, three}, {FileImage.torn(one, 100), one},
+                {FileImage.torn(two, 100), two}, {halfWritten, three}}) {
+            byte[] intact = change[1] == three ? two : one;
+            // From the eighth call on, what is half written has been read twice.
+            for (int calls = 0; calls < 8; calls++) {
+                Snapshot found = Snapshot.open(new Changing(change[0], change[1], calls), Limits.DEFAULT);
+                assertThat(found.skippedCommit()).as("after %d calls", calls).isNull();
+                assertThat(Verifier.verify(new Changing(change[0], change[1], calls), open(intact), BaseFiles.none())
+                        .findings()).as("after %d calls", calls).isEmpty();
+            }
+        }
+    }
+
     @Test
     void v8RefusesAChainThatIsLongerThanTheLimit() throws IOException {
         Snapshot snapshot = Snapshot.open(source(three), RuleTest.limit("maxSnapshots", 2));

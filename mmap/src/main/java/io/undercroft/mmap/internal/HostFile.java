@@ -143,6 +143,24 @@ public sealed interface HostFile permits PosixFile, ChannelFile {
     /// @throws IOException if mapping failed
     MemorySegment map(long offset, long length, Arena arena) throws IOException;
 
+    /// Maps all bytes that the file has now.
+    ///
+    /// @param arena the lifetime of the mapping
+    /// @return the bytes
+    /// @throws IOException if mapping failed
+    default MemorySegment mapAll(Arena arena) throws IOException {
+        while (true) {
+            long length = size();
+            try {
+                return map(0, length, arena);
+            } catch (EOFException e) {
+                if (size() == length) {
+                    throw e;
+                }
+            }
+        }
+    }
+
     /// Maps or copies runs of this and other files into one range of addresses, private or read-only as this one is,
     /// and then checks that no file was truncated.
     ///

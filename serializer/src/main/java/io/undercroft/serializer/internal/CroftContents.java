@@ -323,6 +323,11 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
         return CommitNumbers.list(newest);
     }
 
+    /// {@return the number of bytes of the file that belong to its snapshots; an append that fails may cut off others}
+    public long committedLength() {
+        return newest.header().isSealed() ? file.size() : newest.commit().committedLength();
+    }
+
     /// {@return the committed state that these contents are}
     public SnapshotInfo snapshot() {
         return reading(() -> CommitNumbers.info(snapshot));

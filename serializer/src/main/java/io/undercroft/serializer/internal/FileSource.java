@@ -20,8 +20,8 @@ public record FileSource(MappedFile file, Runnable pulse) implements ByteSource 
     }
 
     @Override
-    public long size() {
-        return file.size();
+    public long size() throws IOException {
+        return file.currentSize();
     }
 
     @Override
