@@ -37,6 +37,7 @@ final class Arguments {
     static final String SHARING = "--sharing";
     static final String CHUNK = "--chunk";
     static final String ALLOW_DANGEROUS = "--allow-dangerous";
+    static final String ALLOW_PART = "--allow-part";
     static final String FORMAT = "--format";
     static final String SETTING = "--set";
     private static final String KNOWN_FILE = "A file of any format that croft formats lists, a URI of a web server or "
@@ -198,6 +199,10 @@ final class Arguments {
     static ArgSpec allowDangerous() {
         return flag(ALLOW_DANGEROUS, "Save what a file holds that would run code if Python loaded it. Nothing of it is "
                 + "run here.");
+    }
+
+    static ArgSpec allowPart() {
+        return flag(ALLOW_PART, "Save a file that is one part of a model in several files, without the others.");
     }
 
     static ArgSpec sharing() {

@@ -80,7 +80,7 @@ final class ConvertCommand {
                         "A setting for writing OUT, such as safetensors.shard=5GB. May be repeated."),
                 Arguments.format(), Arguments.setting(),
                 Arguments.at(), Arguments.root(), Arguments.location(), Arguments.base(), Arguments.whole(),
-                Arguments.sharing(), Arguments.chunk(), Arguments.allowDangerous(),
+                Arguments.sharing(), Arguments.chunk(), Arguments.allowDangerous(), Arguments.allowPart(),
                 flag(DELETE_OLD,
                         "If OUT replaces the index of a set, delete the files that the new index does not name."),
                 flag(KEEP_BASES,

@@ -52,6 +52,8 @@ final class DiffCommand {
                 return run.of(b, () -> {
                     try (Checkpoint second = Inputs.open(b, arguments.openingOneOfTwo(1))) {
                         run.noteSkippedCommit(second);
+                        run.noteUnread(first);
+                        run.noteUnread(second);
                         return diff(first, second, arguments);
                     }
                 });

@@ -7,6 +7,7 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.SnapshotInfo;
+import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Unreadable;
@@ -45,12 +46,18 @@ final class IntegrityChecks {
                 first.offset(), "Take the file from a backup or make it again; croft verify lists all damage");
     }
 
-    /// Refuses to copy one of several states if the command line does not select one: the loss of the others would go
-    /// unnoticed.
+    /// Refuses to copy one of several states, or one of several files of a model, if the command line does not select
+    /// it: the loss of the others would go unnoticed.
     ///
     /// @throws IllegalArgumentException if the file has parts that the state does not contain, and a setting to choose
-    ///     what is opened
+    ///     what is opened, or is a part itself
     static void requireChosen(Checkpoint checkpoint, Arguments arguments) {
+        checkpoint.unread().stream().filter(part -> part.kind() == Kind.FILE && !arguments.has(Arguments.ALLOW_PART))
+                .findFirst().ifPresent(part -> {
+                    throw new IllegalArgumentException("it is a part of a model, and lacks " + part.what()
+                            + ". Name the index or the set of all files, or merge them first (llama.cpp does that with "
+                            + "llama-gguf-split --merge); or save this part with " + Arguments.ALLOW_PART);
+                });
         checkpoint.unread().stream().filter(part -> part.setting() != null && !arguments.isSet(part.setting()))
                 .findFirst().ifPresent(part -> {
                     throw new IllegalArgumentException(

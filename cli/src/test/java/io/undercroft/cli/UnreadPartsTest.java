@@ -62,6 +62,34 @@ class UnreadPartsTest {
     }
 
     @Test
+    void aPartOfAModelIsAPartForEachCommandAndIsSavedOnlyIfThatIsAllowed() throws IOException {
+        Path part = folder.resolve("model-00001-of-00002.safetensors");
+        Checkpoint.save(part, Map.of("t", Tensor.ones(DType.FLOAT32, 3)));
+        Path croft = folder.resolve("there.croft");
+        Invocation.of("convert", Invocation.torch("tied.pt"), croft);
+        String lacks = "1 other file of the same model: this is file 1 of 2 by its name";
+        assertThat(Invocation.of("inspect", part).out()).contains("besides   " + lacks);
+        assertThat(Invocation.of("inspect", "--json", part).json().at("/unread/0/kind").asText()).isEqualTo("file");
+        assertThat(Invocation.of("verify", part).err()).contains(lacks);
+        assertThat(Invocation.of("verify", part).code()).isZero();
+        assertThat(Invocation.of("diff", part, croft).err()).contains(lacks);
+        assertThat(Invocation.of("extract", part, "u").err()).contains("no tensor 'u'", lacks);
+        Path out = folder.resolve("out.croft");
+        List<Invocation> refused = List.of(Invocation.of("convert", part, out),
+                Invocation.of("convert", part, out, "--base", part), Invocation.of("append", croft, part),
+                Invocation.of("shm", "publish", part, "undercroft-unread-parts-test"));
+        assertThat(refused).allSatisfy(invocation -> {
+            assertThat(invocation.code()).isEqualTo(2);
+            assertThat(invocation.err()).contains(lacks, "--allow-part");
+        });
+        assertThat(out).doesNotExist();
+        Invocation allowed = Invocation.of("convert", part, out, "--allow-part");
+        assertThat(allowed.code()).isZero();
+        assertThat(allowed.err()).contains(lacks);
+        assertThat(Invocation.of("append", croft, part, "--allow-part").code()).isZero();
+    }
+
+    @Test
     void nothingIsSavedOfOneOfSeveralStatesIfItWasNotChosen() throws IOException {
         Path out = folder.resolve("out.croft");
         Invocation.of("convert", Invocation.torch("tied.pt"), folder.resolve("there.croft"));

@@ -8,7 +8,10 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.UnreadPart;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
@@ -22,6 +25,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.NoSuchElementException;
 import java.util.zip.CRC32;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
@@ -78,6 +82,53 @@ class UnreadPartsTest {
         }
         Checkpoint.save(folder.resolve("a.croft"), Map.of("t", Tensor.ones(DType.FLOAT32, 3)));
         assertThat(unread(folder.resolve("a.croft"))).isEmpty();
+    }
+
+    /// A file of `GGUFWriter(split_max_tensors=2)`, whose metadata count from 0.
+    private Path split(String name, int number, int count) throws IOException {
+        TypedMap state = new TypedMap("gguf");
+        state.put("a", Tensor.ones(DType.FLOAT32, 3));
+        state.put("b", Tensor.ones(DType.FLOAT32, 3));
+        state.attributes().put("split.no", new Typed("gguf:uint16", (long) number));
+        state.attributes().put("split.count", new Typed("gguf:uint16", (long) count));
+        state.attributes().put("split.tensors.count", 5);
+        Checkpoint.save(folder.resolve(name), state);
+        return folder.resolve(name);
+    }
+
+    @Test
+    void aPartOfASplitModelSaysSo() throws IOException {
+        for (String name : List.of("a.gguf", "model-00002-of-00003.gguf")) {
+            assertThat(unread(split(name, 1, 3))).singleElement().isEqualTo(new UnreadPart(Kind.FILE,
+                    "2 other files of the same model: this is file 2 of 3, with 2 of its 5 tensors", 0, 0));
+        }
+        assertThat(unread(split("whole.gguf", 0, 1))).isEmpty();
+        try (Checkpoint c = Checkpoint.open(split("a.gguf", 1, 3))) {
+            assertThat(catchThrowableOfType(NoSuchElementException.class, () -> c.tensor("c")))
+                    .hasMessageContaining("it may be in 2 other files of the same model: this is file 2 of 3");
+        }
+    }
+
+    @Test
+    void aNameThatCountsSaysThatTheFileIsAPart() throws IOException {
+        for (String name : List.of("model-00001-of-00002.safetensors", "pytorch_model-00001-of-00002.pt",
+                "model.fp16-00001-of-00002.gguf", "x-00001-of-00002.npz", "m-00001-of-00002.croft")) {
+            assertThat(unread(saved(name, 3))).as(name).singleElement().isEqualTo(new UnreadPart(Kind.FILE,
+                    "1 other file of the same model: this is file 1 of 2 by its name", 0, 0));
+        }
+        for (String name : List.of("model-00001-of-00001.safetensors", "a-1-of-2.safetensors",
+                "a-00001-of-00002b.gguf", "a-00001-of-00002-b.npz")) {
+            assertThat(unread(saved(name, 3))).as(name).isEmpty();
+        }
+    }
+
+    @Test
+    void aSetThatIsOpenedByItsIndexLacksNothing() throws IOException {
+        Path index = folder.resolve("model.safetensors.index.json");
+        Checkpoint.save(index, Map.of("a", Tensor.ones(DType.FLOAT32, 3), "b", Tensor.ones(DType.FLOAT32, 3)),
+                SaveOptions.defaults().setting("safetensors.shard", "12"));
+        assertThat(unread(folder.resolve("model-00001-of-00002.safetensors"))).hasSize(1);
+        assertThat(unread(index)).isEmpty();
     }
 
     @Test

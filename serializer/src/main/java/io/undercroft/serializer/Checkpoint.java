@@ -7,10 +7,12 @@ import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.spi.RangeSource;
+import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.internal.CroftContents;
 import io.undercroft.serializer.internal.CroftFormat;
 import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.ModelDirectory;
+import io.undercroft.serializer.internal.OtherFiles;
 import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.Settings;
 import io.undercroft.serializer.internal.Stores;
@@ -849,7 +851,9 @@ public final class Checkpoint implements AutoCloseable {
         SequencedCollection<String> names = names();
         return new NoSuchElementException(location() + " has no tensor " + FormatException.quote(name) + " among "
                 + (options.request().isPartial() ? "the " + names.size() + " that were chosen" : "its " + names.size())
-                + lookup().hint(name, Stream.concat(names.stream(), aliases().keySet().stream()).toList()));
+                + lookup().hint(name, Stream.concat(names.stream(), aliases().keySet().stream()).toList())
+                + unread().stream().filter(part -> part.kind() == Kind.FILE).map(part -> "; it may be in "
+                        + part.what()).collect(Collectors.joining()));
     }
 
     /// {@return the tensors by their [names][#names], in that order} A view: each tensor is created by [#tensor] when
@@ -911,11 +915,12 @@ public final class Checkpoint implements AutoCloseable {
 
     /// {@return the parts of the file that [the state][#tree] does not contain, in the order of the file; usually none}
     /// They are other states in the same file, members of an archive that the state does not reference, or bytes before
-    /// or after the parts that were read. A copy of the state does not contain them. Formats whose reference
-    /// implementation refuses such files refuse them when they are opened.
+    /// or after the parts that were read; of a file that is one part of a model in several files, the other files. A
+    /// copy of the state does not contain them. Formats whose reference implementation refuses such files refuse them
+    /// when they are opened.
     public List<UnreadPart> unread() {
         checkOpen();
-        return contents.unread();
+        return OtherFiles.in(contents.unread(), location());
     }
 
     /// {@return the classes and functions of another language that the file names and that its format does not know, in

@@ -20,7 +20,10 @@ public record UnreadPart(Kind kind, String what, long offset, long nbytes, @Null
         /// read, and their checksums are compared by [Checkpoint#verify].
         RECORD,
         /// Bytes that no part of the format describes. Their meaning is unknown.
-        BYTES
+        BYTES,
+        /// Other files: this one is a part of a model in several files, by its contents or by its name
+        /// (`NAME-00001-of-00003.SUFFIX`). Offset and number of bytes are 0.
+        FILE
     }
 
     /// A part.
@@ -42,5 +45,14 @@ public record UnreadPart(Kind kind, String what, long offset, long nbytes, @Null
     /// @param nbytes the number of bytes
     public UnreadPart(Kind kind, String what, long offset, long nbytes) {
         this(kind, what, offset, nbytes, null);
+    }
+
+    /// {@return the other files of a model of which a file is one part}
+    ///
+    /// @param count how many there are
+    /// @param which what the file says of itself, for instance `this is file 1 of 3`
+    public static UnreadPart ofFiles(long count, String which) {
+        return new UnreadPart(Kind.FILE, "%,d other %s of the same model: %s".formatted(count,
+                count == 1 ? "file" : "files", which), 0, 0);
     }
 }

@@ -10,6 +10,9 @@ public final class UnreadParts {
     ///
     /// @param part the part
     public static String describe(UnreadPart part) {
+        if (part.kind() == UnreadPart.Kind.FILE) {
+            return part.what();
+        }
         String way = part.setting() == null || part.kind() != UnreadPart.Kind.STATE
                 ? ""
                 : "; --set %s=N opens another one".formatted(part.setting());

@@ -15,6 +15,7 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SequencedMap;
 import org.jspecify.annotations.Nullable;
@@ -194,12 +195,30 @@ record GgufHeader(ByteOrder order, SequencedMap<String, Object> values, Sequence
             end = Math.ceilDiv(data + tensor.offset() + tensor.nbytes(), alignment) * alignment;
         }
         List<UnreadPart> parts = new ArrayList<>();
+        otherFiles().ifPresent(parts::add);
         gaps.part().map(part -> new UnreadPart(Kind.BYTES, part.what(), part.offset(), part.nbytes()))
                 .ifPresent(parts::add);
         if (fileSize > end) {
             parts.add(new UnreadPart(Kind.BYTES, "what is behind the last tensor", end, fileSize - end));
         }
         return parts;
+    }
+
+    /// {@return the other files of a model that llama.cpp has split, if the metadata say that this file is one of them}
+    private Optional<UnreadPart> otherFiles() {
+        long count = number("split.count", 1);
+        return count < 2
+                ? Optional.empty()
+                : Optional.of(UnreadPart.ofFiles(count - 1, "this is file %d of %d, with %d of its %d tensors"
+                        .formatted(number("split.no", 0) + 1, count, tensors.size(),
+                                number("split.tensors.count", tensors.size()))));
+    }
+
+    private long number(String key, long absent) {
+        Object value = values.get(key);
+        return (value instanceof Typed typed ? typed.value() : value) instanceof Number number
+                ? number.longValue()
+                : absent;
     }
 
     private List<TensorInfo> inOrder() {

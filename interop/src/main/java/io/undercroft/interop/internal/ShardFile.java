@@ -4,6 +4,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.spi.CheckpointFormat;
@@ -110,7 +111,9 @@ record ShardFile(String name, MappedFile file, Contents contents, SequencedMap<S
                         counted.add(tensor.storage()) ? tensor.storage().nbytes() : 0);
             }
         });
-        return Stream.concat(others.part().stream(), contents.unread().stream()).map(part -> new UnreadPart(part.kind(),
+        // A shard that says that it is one of several is with the others.
+        Stream<UnreadPart> here = contents.unread().stream().filter(part -> part.kind() != Kind.FILE);
+        return Stream.concat(others.part().stream(), here).map(part -> new UnreadPart(part.kind(),
                 part.what() + ", in the shard " + FormatException.quote(name), part.offset(), part.nbytes(),
                 part.setting())).toList();
     }

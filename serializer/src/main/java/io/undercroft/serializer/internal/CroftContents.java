@@ -21,6 +21,7 @@ import io.undercroft.serializer.FileRegion;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.serializer.TensorSpec;
+import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.internal.loading.RowReader;
 import io.undercroft.serializer.spi.Contents;
@@ -331,6 +332,15 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     /// {@return the committed state that these contents are}
     public SnapshotInfo snapshot() {
         return reading(() -> CommitNumbers.info(snapshot));
+    }
+
+    /// {@return the other shards, if a program of several processes saved the file as one of several}
+    @Override
+    public List<UnreadPart> unread() {
+        return reading(() -> CommitNumbers.run(snapshot).filter(run -> run.shards() > 1)
+                .map(run -> List.of(UnreadPart.ofFiles(run.shards() - 1L,
+                        "this is one of the %d shards of a run".formatted(run.shards()))))
+                .orElse(List.of()));
     }
 
     /// {@return the reason why a newer commit was skipped, if one was}
