@@ -123,6 +123,17 @@ class UnreadPartsTest {
     }
 
     @Test
+    void aShardOfARunSaysThatItIsOneOfSeveral() throws IOException {
+        for (int shards : new int[]{1, 4}) {
+            Path path = folder.resolve("shard.croft");
+            Checkpoint.save(path, Map.of("t", Tensor.ones(DType.FLOAT32, 3)), SaveOptions.defaults().run("r", shards));
+            assertThat(unread(path)).extracting(UnreadPart::what).isEqualTo(shards == 1
+                    ? List.of()
+                    : List.of("3 other files of the same model: this is one of the 4 shards of a run"));
+        }
+    }
+
+    @Test
     void aSetThatIsOpenedByItsIndexLacksNothing() throws IOException {
         Path index = folder.resolve("model.safetensors.index.json");
         Checkpoint.save(index, Map.of("a", Tensor.ones(DType.FLOAT32, 3), "b", Tensor.ones(DType.FLOAT32, 3)),
