@@ -15,7 +15,6 @@ module io.undercroft.serializer {
 
     exports io.undercroft.serializer;
     exports io.undercroft.serializer.analysis to io.undercroft.cli;
-    exports io.undercroft.serializer.internal.disk to io.undercroft.cli;
     exports io.undercroft.serializer.spi;
     exports io.undercroft.serializer.state;
 

@@ -10,16 +10,11 @@ import io.undercroft.cli.internal.inspect.HtmlReport.Extract;
 import io.undercroft.cli.internal.inspect.Inspection;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.internal.disk.AtomicFile;
-import io.undercroft.serializer.internal.disk.Disk;
-import io.undercroft.serializer.internal.disk.Replacing;
-import io.undercroft.serializer.internal.disk.Target;
+import io.undercroft.serializer.analysis.OutputFile;
 import java.io.BufferedWriter;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.io.OutputStreamWriter;
 import java.io.Writer;
-import java.lang.foreign.MemorySegment;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
@@ -79,41 +74,19 @@ final class PageFile {
     }
 
     private void write(Inspection inspection, Path given) throws IOException {
+        requireReplaceable(inspection.checkpoint(), given);
         Path source = Inputs.path(inspection.checkpoint(), given);
-        Replacing rule = _ -> requireReplaceable(inspection.checkpoint(), given);
-        rule.check(target);
         Extract extract;
-        try (AtomicFile file = AtomicFile.create(Target.of(target), Disk.system(), rule)) {
-            try (ProgressBar bar = ProgressBar.counting("entry", "entries");
-                    Writer out = new BufferedWriter(new OutputStreamWriter(new FileOutput(file), UTF_8))) {
-                extract = HtmlReport.write(inspection, name(source), modified(source), out, bar);
-            }
+        try (OutputFile file = OutputFile.create(target);
+                ProgressBar bar = ProgressBar.counting("entry", "entries");
+                Writer out = new BufferedWriter(new OutputStreamWriter(file, UTF_8))) {
+            extract = HtmlReport.write(inspection, name(source), modified(source), out, bar);
+            out.flush();
             file.commit();
         } catch (ClosedByInterruptException e) {
             throw new IOException("interrupted; no file was made or changed", e);
         }
         say(inspection, extract);
-    }
-
-    /// Writes a file from its first byte to its last.
-    private static final class FileOutput extends OutputStream {
-        private final AtomicFile file;
-        private long end;
-
-        FileOutput(AtomicFile file) {
-            this.file = file;
-        }
-
-        @Override
-        public void write(int octet) throws IOException {
-            write(new byte[]{(byte) octet});
-        }
-
-        @Override
-        public void write(byte[] bytes, int from, int length) throws IOException {
-            file.write(end, MemorySegment.ofArray(bytes).asSlice(from, length));
-            end += length;
-        }
     }
 
     private void say(Inspection inspection, Extract extract) throws IOException {
