@@ -25,6 +25,7 @@ import java.util.List;
 public final class Main {
     private static final String USAGE = """
             usage: property-tests/run NAME [--quick] [--seed N]
+                   property-tests/run all [--quick]
 
               laws          saves random states, appends and compacts them, and checks every law
               foreign       writes random states in the formats of others, and checks every law
@@ -42,7 +43,7 @@ public final class Main {
               kills         kills processes at random moments of a save or an append over a file that is there
               cycles        opens and closes 10 000 times, and counts mappings and descriptors
 
-              --quick       a part of it: less than a minute
+              --quick       a part of it: about a minute
               --seed N      the random choices of an earlier run; each run prints its own""";
 
     private static final List<String> NAMES = List.of("laws", "foreign", "fuzz", "differential", "objects", "bitflips",
@@ -66,6 +67,11 @@ public final class Main {
         }
         if (List.of(arguments).contains("--help") || List.of(arguments).contains("-h")) {
             System.out.println(USAGE);
+            return;
+        }
+        // For the script, which runs all of them.
+        if (List.of(arguments).equals(List.of("--names"))) {
+            NAMES.forEach(System.out::println);
             return;
         }
         try {
