@@ -4,6 +4,7 @@ import io.undercroft.storage.Complex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.DType.Kind;
 import io.undercroft.storage.Tensor.Flag;
+import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -95,7 +96,9 @@ final class Encoding {
     }
 
     private static double real(DType dtype, long bits) {
-        if (isInteger(dtype)) {
+        if (dtype.equals(DType.UINT64)) {
+            return new BigInteger(Long.toUnsignedString(bits)).doubleValue();
+        } else if (isInteger(dtype)) {
             return whole(dtype, List.of(bits));
         }
         return switch (partWidth(dtype)) {

@@ -4,17 +4,22 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import io.undercroft.mmap.SharedStorageHandle;
 import io.undercroft.properties.Choices;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.storage.TypedStorage;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.condition.OS;
 
 /// Storages, slices and tensors, each with what it should be: arrays of bytes and counts of references.
 ///
@@ -36,6 +41,7 @@ final class StorageModel {
         int references = 1;
         /// Of a base alone.
         byte[] bytes;
+        boolean isShared;
 
         Twin(Storage storage, @Nullable Twin base, int start, int size) {
             this.storage = storage;
@@ -61,6 +67,10 @@ final class StorageModel {
             root().bytes[start + index] = value;
         }
 
+        byte[] copy() {
+            return Arrays.copyOfRange(root().bytes, start, start + size);
+        }
+
         void release() {
             references--;
             if (references == 0 && base != null) {
@@ -83,15 +93,24 @@ final class StorageModel {
 
     /// Does one thing after the other for as long as there are choices, and compares everything after each.
     void live() {
-        while (!choices.areUsedUp()) {
-            step(choices.of(twins));
-            twins.forEach(StorageModel::compare);
-            windows.forEach(StorageModel::compare);
+        try {
+            while (!choices.areUsedUp()) {
+                step(choices.of(twins));
+                twins.forEach(StorageModel::compare);
+                windows.forEach(StorageModel::compare);
+            }
+        } finally {
+            // So that names in shared memory do not wait for the garbage collector.
+            twins.stream().filter(twin -> twin.isShared).forEach(twin -> {
+                while (twin.storage.referenceCount() > 0) {
+                    twin.storage.release();
+                }
+            });
         }
     }
 
     private void step(Twin twin) {
-        switch (choices.below(13)) {
+        switch (choices.below(16)) {
             case 0 -> allocate();
             case 1, 2 -> slice(twin);
             case 3, 4 -> resize(twin);
@@ -102,6 +121,8 @@ final class StorageModel {
             case 9 -> retain(twin);
             case 10 -> release(twin);
             case 11 -> see(twin);
+            case 12, 13 -> asElements(twin);
+            case 14 -> shareMemory(twin);
             default -> outside(twin);
         }
     }
@@ -128,9 +149,11 @@ final class StorageModel {
         int size = choices.below(MAX_SIZE);
         if (twin.references == 0) {
             assertRefused(twin, () -> twin.storage.resize(size));
-        } else if (twin.base != null) {
+        } else if (twin.base != null || twin.isShared) {
+            assertThat(twin.storage.isResizable()).isFalse();
             assertThatThrownBy(() -> twin.storage.resize(size)).isInstanceOf(UnsupportedOperationException.class);
         } else {
+            assertThat(twin.storage.isResizable()).isTrue();
             twin.storage.resize(size);
             twin.bytes = Arrays.copyOf(twin.bytes, size);
             twin.size = size;
@@ -202,6 +225,54 @@ final class StorageModel {
         } else if (twin.references > slices) {
             twin.storage.release();
             twin.release();
+        }
+    }
+
+    private void asElements(Twin twin) {
+        TypedStorage typed = new TypedStorage(twin.storage, choices.of(TypedOperations.DTYPES));
+        if (!twin.isReadable()) {
+            assertRefused(twin, () -> typed.getLong(0));
+            assertRefused(twin, () -> typed.fill(1L));
+            assertRefused(twin, () -> twin.storage.byteswap(DType.UINT8));
+            return;
+        }
+        byte[] bytes = twin.copy();
+        TypedOperations.apply(choices, typed, bytes);
+        System.arraycopy(bytes, 0, twin.root().bytes, twin.start, twin.size);
+    }
+
+    /// The bytes move to memory that others can open, under the same storage, and those that open it share them.
+    private void shareMemory(Twin twin) {
+        if (!OS.LINUX.isCurrentOs()) {
+            return;
+        }
+        if (twin.references == 0) {
+            assertRefused(twin, twin.storage::shareMemory);
+            return;
+        }
+        assertThat(twin.storage.isShared()).isEqualTo(twin.root().isShared);
+        assertThat(twin.storage.shareMemory()).isSameAs(twin.storage);
+        twin.root().isShared = true;
+        assertThat(twin.storage.isShared()).isTrue();
+        assertThat(twin.storage.filename().isPresent()).isEqualTo(twin.base == null);
+        if (twin.size > 0 && twin.isReadable()) {
+            Storage other = opened(twin.storage);
+            int index = choices.below(twin.size);
+            byte value = (byte) choices.below(256);
+            other.set(index, value);
+            twin.set(index, value);
+            for (int i = 0; i < twin.size; i++) {
+                assertThat(other.get(i)).isEqualTo(twin.get(i));
+            }
+            other.release();
+        }
+    }
+
+    private static Storage opened(Storage storage) {
+        try {
+            return SharedStorageHandle.of(storage).open();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 
