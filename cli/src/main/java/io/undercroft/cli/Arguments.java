@@ -93,8 +93,8 @@ final class Arguments {
     }
 
     static ArgSpec tensor() {
-        return PositionalParamSpec.builder().paramLabel("TENSOR").type(String.class).required(true)
-                .description("The name of a tensor, as croft inspect shows it.").build();
+        return PositionalParamSpec.builder().paramLabel("NAME").type(String.class).required(true)
+                .description("The name of a tensor, or the path of another value, as croft inspect shows it.").build();
     }
 
     static ArgSpec output(String description) {

@@ -9,11 +9,15 @@ import io.undercroft.cli.internal.ProgressBar;
 import io.undercroft.cli.internal.StandardInput;
 import io.undercroft.cli.internal.TensorJson;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.inspect.Inspection;
+import io.undercroft.cli.internal.inspect.JsonReport;
+import io.undercroft.cli.internal.inspect.StateOutline;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.analysis.LastLoan;
 import io.undercroft.serializer.analysis.TensorBlocks;
+import io.undercroft.serializer.state.StatePart;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -26,7 +30,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/// The command that prints one tensor of a file, or writes it to a file of its own.
+/// The command that prints one tensor or another value of a file, or writes a tensor to a file of its own.
 final class ExtractCommand {
     private static final String ROWS = "--rows";
     private static final String DTYPE = "--dtype";
@@ -51,9 +55,9 @@ final class ExtractCommand {
 
     Subcommand command() {
         return new Subcommand(
-                "Prints a tensor of a file, or writes it as a .npy file. If it has more than 1000 elements, the first "
-                        + "and last 3 of each dimension are printed. Bytes that are read are compared with their "
-                        + "checksums.",
+                "Prints a tensor or another value of a file, or writes a tensor as a .npy file. If a tensor has more "
+                        + "than 1000 elements, the first and last 3 of each dimension are printed. Bytes that are read "
+                        + "are compared with their checksums. Lists and maps are printed as JSON.",
                 () -> List.of(knownFile("FILE"), Arguments.tensor(),
                         Arguments.text(ROWS, "A:B", "Only the indices from A to B, without B, of the first "
                                 + "dimension. Negative indices count from the end; A and B may be left out."),
@@ -81,6 +85,9 @@ final class ExtractCommand {
                     return Targets.refuseSame(file, Arguments.OUTPUT, run);
                 }
                 String name = arguments.word(1);
+                if (!checkpoint.contains(name)) {
+                    return extract(checkpoint, name, arguments);
+                }
                 Tensor tensor = readable(checkpoint.tensor(name));
                 Optional<String> range = arguments.text(ROWS);
                 Extract extract = new Extract(name, range.isPresent() ? rows(tensor, range.get()) : tensor,
@@ -97,6 +104,28 @@ final class ExtractCommand {
                 return CommandRunner.OK;
             }
         });
+    }
+
+    /// Prints a value that is no tensor.
+    private int extract(Checkpoint checkpoint, String path, Arguments arguments) throws IOException {
+        Object value = checkpoint.value(path);
+        for (String option : new String[]{ROWS, DTYPE, Arguments.OUTPUT}) {
+            if (arguments.has(option)) {
+                throw new IllegalArgumentException("%s is for tensors, and %s is none: %s".formatted(option,
+                        FormatException.quote(path), StateOutline.of(value)));
+            }
+        }
+        boolean isJson = arguments.has(Arguments.JSON);
+        if (!isJson && value instanceof String text) {
+            for (String line : text.split("\n", -1)) {
+                out.line(line);
+            }
+        } else if (!isJson && !(value instanceof byte[]) && new StatePart(path, value).isScalar()) {
+            out.line(value == null ? "none" : value.toString());
+        } else {
+            JsonReport.writeValue(new Inspection(checkpoint, null, List.of()), value, isJson ? path : null, out);
+        }
+        return CommandRunner.OK;
     }
 
     private static Tensor readable(Tensor tensor) {

@@ -166,6 +166,44 @@ class ExtractTest {
     }
 
     @Test
+    void valuesThatAreNoTensorsArePrinted() throws IOException {
+        assertThat(Invocation.of("extract", TRAINING, "step").out()).isEqualTo("3\n");
+        assertThat(Invocation.of("extract", TRAINING, "optimizer/param_groups/0/lr").out()).isEqualTo("0.001\n");
+        assertThat(Invocation.of("extract", TRAINING, "optimizer/param_groups/0/foreach").out()).isEqualTo("none\n");
+        assertThat(Invocation.of("extract", TRAINING, "config").out())
+                .isEqualTo("{\"n_embd\":64,\"n_layer\":2,\"vocab_size\":512}\n");
+        assertThat(Invocation.of("extract --json", TRAINING, "optimizer/param_groups/0/betas").json())
+                .hasToString("{\"name\":\"optimizer/param_groups/0/betas\",\"value\":{\"$tuple\":[0.9,0.999]}}");
+        Path gguf = Invocation.FIXTURES.resolve("gguf/all.gguf");
+        assertThat(Invocation.of("extract", gguf, "general.architecture").out()).isEqualTo("test\n");
+        assertThat(
+                Invocation.of("extract", Invocation.FIXTURES.resolve("safetensors/tied.safetensors"), "format").out())
+                .isEqualTo("pt\n");
+        Path file = folder.resolve("a.croft");
+        Checkpoint.save(file, Map.of("text", "one\ntwo\u001b[31m", "bytes", new byte[]{1}, "empty", "", "deep",
+                Map.of("w", Tensor.of(1f))));
+        assertThat(Invocation.of("extract", file, "text").out()).isEqualTo("one\ntwo\\u{1b}[31m\n");
+        assertThat(Invocation.of("extract", file, "empty").out()).isEqualTo("\n");
+        assertThat(Invocation.of("extract", file, "bytes").out()).isEqualTo("{\"$bytes\":\"AQ==\"}\n");
+        assertThat(Invocation.of("extract", file, "deep").out()).isEqualTo("{\"w\":{\"$tensor\":\"deep/w\"}}\n");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"--rows,1:2", "--dtype,float32", "-o,out.npy"})
+    void whatIsForTensorsIsRefusedForOtherValues(String option, String value) {
+        Invocation refused = Invocation.of("extract", TRAINING, "step", option, folder.resolve(value));
+        assertThat(refused.code()).isEqualTo(2);
+        assertThat(refused.err()).hasLineCount(1).contains(option + " is for tensors, and 'step' is none: 3");
+        assertThat(folder).isEmptyDirectory();
+    }
+
+    @Test
+    void aPartOfANameGetsTheNamesThatContainIt() {
+        assertThat(Invocation.of("extract", TRAINING, "wte").err()).hasLineCount(1)
+                .contains("no tensor or value 'wte'; one name contains it: 'model/transformer.wte.weight'");
+    }
+
+    @Test
     void aMisspeltNameGetsTheNearestOne() {
         Invocation refused = Invocation.of("extract", TRAINING, "model/lm_haed.weight");
         assertThat(refused.code()).isEqualTo(2);

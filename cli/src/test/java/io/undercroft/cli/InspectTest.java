@@ -68,6 +68,41 @@ class InspectTest {
     }
 
     @Test
+    void valuesOfNestedContainersAreShown() {
+        assertThat(Invocation.of("inspect", TRAINING).out()).contains("          step: 3\n",
+                "          optimizer: map of 2\n          optimizer/param_groups/0/lr: 0.001\n",
+                "          optimizer/param_groups/0/betas: list of 2: 0.9, 0.999\n",
+                "          config: map of 3: n_embd 64, n_layer 2, vocab_size 512\n");
+    }
+
+    @Test
+    void veryManyValuesAreShownInPart() throws IOException {
+        Map<String, Object> wide = new LinkedHashMap<>();
+        for (int i = 0; i < 50; i++) {
+            wide.put("k" + i, i);
+        }
+        Map<String, Object> deep = new LinkedHashMap<>(wide);
+        for (int i = 0; i < 20; i++) {
+            deep = new LinkedHashMap<>(Map.of("a", deep, "b", new LinkedHashMap<>(wide)));
+        }
+        List<Object> itself = new ArrayList<>();
+        itself.add(itself);
+        itself.add("end");
+        Path file = folder.resolve("a.croft");
+        Map<String, Object> state = new LinkedHashMap<>();
+        state.put("list", List.of(wide, wide, wide));
+        state.put("itself", itself);
+        state.put("deep", deep);
+        state.put("last", 1);
+        Checkpoint.save(file, state);
+
+        String out = Invocation.of("inspect", file).out();
+        assertThat(out).contains("          list/0/k11: 11\n", "          itself/1: \"end\"\n", "          last: 1\n")
+                .doesNotContain("list/0/k12", "list/1/k").containsPattern("… and [0-9]+ more values; croft extract")
+                .satisfies(text -> assertThat(text.lines().count()).isLessThan(75));
+    }
+
+    @Test
     void objectsOfPythonAreShownByTheirTextOrWhatTheyWereMadeOf() throws IOException {
         TypedMap path = new TypedMap("python:pathlib.PosixPath");
         path.attributes().put("arguments", Tuple.of("/", "a"));

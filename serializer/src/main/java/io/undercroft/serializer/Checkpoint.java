@@ -24,6 +24,7 @@ import io.undercroft.serializer.internal.loading.Glob;
 import io.undercroft.serializer.internal.loading.InPlaceLoad;
 import io.undercroft.serializer.internal.loading.NameLookup;
 import io.undercroft.serializer.internal.loading.StateMatch;
+import io.undercroft.serializer.internal.loading.ValueAs;
 import io.undercroft.serializer.internal.planning.Staging;
 import io.undercroft.serializer.internal.writing.CroftWriter;
 import io.undercroft.serializer.internal.writing.FormatWriter;
@@ -36,6 +37,7 @@ import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Setting.Use;
 import io.undercroft.serializer.spi.StoreTarget;
 import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.state.StatePart;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -59,6 +61,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -89,6 +92,9 @@ import org.jspecify.annotations.Nullable;
 ///
 /// **Threads.** All methods may be called from several threads at once.
 public final class Checkpoint implements AutoCloseable {
+    /// How many values of a state are compared with a path for a message.
+    private static final int MOST_COMPARED = 10_000;
+
     private final String format;
     private final MappedFile file;
     private final Contents contents;
@@ -766,6 +772,64 @@ public final class Checkpoint implements AutoCloseable {
         return named(contents::state);
     }
 
+    /// {@return the value at a path of the [tree][#tree]: a number, a text, a container, a tensor, or null} So
+    /// `value("optimizer/param_groups/0/lr")` is the value of the key `lr` of the first element of the list
+    /// `param_groups` of the map `optimizer`. Integers in a path find integers, whatever their width.
+    ///
+    /// The path is one as that of a tensor: keys and positions, joined by `/`, in which a slash in a key is `~1`, or the
+    /// keys as they are where only one value has that path. The names and [aliases][#aliases] of tensors are paths; so
+    /// is the key of a text of the [metadata][#metadata], if nothing else has that path.
+    ///
+    /// @param path the path, for instance `step`
+    /// @throws NoSuchElementException if there is none, or if several match; the message lists them, or similar paths
+    /// @throws FormatException if what describes it is damaged
+    public @Nullable Object value(String path) {
+        Objects.requireNonNull(path, "path");
+        return named(() -> {
+            Optional<Tensor> tensor = contents.tensor(path);
+            return tensor.isPresent() ? tensor.get() : valueInTree(path);
+        });
+    }
+
+    private @Nullable Object valueInTree(String path) {
+        Optional<StatePart> part = StatePart.find(tree(), path);
+        if (part.isPresent()) {
+            return part.get().value();
+        }
+        return lookup().find(path).flatMap(contents::tensor).map(Object.class::cast)
+                .or(() -> Optional.ofNullable(metadata().get(path))).orElseThrow(() -> missingValue(path));
+    }
+
+    private NoSuchElementException missingValue(String path) {
+        List<String> paths = Stream.of(StatePart.scalars(tree(), MOST_COMPARED).stream().map(StatePart::path),
+                names().stream(), aliases().keySet().stream(), metadata().keySet().stream())
+                .flatMap(Function.identity()).distinct().toList();
+        return new NoSuchElementException(location() + " has no tensor or value " + FormatException.quote(path)
+                + lookup().hint(path, paths));
+    }
+
+    /// {@return the value at a path, which is of a certain class}
+    ///
+    /// A number is converted: a floating-point number to the nearest `Double` or `Float`, an integer to any class that
+    /// holds it. A tensor of one element, and an array of one element of NumPy, is the number that it has, if the class
+    /// is that of a number or of truth values.
+    ///
+    /// ```java
+    /// double rate = c.value("optimizer/param_groups/0/lr", Double.class);
+    /// long step = c.value("step", Long.class);
+    /// ```
+    ///
+    /// @param <T> the class
+    /// @param path the path, as of [#value(String)]
+    /// @param type the class of the value, for instance `Long`, `Double`, `Boolean`, `String`, `Map` or `Tensor`
+    /// @throws ClassCastException if it is of another class, or null, or a number that the class does not hold
+    /// @throws NoSuchElementException as [#value(String)]
+    /// @throws FormatException as [#value(String)]
+    public <T> T value(String path, Class<T> type) {
+        Objects.requireNonNull(type, "type");
+        return ValueAs.of(value(path), type, () -> "the value at " + FormatException.quote(path) + " in " + location());
+    }
+
     /// {@return the state, which is of a certain class}
     ///
     /// @param <T> the class
@@ -773,13 +837,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws ClassCastException if it is of another class
     /// @throws FormatException as from [#state()]
     public <T> T state(Class<T> type) {
-        Object state = state();
-        if (!type.isInstance(state)) {
-            throw new ClassCastException("the state in " + path() + " is "
-                    + (state == null ? "null" : "of the class " + state.getClass().getName()) + ", not of "
-                    + type.getName());
-        }
-        return type.cast(state);
+        return ValueAs.of(state(), type, () -> "the state in " + location());
     }
 
     /// {@return the state, which is a map with texts as keys: the map itself, not a copy}
@@ -791,7 +849,7 @@ public final class Checkpoint implements AutoCloseable {
         Map<?, ?> state = state(Map.class);
         for (Object key : state.keySet()) {
             if (!(key instanceof String)) {
-                throw new ClassCastException("the state in " + path() + " has the key " + key
+                throw new ClassCastException("the state in " + location() + " has the key " + key
                         + ", which is no text; use state(Map.class)");
             }
         }

@@ -87,10 +87,25 @@ public final class Json {
     }
 
     private static void write(JsonGenerator generator, Members members) throws IOException {
+        writeValue(generator, json -> {
+            generator.writeStartObject();
+            members.write(json);
+            generator.writeEndObject();
+        });
+    }
+
+    /// Writes one value on one line. If that fails, half a value is left as it is.
+    ///
+    /// @param out the destination; stays open
+    /// @param value writes it by the [generator][#generator]
+    /// @throws IOException if writing fails
+    public static void writeValue(Writer out, Members value) throws IOException {
+        writeValue(FACTORY.createGenerator(out), value);
+    }
+
+    private static void writeValue(JsonGenerator generator, Members value) throws IOException {
         generator.disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET);
-        generator.writeStartObject();
-        members.write(new Json(generator));
-        generator.writeEndObject();
+        value.write(new Json(generator));
         // Not closed on failure: that would complete half an object.
         generator.close();
     }

@@ -2,6 +2,7 @@ package io.undercroft.cli.internal;
 
 import io.undercroft.serializer.state.PythonObjects;
 import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.state.StatePart;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Tensor;
@@ -49,7 +50,7 @@ public final class PartHint {
         if (PythonObjects.isModule(state)) {
             hint.addModule("", state);
         }
-        hint.addChildren("", state, 0);
+        hint.addChildren(new StatePart("", state), 0);
         return hint.candidates.stream()
                 .filter(candidate -> !candidate.path.isEmpty())
                 .sorted(Comparator.comparing(Candidate::hasText).thenComparing(Candidate::tensors).reversed())
@@ -57,20 +58,20 @@ public final class PartHint {
                 .map(Candidate::path);
     }
 
-    private void addChildren(String path, @Nullable Object parent, int depth) {
-        if (parent == null || depth > StateIndex.MAX_DEPTH || visited > MOST_VISITED || !seen.add(parent)) {
+    private void addChildren(StatePart parent, int depth) {
+        if (parent.value() == null || depth > StateIndex.MAX_DEPTH || visited > MOST_VISITED
+                || !seen.add(parent.value())) {
             return;
         }
-        StatePart.children(parent).forEach((segment, child) -> {
+        parent.children().takeWhile(_ -> visited <= MOST_VISITED).forEach(child -> {
             visited++;
-            String there = StatePart.join(path, segment);
-            int tensors = count(child, depth + 1);
+            int tensors = count(child.value(), depth + 1);
             if (tensors > 0) {
-                candidates.add(new Candidate(there, child, hasText(child, depth + 1), tensors));
-            } else if (PythonObjects.isModule(child)) {
-                addModule(there, child);
+                candidates.add(new Candidate(child.path(), child.value(), hasText(child.value(), depth + 1), tensors));
+            } else if (PythonObjects.isModule(child.value())) {
+                addModule(child.path(), child.value());
             } else {
-                addChildren(there, child, depth + 1);
+                addChildren(child, depth + 1);
             }
         });
     }

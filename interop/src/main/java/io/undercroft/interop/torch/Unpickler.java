@@ -6,6 +6,7 @@ import io.undercroft.interop.internal.Utf8;
 import io.undercroft.interop.internal.numpy.NumpyType.Kind;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.state.PythonObjects;
+import io.undercroft.serializer.state.StateMap;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
@@ -16,7 +17,6 @@ import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.IdentityHashMap;
-import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -216,7 +216,7 @@ final class Unpickler {
             case TUPLE -> push(new Tuple(areElements(floor()) ? copyToMark() : popToMark()));
             case EMPTY_LIST -> push(new ArrayList<>());
             case LIST -> push(new ArrayList<>(popToMark()));
-            case EMPTY_DICT -> push(new LinkedHashMap<>());
+            case EMPTY_DICT -> push(new StateMap());
             case DICT -> dict();
             case EMPTY_SET -> push(new LinkedHashSet<>());
             case FROZENSET -> frozenSet(popToMark());
@@ -350,12 +350,12 @@ final class Unpickler {
 
     private void dict() {
         List<@Nullable Object> items = popToMark();
-        push(new LinkedHashMap<>());
+        push(new StateMap());
         setItems(items);
     }
 
     private void setItems(List<@Nullable Object> items) {
-        if (!(peek() instanceof LinkedHashMap<?, ?> || peek() instanceof TypedMap)) {
+        if (!(peek() instanceof StateMap || peek() instanceof TypedMap)) {
             throw PickleFault.malformed("only dicts have items, not " + Arguments.describe(peek()));
         }
         if (items.size() % 2 != 0) {

@@ -2,6 +2,7 @@ package io.undercroft.interop.torch7;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.state.StateKeys;
+import io.undercroft.serializer.state.StateMap;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
@@ -9,7 +10,6 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SequencedMap;
@@ -119,7 +119,7 @@ abstract sealed class LuaValue {
         Object made() {
             if (made == null) {
                 made = isMap()
-                        ? LinkedHashMap.newLinkedHashMap(Math.min(keys.size(), FEW))
+                        ? new StateMap(Math.min(keys.size(), FEW))
                         : new Typed(Nodes.TABLE, new ArrayList<>());
             }
             return made;

@@ -2,18 +2,18 @@ package io.undercroft.serializer.state;
 
 import java.util.AbstractMap;
 import java.util.LinkedHashMap;
-import java.util.Map;
 import java.util.Objects;
 import java.util.SequencedMap;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /// A map that is more than a plain one elsewhere: Python's `OrderedDict` or `Counter`, a sparse tensor as the map of
-/// its parts. It is used as any map, and equal to any map of equal entries, which it keeps in order. The type, and the
+/// its parts. It is used as any map, finds integers as a [StateMap] does, and is equal to any map of equal entries, which
+/// it keeps in order. The type, and the
 /// attributes set on it (a PyTorch state_dict carries `_metadata`), only travel along.
 public final class TypedMap extends AbstractMap<@Nullable Object, @Nullable Object> {
     private final String type;
-    private final Map<@Nullable Object, @Nullable Object> entries = new LinkedHashMap<>();
+    private final StateMap entries = new StateMap();
     private final SequencedMap<String, @Nullable Object> attributes = new LinkedHashMap<>();
 
     /// An empty map.

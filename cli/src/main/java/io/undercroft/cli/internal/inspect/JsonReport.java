@@ -15,6 +15,7 @@ import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.io.Writer;
 import java.nio.file.Path;
 import java.util.Collection;
 import java.util.Collections;
@@ -69,20 +70,44 @@ public final class JsonReport {
     public static void print(Inspection inspection, Output out) throws IOException {
         // Used for both passes, as a set of very many containers grows for long.
         Set<Object> written = Collections.newSetFromMap(new IdentityHashMap<>());
-        checkLength(inspection, written);
+        Json.write(bounded(inspection), new JsonReport(inspection.withoutDigests(), written)::write);
         written.clear();
         Json.print(out, new JsonReport(inspection, written)::write);
     }
 
-    /// Refuses a report that is much longer than the file, or all files of a set, before anything is printed: a short
-    /// file can refer to one long text very often, and JSON has no references to texts.
-    private static void checkLength(Inspection inspection, Set<Object> written) throws IOException {
+    /// Writes a value of the state as in the report, on one line.
+    ///
+    /// @param inspection the open file
+    /// @param value the value
+    /// @param path its path, for an object with the path and the value; null for the value alone
+    /// @param out the destination; stays open
+    /// @throws IOException if writing fails
+    public static void writeValue(Inspection inspection, @Nullable Object value, @Nullable String path, Writer out)
+            throws IOException {
+        Json.Members members = json -> {
+            if (path != null) {
+                json.generator().writeStartObject();
+                json.member("name", path).generator().writeFieldName("value");
+            }
+            new StateJson(inspection, json.generator(), Collections.newSetFromMap(new IdentityHashMap<>()))
+                    .write(value);
+            if (path != null) {
+                json.generator().writeEndObject();
+            }
+        };
+        Json.writeValue(bounded(inspection), members);
+        Json.writeValue(out, members);
+        out.write('\n');
+    }
+
+    /// Returns a writer that refuses a report that is much longer than the file, or all files of a set, before anything
+    /// is printed: a short file can refer to one long text very often, and JSON has no references to texts.
+    private static Writer bounded(Inspection inspection) {
         long most = longest(inspection.checkpoint().fileSizes().values());
-        Json.write(new BoundedWriter(most, () -> new FormatException("COST-REPORT",
+        return new BoundedWriter(most, () -> new FormatException("COST-REPORT",
                 "the report in JSON would have more than " + (most >> 20)
                         + " MiB, since the file refers to the same long texts again and again",
-                FormatException.NO_OFFSET, "Leave out --json, or read a part of the state in Java")),
-                new JsonReport(inspection.withoutDigests(), written)::write);
+                FormatException.NO_OFFSET, "Print a part of the state with croft extract, or read it in Java"));
     }
 
     /// {@return the maximum number of characters of the report of a file or set}

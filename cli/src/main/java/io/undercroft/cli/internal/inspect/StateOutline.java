@@ -48,11 +48,11 @@ public final class StateOutline {
             return "storage of " + Text.count(typed.size(), typed.dtype().name());
         }
         if (value instanceof Collection<?> elements) {
-            return "list of " + elements.size();
+            return "list of " + elements.size() + (isTold(elements) ? ": " + values(elements) : "");
         }
         if (value instanceof Typed typed) {
             return shortType(typed.type()) + unit(typed) + shape(typed.attributes()) + " of "
-                    + (typed.value() instanceof List<?> values ? values(values) : of(typed.value()));
+                    + (typed.value() instanceof List<?> values && isTold(values) ? values(values) : of(typed.value()));
         }
         return Text.shortened(FormatException.printable(value.toString()), LONGEST_TEXT);
     }
@@ -115,13 +115,22 @@ public final class StateOutline {
                 : "";
     }
 
-    /// The first few values of a list, if they are scalars.
-    private static String values(List<?> values) {
-        boolean told = !values.isEmpty() && values.stream().limit(MOST_ENTRIES).allMatch(StateOutline::isScalar);
-        return told
-                ? values.stream().limit(MOST_ENTRIES).map(StateOutline::of)
-                        .collect(Collectors.joining(", ", "", values.size() > MOST_ENTRIES ? ", …" : ""))
-                : of(values);
+    /// The first few values of a list.
+    private static String values(Collection<?> values) {
+        return values.stream().limit(MOST_ENTRIES).map(StateOutline::of)
+                .collect(Collectors.joining(", ", "", values.size() > MOST_ENTRIES ? ", …" : ""));
+    }
+
+    /// {@return whether the line about a value has the values in it, the first few at least}
+    static boolean isTold(@Nullable Object value) {
+        // No pattern switch: docs/decisions/0065.
+        if (value instanceof Map<?, ?> map) {
+            return map.isEmpty() || !(map instanceof TypedMap) && !entries(map).isEmpty();
+        }
+        if (value instanceof Collection<?> elements) {
+            return !elements.isEmpty() && elements.stream().limit(MOST_ENTRIES).allMatch(StateOutline::isScalar);
+        }
+        return !(value instanceof Typed typed) || isTold(typed.value());
     }
 
     private static String entry(Map.Entry<?, ?> entry) {

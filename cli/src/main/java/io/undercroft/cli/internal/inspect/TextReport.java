@@ -14,6 +14,7 @@ import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.analysis.TensorBlocks;
+import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -22,7 +23,6 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -32,7 +32,8 @@ public final class TextReport {
     /// The maximum number of entries of the state, and of sharing groups, that are listed.
     private static final int SHOWN = 12;
     private static final int SHOWN_DIGITS = 16;
-    private static final int SHOWN_KEY = 40;
+    private static final int SHOWN_PATH = 80;
+    private static final int SHOWN_VALUES = 60;
     /// The maximum length of a shape, of strides and of the name of another tensor: one tensor may be on many lines.
     private static final int SHOWN_CELL = 120;
 
@@ -104,14 +105,12 @@ public final class TextReport {
     private void printState() {
         Object state = inspection.checkpoint().tree();
         out.line("state     " + StateOutline.of(state));
-        if (state instanceof Map<?, ?> map) {
-            List<? extends Map.Entry<?, ?>> entries = map.entrySet().stream()
-                    .filter(entry -> !(entry.getValue() instanceof Tensor)).toList();
-            entries.stream().limit(SHOWN)
-                    .forEach(entry -> out.line("          "
-                            + Text.shortened(FormatException.printable(String.valueOf(entry.getKey())), SHOWN_KEY)
-                            + ": " + StateOutline.of(entry.getValue())));
-            printMore(entries.size(), "entries");
+        StateValues values = new StateValues(state, SHOWN, SHOWN_VALUES);
+        values.lines().forEach(line -> out.line("          "
+                + Text.shortened(FormatException.printable(StateIndex.rawName(line.path())), SHOWN_PATH) + ": "
+                + StateOutline.of(line.value())));
+        if (values.leftOut() > 0) {
+            out.line("          … and " + Text.number(values.leftOut()) + " more values; croft extract prints each");
         }
     }
 

@@ -13,6 +13,7 @@ import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /// Finds tensors by a name, a raw name ([StateIndex#rawName]), the name of the tensor in another file with the same
@@ -22,6 +23,7 @@ import java.util.stream.Stream;
 /// that differ from their raw names are kept.
 public final class NameLookup {
     private static final int MOST_SHOWN = 3;
+    private static final int MOST_LISTED = 12;
 
     private final Predicate<String> contains;
     private final Predicate<Predicate<String>> names;
@@ -108,7 +110,36 @@ public final class NameLookup {
     private String near(String typed, Iterable<String> all) {
         return NearNames.question(typed, all,
                 name -> Math.min(distance(typed, name), distance(typed, StateIndex.rawName(name))),
-                name -> whole(shortest(name))).orElse("");
+                this::quoted).orElseGet(() -> containing(typed, all));
+    }
+
+    /// Lists the names that contain a part of a name.
+    private String containing(String typed, Iterable<String> all) {
+        List<String> first = new ArrayList<>();
+        int count = 0;
+        for (String name : all) {
+            if (!typed.isEmpty() && contains(name, typed)) {
+                count++;
+                if (first.size() < MOST_LISTED) {
+                    first.add(quoted(name));
+                }
+            }
+        }
+        return count == 0
+                ? ""
+                : "; " + (count == 1 ? "one name contains it: " : count + " names contain it: ")
+                        + String.join(", ", first)
+                        + (count > first.size() ? " and " + (count - first.size()) + " more" : "");
+    }
+
+    private static boolean contains(String name, String part) {
+        String rawName = StateIndex.rawName(name);
+        return IntStream.rangeClosed(0, rawName.length() - part.length())
+                .anyMatch(at -> rawName.regionMatches(true, at, part, 0, part.length()));
+    }
+
+    private String quoted(String name) {
+        return whole(shortest(name));
     }
 
     /// A name without its leading path, or with a longer one, has the distance 0.

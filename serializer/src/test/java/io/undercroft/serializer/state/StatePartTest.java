@@ -1,9 +1,8 @@
-package io.undercroft.cli.internal;
+package io.undercroft.serializer.state;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.undercroft.serializer.state.Typed;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;

@@ -1,0 +1,60 @@
+package io.undercroft.serializer.state;
+
+import java.util.LinkedHashMap;
+import org.jspecify.annotations.Nullable;
+
+/// A map of a state that was read from a file: Python's `dict`, for instance. An integer key is found whatever the class
+/// of the integer that is asked for: `get(2)` finds the entry of `2L`.
+///
+/// [#get], [#getOrDefault], [#containsKey] and [#remove(Object)] find keys in this way; otherwise it is a
+/// [LinkedHashMap]. Putting `2` where `2L` is adds a second key, and a state with both cannot be saved, since they are
+/// one key in a file.
+public final class StateMap extends LinkedHashMap<@Nullable Object, @Nullable Object> {
+    private static final long serialVersionUID = 1L;
+    private static final double LOAD = 0.75;
+
+    /// An empty map.
+    public StateMap() {}
+
+    /// An empty map.
+    ///
+    /// @param size how many entries will be added
+    public StateMap(int size) {
+        super((int) Math.min(Math.ceil(size / LOAD), 1 << 30));
+    }
+
+    /// {@return the key of this map that is the same integer; the same key if there is none}
+    private @Nullable Object present(@Nullable Object key) {
+        boolean isInteger = key instanceof Long || key instanceof Integer || key instanceof Short
+                || key instanceof Byte;
+        if (isInteger && !super.containsKey(key)) {
+            long value = ((Number) key).longValue();
+            for (Number same : new Number[]{value, (int) value, (short) value, (byte) value}) {
+                if (same.longValue() == value && super.containsKey(same)) {
+                    return same;
+                }
+            }
+        }
+        return key;
+    }
+
+    @Override
+    public @Nullable Object get(@Nullable Object key) {
+        return super.get(present(key));
+    }
+
+    @Override
+    public @Nullable Object getOrDefault(@Nullable Object key, @Nullable Object byDefault) {
+        return super.getOrDefault(present(key), byDefault);
+    }
+
+    @Override
+    public boolean containsKey(@Nullable Object key) {
+        return super.containsKey(present(key));
+    }
+
+    @Override
+    public @Nullable Object remove(@Nullable Object key) {
+        return super.remove(present(key));
+    }
+}
