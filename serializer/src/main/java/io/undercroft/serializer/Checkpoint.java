@@ -776,9 +776,9 @@ public final class Checkpoint implements AutoCloseable {
     /// `value("optimizer/param_groups/0/lr")` is the value of the key `lr` of the first element of the list
     /// `param_groups` of the map `optimizer`. Integers in a path find integers, whatever their width.
     ///
-    /// The path is one as that of a tensor: keys and positions, joined by `/`, in which a slash in a key is `~1`, or the
-    /// keys as they are where only one value has that path. The names and [aliases][#aliases] of tensors are paths; so
-    /// is the key of a text of the [metadata][#metadata], if nothing else has that path.
+    /// The path is one as that of a tensor: keys and positions, joined by `/`, in which a slash in a key is `~1`, or
+    /// the keys as they are where only one value has that path. The names and [aliases][#aliases] of tensors are paths;
+    /// so is the key of a text of the [metadata][#metadata], if nothing else has that path.
     ///
     /// @param path the path, for instance `step`
     /// @throws NoSuchElementException if there is none, or if several match; the message lists them, or similar paths
@@ -837,6 +837,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws ClassCastException if it is of another class
     /// @throws FormatException as from [#state()]
     public <T> T state(Class<T> type) {
+        Objects.requireNonNull(type, "type");
         return ValueAs.of(state(), type, () -> "the state in " + location());
     }
 

@@ -3,8 +3,8 @@ package io.undercroft.serializer.state;
 import java.util.LinkedHashMap;
 import org.jspecify.annotations.Nullable;
 
-/// A map of a state that was read from a file: Python's `dict`, for instance. An integer key is found whatever the class
-/// of the integer that is asked for: `get(2)` finds the entry of `2L`.
+/// A map of a state that was read from a file: Python's `dict`, for instance. An integer key is found whatever the
+/// class of the integer that is asked for: `get(2)` finds the entry of `2L`.
 ///
 /// [#get], [#getOrDefault], [#containsKey] and [#remove(Object)] find keys in this way; otherwise it is a
 /// [LinkedHashMap]. Putting `2` where `2L` is adds a second key, and a state with both cannot be saved, since they are
@@ -27,8 +27,8 @@ public final class StateMap extends LinkedHashMap<@Nullable Object, @Nullable Ob
     private @Nullable Object present(@Nullable Object key) {
         boolean isInteger = key instanceof Long || key instanceof Integer || key instanceof Short
                 || key instanceof Byte;
-        if (isInteger && !super.containsKey(key)) {
-            long value = ((Number) key).longValue();
+        if (isInteger && key instanceof Number integer && !super.containsKey(key)) {
+            long value = integer.longValue();
             for (Number same : new Number[]{value, (int) value, (short) value, (byte) value}) {
                 if (same.longValue() == value && super.containsKey(same)) {
                     return same;

@@ -95,8 +95,8 @@ public record StatePart(String path, @Nullable Object value) {
         return entries.map(entry -> new StatePart(join(path, StateIndex.segment(entry.key)), entry.value));
     }
 
-    /// {@return whether this is a number, a text, a truth value, null or another value that is neither a container nor a
-    /// tensor or storage}
+    /// {@return whether this is a number, a text, a truth value, null or another value that is neither a container nor
+    /// a tensor or storage}
     public boolean isScalar() {
         return !(value instanceof Map || value instanceof Collection || value instanceof Typed
                 || value instanceof Tensor || value instanceof Storage || value instanceof TypedStorage);
@@ -147,9 +147,8 @@ public record StatePart(String path, @Nullable Object value) {
     }
 
     private static boolean isAt(@Nullable Object key, String segment) {
-        return key instanceof String text && text.length() > segment.length()
-                ? false
-                : StateIndex.segment(key).equals(segment);
+        boolean isLonger = key instanceof String text && text.length() > segment.length();
+        return !isLonger && StateIndex.segment(key).equals(segment);
     }
 
     private static boolean isPosition(String segment) {

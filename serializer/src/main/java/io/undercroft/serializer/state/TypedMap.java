@@ -8,9 +8,9 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /// A map that is more than a plain one elsewhere: Python's `OrderedDict` or `Counter`, a sparse tensor as the map of
-/// its parts. It is used as any map, finds integers as a [StateMap] does, and is equal to any map of equal entries, which
-/// it keeps in order. The type, and the
-/// attributes set on it (a PyTorch state_dict carries `_metadata`), only travel along.
+/// its parts. It is used as any map, finds integers as a [StateMap] does, and is equal to any map of equal entries,
+/// which it keeps in order. The type, and the attributes set on it (a PyTorch state_dict carries `_metadata`), only
+/// travel along.
 public final class TypedMap extends AbstractMap<@Nullable Object, @Nullable Object> {
     private final String type;
     private final StateMap entries = new StateMap();
