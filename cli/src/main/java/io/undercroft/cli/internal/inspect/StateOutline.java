@@ -125,7 +125,7 @@ public final class StateOutline {
     static boolean isTold(@Nullable Object value) {
         // No pattern switch: docs/decisions/0065.
         if (value instanceof Map<?, ?> map) {
-            return map.isEmpty() || !(map instanceof TypedMap) && !entries(map).isEmpty();
+            return map.isEmpty() || (!(map instanceof TypedMap) && !entries(map).isEmpty());
         }
         if (value instanceof Collection<?> elements) {
             return !elements.isEmpty() && elements.stream().limit(MOST_ENTRIES).allMatch(StateOutline::isScalar);

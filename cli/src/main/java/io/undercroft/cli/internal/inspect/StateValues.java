@@ -65,7 +65,7 @@ final class StateValues {
                 return;
             }
             if (level == 0 || isTold) {
-                if (shown[0]++ >= mostOfEach || level > 0 && lines.size() >= most) {
+                if (shown[0]++ >= mostOfEach || (level > 0 && lines.size() >= most)) {
                     leftOut++;
                     return;
                 }
@@ -82,6 +82,6 @@ final class StateValues {
     }
 
     private static boolean isTensor(@Nullable Object value) {
-        return value instanceof Tensor || value instanceof Typed typed && isTensor(typed.value());
+        return value instanceof Tensor || (value instanceof Typed typed && isTensor(typed.value()));
     }
 }
