@@ -260,7 +260,7 @@ final class ExtentCache {
     private void keep(ExtentRecord extent, MemorySegment bytes) throws IOException {
         Path entry = entry(extent);
         Path folder = Objects.requireNonNull(entry.getParent());
-        if (Files.exists(entry, LinkOption.NOFOLLOW_LINKS) || Files.exists(folder) && !isFolder(folder)) {
+        if (Files.exists(entry, LinkOption.NOFOLLOW_LINKS) || (Files.exists(folder) && !isFolder(folder))) {
             return;
         }
         Files.createDirectories(folder);
