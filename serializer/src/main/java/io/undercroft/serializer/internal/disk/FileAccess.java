@@ -8,6 +8,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Objects;
 
 /// Who may open a file that a writer made for itself (mode 0600) and now gives its name.
 final class FileAccess {
@@ -34,9 +35,9 @@ final class FileAccess {
         int mode;
         if (Files.isRegularFile(replaced)) {
             Map<String, Object> former = Files.readAttributes(replaced, "unix:uid,gid,mode");
-            boolean isSameGroup = isSet(file, "unix:gid", former.get("gid"));
-            isSet(file, "unix:uid", former.get("uid"));
-            mode = (int) former.get("mode") & PERMISSIONS;
+            boolean isSameGroup = isSet(file, "unix:gid", Objects.requireNonNull(former.get("gid")));
+            isSet(file, "unix:uid", Objects.requireNonNull(former.get("uid")));
+            mode = (int) Objects.requireNonNull(former.get("mode")) & PERMISSIONS;
             mode = isSameGroup ? mode : withoutGroup(mode);
         } else {
             mode = modeOfNew(file);
@@ -59,8 +60,8 @@ final class FileAccess {
 
     /// Members of the former group are others now, and others may be members of the new one.
     private static int withoutGroup(int mode) {
-        int both = mode & mode >> OF_GROUP & OTHERS;
-        return mode & OWNER | both << OF_GROUP | both;
+        int both = mode & (mode >> OF_GROUP) & OTHERS;
+        return (mode & OWNER) | (both << OF_GROUP) | both;
     }
 
     /// Returns the mode of a file that is made next to another one. The umask and the directory decide it.
