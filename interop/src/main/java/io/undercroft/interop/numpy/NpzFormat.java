@@ -192,7 +192,7 @@ public final class NpzFormat implements CheckpointFormat {
         }
 
         @Override
-        public Storage decoded(long nbytes, Decoder decoder) {
+        public Storage decoded(Object form, long nbytes, Decoder decoder) {
             return storages.decoded(nbytes, decoder);
         }
 

@@ -11,6 +11,8 @@ import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -62,7 +64,8 @@ final class ArrayStorages {
         return new Array("array " + count++) {
             @Override
             public Storage stored(int alignment) {
-                return made(nbytes, there -> there.stored(offset, nbytes, alignment));
+                // Bytes that are not aligned are copied to where they are aligned for all types.
+                return made(offset % alignment == 0, nbytes, there -> there.stored(offset, nbytes, alignment));
             }
 
             @Override
@@ -78,7 +81,7 @@ final class ArrayStorages {
         return new Array("array " + count++) {
             @Override
             public Storage stored(int alignment) {
-                return decoded(bytes.length, into -> into.copyFrom(memory));
+                return decoded(true, bytes.length, into -> into.copyFrom(memory));
             }
 
             @Override
@@ -88,23 +91,27 @@ final class ArrayStorages {
         };
     }
 
+    /// The elements of all arrays that have the same bytes: they are on one storage, or one of each form.
     private abstract class Array implements ArrayBytes {
         private final String key;
+        private final Map<Object, Storage> forms = new HashMap<>();
 
         Array(String key) {
             this.key = key;
         }
 
         @Override
-        public Storage decoded(long nbytes, Decoder decoder) {
-            return made(nbytes, there -> there.decoded(nbytes, decoder));
+        public Storage decoded(Object form, long nbytes, Decoder decoder) {
+            return made(form, nbytes, there -> there.decoded(nbytes, decoder));
         }
 
-        Storage made(long nbytes, Function<FileStorages, Storage> maker) {
-            FileStorages there = filter.isWanted(key) ? storages() : null;
-            Storage made = there == null ? Storage.meta(nbytes) : maker.apply(there);
-            filter.add(key, made);
-            return made;
+        Storage made(Object form, long nbytes, Function<FileStorages, Storage> maker) {
+            return forms.computeIfAbsent(form, _ -> {
+                FileStorages there = filter.isWanted(key) ? storages() : null;
+                Storage made = there == null ? Storage.meta(nbytes) : maker.apply(there);
+                filter.add(key, made);
+                return made;
+            });
         }
     }
 }

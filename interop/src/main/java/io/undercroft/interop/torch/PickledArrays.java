@@ -77,6 +77,8 @@ final class PickledArrays {
     private final Allowance allowance;
     /// The types by their nodes.
     private final IdentityHashMap<Typed, PickledType> types = new IdentityHashMap<>();
+    /// The elements of arrays by the object that has them.
+    private final IdentityHashMap<@Nullable Object, ArrayBytes> elements = new IdentityHashMap<>();
 
     /// @param input the pickle
     /// @param names counts the classes of arrays that are not in the table
@@ -376,14 +378,26 @@ final class PickledArrays {
     // ---- bytes ----
 
     private static long length(@Nullable Object data) {
-        return data instanceof ByteRun run ? run.length() : held(data).length;
+        return switch (data) {
+            case ByteRun run -> run.length();
+            // The bytes of a text are looked at once.
+            case String text -> text.length();
+            case null, default -> held(data).length;
+        };
     }
 
+    /// Arrays whose elements are one object in the pickle are on one storage, as in Python.
     private ArrayBytes elements(@Nullable Object data) throws IOException {
-        if (data instanceof ByteRun run) {
-            return input.elements(run);
+        ArrayBytes known = elements.get(data);
+        if (known == null) {
+            budget.takeMemory(ReadBudget.CONTAINER + ReadBudget.ENTRY);
+            known = data instanceof ByteRun run ? input.elements(run) : elements(held(data));
+            elements.put(data, known);
         }
-        byte[] bytes = held(data);
+        return known;
+    }
+
+    private ArrayBytes elements(byte[] bytes) {
         budget.takeMemory(bytes.length);
         return input.elements(bytes);
     }

@@ -1,5 +1,6 @@
 package io.undercroft.interop.torch;
 
+import static java.nio.ByteOrder.LITTLE_ENDIAN;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -9,15 +10,19 @@ import io.undercroft.interop.RealPython;
 import io.undercroft.interop.numpy.TextArray;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Complex;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Proc;
 import io.undercroft.testsupport.Sameness;
 import java.io.IOException;
 import java.io.InputStream;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -25,10 +30,14 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /// Arrays, scalars and types of NumPy in pickles of all protocols, written by NumPy 2, and as Python 2 wrote them: each
 /// is what NumPy itself says of it.
@@ -217,5 +226,87 @@ class NumpyPicklesTest {
 
     private static Shape shape(JsonNode expected) {
         return Shape.of(expected.get("shape").valueStream().mapToLong(JsonNode::asLong).toArray());
+    }
+
+    /// A pickle of many arrays whose elements are one object: bytes, text of Python 2, or what a call makes.
+    private static byte[] arraysOfOneObject(String source, String type, String order) {
+        PickleBuilder pickle = new PickleBuilder().global("numpy", "dtype").ops("(").text(type).ops("K").bytes(0)
+                .ops("K").bytes(1).ops("tR(").integer(3).text(order).ops("NNN").integer(-1).integer(-1).integer(0)
+                .ops("tb").put(1);
+        byte[] elements = new byte[80_000];
+        elements[7] = 64;
+        switch (source) {
+            case "bytes" -> pickle.data(elements);
+            case "text" -> pickle.bytes('T').raw(ByteBuffer.allocate(4).order(LITTLE_ENDIAN).putInt(80_000).array())
+                    .raw(elements);
+            default -> pickle.global("_codecs", "encode").text(new String(elements, ISO_8859_1)).text("latin1")
+                    .bytes(0x86).ops("R");
+        }
+        pickle.put(2).ops("00](");
+        for (int i = 0; i < 1000; i++) {
+            if (i % 2 == 0) {
+                pickle.global("numpy._core.numeric", "_frombuffer").ops("(").get(2).get(1).integer(10_000)
+                        .bytes(0x85).text("C").ops("tR");
+            } else {
+                pickle.global("numpy._core.multiarray", "_reconstruct").global("numpy", "ndarray").ops("K").bytes(0)
+                        .bytes(0x85).data((byte) 'b').bytes(0x87).ops("R(").integer(1).integer(100).integer(100)
+                        .bytes(0x86).get(1).bytes(0x89).get(2).ops("tb");
+            }
+        }
+        return pickle.ops("e").stop();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"bytes, f8, <", "bytes, f8, >", "text, f8, <", "text, i8, >", "call, f8, <", "call, u8, >"})
+    void arraysOverOneObjectAreOnOneStorage(String source, String type, String order) throws IOException {
+        byte[] pickle = arraysOfOneObject(source, type, order);
+        Path plain = Files.write(folder.resolve("arrays.pkl"), pickle);
+        Path zip = folder.resolve("arrays.pt");
+        try (ZipOutputStream out = new ZipOutputStream(Files.newOutputStream(zip))) {
+            out.putNextEntry(new ZipEntry("archive/data.pkl"));
+            out.write(pickle);
+            out.putNextEntry(new ZipEntry("archive/version"));
+            out.write('3');
+        }
+        for (Path file : List.of(plain, zip)) {
+            Path copy = folder.resolve("copy.pt");
+            long before = Proc.allocatedByThisThread();
+            try (Checkpoint c = Checkpoint.open(file)) {
+                assertThat(c.names()).hasSize(1000);
+                assertThat(StateIndex.of(c.state()).storages()).hasSize(1);
+                assertThat(c.tensor("998").storage()).isSameAs(c.tensor("999").storage());
+                assertThat(c.tensor("999").shape()).isEqualTo(Shape.of(100, 100));
+                Checkpoint.save(copy, c.state());
+            }
+            assertThat(Proc.allocatedByThisThread() - before).isLessThan(48 << 20);
+            assertThat(Files.size(copy)).isLessThan(400_000);
+            try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().only("7"::equals))) {
+                byte[] first = c.tensor("7").storage().segment().asSlice(0, 8).toArray(ValueLayout.JAVA_BYTE);
+                assertThat(first).containsExactly(order.equals("<")
+                        ? new byte[]{0, 0, 0, 0, 0, 0, 0, 64}
+                        : new byte[]{64, 0, 0, 0, 0, 0, 0, 0});
+            }
+        }
+    }
+
+    @Test
+    void arraysOfSeveralTypesOverOneObjectAreRightWhereverItLies() throws IOException {
+        for (int shift = 0; shift < 4; shift++) {
+            PickleBuilder pickle = new PickleBuilder().ops("(").text("x".repeat(shift)).data(new byte[]{1, 0, 0, 0, 0,
+                    0, 0, 64}).put(2);
+            for (String type : List.of("f8", "f4", "i2", "u1", "f8")) {
+                pickle.global("numpy._core.numeric", "_frombuffer").ops("(").get(2).global("numpy", "dtype").ops("(")
+                        .text(type).ops("tR").integer(8 / (type.charAt(1) - '0')).bytes(0x85).text("C").ops("tR");
+            }
+            Path file = Files.write(folder.resolve(shift + ".pkl"), pickle.ops("t").stop());
+            try (Checkpoint c = Checkpoint.open(file)) {
+                assertThat(c.tensor("2").getDouble(0)).isEqualTo(Double.longBitsToDouble((64L << 56) + 1));
+                assertThat(c.tensor("3").getFloat(1)).isEqualTo(2f);
+                assertThat(c.tensor("4").getLong(0)).isEqualTo(1);
+                assertThat(c.tensor("5").getLong(7)).isEqualTo(64);
+                assertThat(c.tensor("6").storage()).isSameAs(c.tensor("2").storage());
+                assertThat(StateIndex.of(c.state()).storages().size()).isLessThanOrEqualTo(2);
+            }
+        }
     }
 }

@@ -33,7 +33,8 @@ public interface ArrayBytes {
 
     /// {@return a storage whose bytes are made of those in the file when it is first touched}
     ///
+    /// @param form equal for two calls whose storages would have equal bytes: they may return the same storage
     /// @param nbytes its size in bytes
     /// @param decoder how
-    Storage decoded(long nbytes, Decoder decoder);
+    Storage decoded(Object form, long nbytes, Decoder decoder);
 }

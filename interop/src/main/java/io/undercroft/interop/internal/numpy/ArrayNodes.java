@@ -215,7 +215,7 @@ public final class ArrayNodes {
         }
         FieldRuns runs = runs(type, place);
         Storage storage = isChosen
-                ? bytes.decoded(runs.nbytes(), into -> {
+                ? bytes.decoded(List.of(type.dtype(), type.isNative(), runs.form()), runs.nbytes(), into -> {
                     bytes.forEachPart(runs.gathering(into));
                     if (!type.isNative()) {
                         Storage.wrap(into).byteswap(type.dtype());

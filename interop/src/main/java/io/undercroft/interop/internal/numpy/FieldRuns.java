@@ -4,6 +4,7 @@ import io.undercroft.interop.internal.numpy.ArrayBytes.Part;
 import io.undercroft.storage.Shape;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import java.util.List;
 
 /// The runs of bytes that a field has in the records of an array: as many in each record, of one length, at equal
 /// distances in each dimension.
@@ -33,6 +34,13 @@ public final class FieldRuns {
             joined *= counts[dims];
         }
         return new FieldRuns(offset, Arrays.copyOf(counts, dims), Arrays.copyOf(steps, dims), joined);
+    }
+
+    /// {@return a value that is equal for equal runs}
+    Object form() {
+        FieldRuns joined = joined();
+        return List.of(joined.offset, joined.length, Shape.of(joined.counts),
+                Arrays.stream(joined.steps).boxed().toList());
     }
 
     /// {@return how many bytes all runs have}

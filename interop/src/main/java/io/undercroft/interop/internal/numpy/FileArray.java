@@ -23,7 +23,7 @@ public record FileArray(MappedFile file, long offset, long nbytes, FileStorages 
     }
 
     @Override
-    public Storage decoded(long size, Decoder decoder) {
+    public Storage decoded(Object form, long size, Decoder decoder) {
         return storages.decoded(size, decoder);
     }
 
