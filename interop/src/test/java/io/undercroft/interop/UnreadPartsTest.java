@@ -22,6 +22,7 @@ import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
@@ -202,8 +203,35 @@ class UnreadPartsTest {
         Path prefixed = together("before.pt", REST, saved("a.pt", 3));
         assertThat(unread(prefixed, OpenOptions.defaults().format("torch-zip"))).containsExactly(
                 new UnreadPart(Kind.BYTES, "what is before the archive", 0, REST.length));
-        assertThat(refusal(together("two.pt", saved("a.pt", 3), saved("b.pt", 300))))
+    }
+
+    @Test
+    void aRowOfArchivesIsToldFromADamagedOne() throws IOException {
+        Path small = saved("a.pt", 3);
+        byte[] archive = Files.readAllBytes(saved("b.pt", 300));
+        // Written by torch.distributed.checkpoint of PyTorch 2.13.
+        assertThat(refusal(Path.of("..", "fixtures", "pytorch", "distributed", "__0_0.distcp")))
+                .returns("TORCH-UNSUPPORTED", FormatException::code)
+                .hasMessageContainingAll("a shard (.distcp) of a distributed checkpoint",
+                        "torch.distributed.checkpoint.format_utils dcp_to_torch DIRECTORY model.pt");
+        assertThat(refusal(together("row.pt", small, small, archive)))
+                .returns("TORCH-UNSUPPORTED", FormatException::code).hasMessageContaining(".metadata");
+        byte[] named = new String(Files.readAllBytes(small), ISO_8859_1).replace("archive/", "another/")
+                .getBytes(ISO_8859_1);
+        assertThat(refusal(together("two.pt", named, archive))).returns("TORCH-UNSUPPORTED", FormatException::code)
                 .hasMessageContainingAll("two archives", "PyTorch may read the other one");
+
+        // Bytes were added, as by a program that changes ends of lines, or a download was begun twice.
+        byte[] start = Arrays.copyOf(archive, archive.length / 2);
+        byte[] end = Arrays.copyOfRange(archive, archive.length / 2, archive.length);
+        for (Path damaged : List.of(together("longer.pt", start, REST, end), together("begun.pt", start, archive))) {
+            assertThat(refusal(damaged)).returns("TORCH-ARCHIVE", FormatException::code)
+                    .hasMessageContaining("does not begin where its directory says")
+                    .hasMessageNotContaining("two archives");
+        }
+        // Bytes are missing.
+        assertThat(refusal(together("shorter.pt", start, Arrays.copyOfRange(end, 100, end.length))))
+                .returns("ZIP-END", FormatException::code);
     }
 
     /// Copies a file of PyTorch and changes its records.

@@ -16,6 +16,9 @@ public final class UnreadParts {
         String way = part.setting() == null || part.kind() != UnreadPart.Kind.STATE
                 ? ""
                 : "; --set %s=N opens another one".formatted(part.setting());
-        return "%s, %s at byte 0x%X%s".formatted(part.what(), Text.bytes(part.nbytes()), part.offset(), way);
+        String place = part.nbytes() == 0
+                ? ""
+                : ", %s at byte 0x%X".formatted(Text.bytes(part.nbytes()), part.offset());
+        return part.what() + place + way;
     }
 }

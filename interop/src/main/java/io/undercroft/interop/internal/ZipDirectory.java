@@ -104,6 +104,15 @@ public final class ZipDirectory {
         return file.size() == END_SIZE && reader(file, 0, END_SIZE).i32() == END;
     }
 
+    /// {@return whether the bytes of a file up to an offset end as an archive without a comment does}
+    ///
+    /// @param file any file
+    /// @param offset up to the size of the file
+    /// @throws IOException if reading fails
+    public static boolean endsAt(MappedFile file, long offset) throws IOException {
+        return offset >= END_SIZE && reader(file, offset - END_SIZE, offset).i32() == END;
+    }
+
     /// Reads the directory of an archive that ends with the file. Other bytes may be before it.
     ///
     /// @param file the file; the directory keeps using it

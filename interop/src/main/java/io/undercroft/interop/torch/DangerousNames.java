@@ -1,7 +1,12 @@
 package io.undercroft.interop.torch;
 
+import io.undercroft.serializer.state.PythonObjects;
+import io.undercroft.serializer.state.Symbol;
+import io.undercroft.serializer.state.Tuple;
+import io.undercroft.serializer.state.TypedMap;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /// Names of Python that no state needs, and with which a pickle runs commands, runs code, loads other files or reaches
 /// into the program that loads it. The list is not complete, as any class of any package may do so: it tells an attack
@@ -30,18 +35,109 @@ final class DangerousNames {
     private static final Set<String> BUILTINS = Set.of("object", "slice", "range", "xrange", "int", "float", "str",
             "bool", "list", "dict", "tuple", "bytes", "bytearray", "set", "frozenset", "complex", "memoryview",
             "type", "property", "staticmethod", "classmethod", "super", "Ellipsis", "NotImplemented", "NoneType", "abs",
-            "min", "max", "sum", "len", "round", "pow", "sorted", "reversed", "zip", "enumerate");
+            "min", "max", "sum", "len", "round", "pow", "sorted", "reversed", "zip", "enumerate", "__main__");
     private static final List<String> EXCEPTIONS = List.of("Error", "Exception", "Warning", "Exit", "Interrupt",
             "Iteration");
     /// What joblib before 0.10 writes for an array whose elements are in another file. Its constructor opens nothing.
     private static final Set<String> WRAPPERS = Set.of("joblib.numpy_pickle.NDArrayWrapper",
             "joblib.numpy_pickle.ZNDArrayWrapper");
     private static final String OWN = "builtins.";
+    private static final String CLOUDPICKLE = "cloudpickle.cloudpickle.";
     /// Modules that other modules import, so that they are found there as if they were classes: `torch:os.system`.
     private static final Set<String> IMPORTED = Set.of("os", "sys", "posix", "nt", "subprocess", "builtins",
             "__builtin__", "importlib", "shutil", "socket", "ctypes", "runpy", "pty", "pickle", "_pickle", "marshal");
 
+    /// Calls of dill and cloudpickle that make functions, classes and what belongs to them, of code in the pickle, and
+    /// do not run that code.
+    private static final Set<String> CODE = Set.of("dill._dill._create_function", "dill._dill._create_type",
+            "dill._dill._load_type", "dill._dill._create_cell", "dill._dill._create_array",
+            "dill._dill._create_namedtuple", "dill._dill._create_ftype", "dill._dill._create_lock",
+            "dill._dill._create_rlock", "dill._dill._create_dtypemeta", "dill._dill._create_typing_tuple",
+            "dill._dill._setitems", CLOUDPICKLE + "_make_function", CLOUDPICKLE + "_builtin_type",
+            CLOUDPICKLE + "_make_skeleton_class", CLOUDPICKLE + "_make_skeleton_enum",
+            CLOUDPICKLE + "_make_typevar", CLOUDPICKLE + "_make_cell", CLOUDPICKLE + "_make_empty_cell",
+            CLOUDPICKLE + "_function_setstate", CLOUDPICKLE + "_class_setstate");
+    /// Calls that make something that can be called, and calls of which make a type of Python.
+    private static final Set<String> CALLABLE = Set.of("builtins.getattr", "dill._dill._get_attr",
+            "dill._dill._create_function", CLOUDPICKLE + "_make_function");
+    /// A call with arguments that are given later. By this and the next name, protocol 2 makes objects of classes that
+    /// are made with keywords.
+    private static final String PARTIAL = "functools.partial";
+    private static final String NEW = "__new__";
+    /// How many of these calls may be in each other.
+    private static final int MOST_PARTIAL = 16;
+    private static final Set<String> TYPES = Set.of("dill._dill._load_type", CLOUDPICKLE + "_builtin_type");
+    /// What code of functions that a state holds does not use.
+    private static final Set<String> IN_CODE = Set.of("os", "subprocess", "posix", "socket", "ctypes", "shutil",
+            "importlib", "runpy", "pty", "system", "popen", "Popen", "exec", "eval", "compile", "__import__",
+            "__builtins__", "__subclasses__", "__globals__");
+    private static final Set<String> DESCRIPTIVE = Set.of("__doc__", "__name__", "__qualname__", "__module__",
+            "__annotations__");
+
     private DangerousNames() {}
+
+    /// {@return whether a call of a dangerous name does nothing that other calls of it may do: it finds a method of an
+    /// object, as pickles of bound methods do, or makes a function of code, as dill and cloudpickle do}
+    ///
+    /// @param function the full name of the function
+    /// @param arguments what it is called with
+    static boolean isOrdinary(String function, Tuple arguments) {
+        Object first = arguments.isEmpty() ? null : arguments.getFirst();
+        return switch (function) {
+            case "builtins.getattr", "dill._dill._get_attr" ->
+                arguments.size() == 2 && arguments.get(1) instanceof String name
+                        && (first instanceof Symbol type
+                                ? name.equals(NEW) && !contains(type.name())
+                                : !name.startsWith("__") && isAttribute(name));
+            case "builtins.setattr" -> arguments.size() == 3 && PythonObjects.is(first)
+                    && arguments.get(1) instanceof String name
+                    && (DESCRIPTIVE.contains(name) || (!name.startsWith("__") && isAttribute(name)));
+            case "dill._dill._import_module", CLOUDPICKLE + "subimport" ->
+                first instanceof String module && !contains(module + ".any");
+            case "dill._dill._create_code" -> !isSuspicious(arguments);
+            default -> CODE.contains(function);
+        };
+    }
+
+    private static boolean isAttribute(String name) {
+        return name.indexOf('.') < 0 && !IMPORTED.contains(name);
+    }
+
+    /// {@return whether a call runs code that is in the pickle: of a method, or of a function that a call has made}
+    ///
+    /// @param callable the object that is called
+    /// @param arguments what it is called with
+    static boolean isRun(TypedMap callable, Tuple arguments) {
+        TypedMap called = callable;
+        for (int i = 0; i < MOST_PARTIAL; i++) {
+            String made = PythonObjects.className(called);
+            if (!made.equals(PARTIAL)) {
+                boolean isNew = argument(called, 1) instanceof String name && name.equals(NEW);
+                return (CALLABLE.contains(made) && !isNew) || (TYPES.contains(made) && isSuspicious(arguments));
+            }
+            Object inner = called.attributes().get(InertObject.STATE) instanceof Tuple state && !state.isEmpty()
+                    ? state.getFirst()
+                    : argument(called, 0);
+            if (!PythonObjects.is(inner) || !(inner instanceof TypedMap next)) {
+                return false;
+            }
+            called = next;
+        }
+        return true;
+    }
+
+    private static @Nullable Object argument(TypedMap object, int index) {
+        return object.attributes().get(InertObject.ARGUMENTS) instanceof Tuple arguments && index < arguments.size()
+                ? arguments.get(index)
+                : null;
+    }
+
+    /// {@return whether the arguments that code is made of have names that it does not need}
+    private static boolean isSuspicious(Tuple code) {
+        return code.stream().anyMatch(each -> (each instanceof String text && IN_CODE.contains(text))
+                || (each instanceof Tuple names
+                        && names.stream().anyMatch(name -> name instanceof String text && IN_CODE.contains(text))));
+    }
 
     /// {@return whether a name is dangerous}
     ///

@@ -1,9 +1,14 @@
 package io.undercroft.interop.torch;
 
 import io.undercroft.serializer.ForeignClass;
+import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.state.PythonObjects;
 import io.undercroft.serializer.state.Symbol;
+import io.undercroft.serializer.state.Tuple;
+import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Tensor;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -31,6 +36,8 @@ final class ForeignNames {
 
     private final boolean isStrict;
     private final Map<String, Known> known = new LinkedHashMap<>();
+    /// Distributed tensors of which the file has a part.
+    private long localParts;
 
     private ForeignNames(boolean isStrict) {
         this.isStrict = isStrict;
@@ -45,10 +52,19 @@ final class ForeignNames {
         /// How often the pickle refers to it, and how many of these references have left nothing in the state.
         private long references;
         private long resolved;
+        /// How many calls of it do nothing dangerous.
+        private long ordinary;
+        /// Whether the pickle calls what a call of it has made, so that the code in that would run.
+        private boolean isRun;
 
         Known(String name) {
             this.symbol = new Symbol(name);
             this.type = PythonObjects.TYPE + name;
+        }
+
+        boolean isDangerous() {
+            return isRun || (DangerousNames.contains(symbol.name())
+                    && (objects != ordinary || references != ordinary + resolved));
         }
 
         boolean isLeft() {
@@ -131,6 +147,18 @@ final class ForeignNames {
         }
     }
 
+    /// Takes note of a call that is recorded.
+    ///
+    /// @param callable a name, or an object
+    void call(@Nullable Object callable, Tuple arguments, ReadBudget budget) {
+        arguments.forEach(each -> budget.takeSteps(each instanceof Tuple parts ? parts.size() : 1));
+        if (callable instanceof Symbol function && DangerousNames.isOrdinary(function.name(), arguments)) {
+            known(function.name(), budget).ordinary++;
+        } else if (callable instanceof TypedMap made && DangerousNames.isRun(made, arguments)) {
+            known(PythonObjects.className(made), budget).isRun = true;
+        }
+    }
+
     /// {@return the constant for a class that the pickle names by a number of `copyreg.add_extension`}
     Symbol extension(long code, ReadBudget budget) {
         return known(EXTENSION + code, budget).symbol;
@@ -156,13 +184,33 @@ final class ForeignNames {
         return there;
     }
 
+    /// Counts a tensor of which the file may have a part.
+    void addLocalPart(Tensor local, Shape whole) {
+        if (!local.shape().equals(whole)) {
+            localParts++;
+        }
+    }
+
+    /// {@return what the file does not have of distributed tensors, after what else it has besides its state}
+    List<UnreadPart> withOtherParts(List<UnreadPart> unread) {
+        if (localParts == 0) {
+            return unread;
+        }
+        List<UnreadPart> parts = new ArrayList<>(unread);
+        parts.add(new UnreadPart(UnreadPart.Kind.RECORD,
+                "the parts of %,d distributed tensor%s that other processes have:"
+                        .formatted(localParts, localParts == 1 ? "" : "s") + " the file has the local part of each",
+                0, 0));
+        return parts;
+    }
+
     /// {@return the names, in the order in which they come first}
     List<ForeignClass> classes() {
         List<ForeignClass> classes = new ArrayList<>();
         for (Map.Entry<String, Known> entry : known.entrySet()) {
             if (entry.getValue().isLeft()) {
                 classes.add(new ForeignClass(entry.getKey(), entry.getValue().objects,
-                        DangerousNames.contains(entry.getKey())));
+                        entry.getValue().isDangerous()));
             }
         }
         return classes;

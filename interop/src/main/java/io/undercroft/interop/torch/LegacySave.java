@@ -211,19 +211,20 @@ final class LegacySave {
         Elements elements = new Elements(file, options, ByteOrder.LITTLE_ENDIAN);
         return StorageFilter.read(options, (opening, filter) -> contents(new TorchStorages(opening, filter,
                 entry -> layout.run(entry).tail, (entry, device) -> open(entry, elements, device)),
-                ArrayStorages.of(elements, opening, filter))
-                .withPlaces(elements::placeOf).withUnread(unread));
+                ArrayStorages.of(elements, opening, filter), unread)
+                .withPlaces(elements::placeOf));
     }
 
     /// There are no checksums.
-    private TreeContents contents(TorchStorages storages, ArrayStorages arrays) throws IOException {
+    private TreeContents contents(TorchStorages storages, ArrayStorages arrays, List<UnreadPart> unread)
+            throws IOException {
         ReadBudget budget = ReadBudget.of(file.size());
         ForeignNames names = ForeignNames.of(isStrict);
         Object state = new PickleStream(file, layout.pickle, file.size(), budget).pickle(new Ids(storages), names,
                 arrays);
         StateCheck.check(state, isStrict, _ -> {});
         return TreeContents.of(state, Map.of(), List::of, budget).withUnverified(1, file.size())
-                .withForeignClasses(names.classes());
+                .withUnread(names.withOtherParts(unread)).withForeignClasses(names.classes());
     }
 
     private Storage open(Entry entry, Elements elements, Device device) {

@@ -152,6 +152,9 @@ final class PickleOutput {
     }
 
     private ByteBuffer encoded(String text) {
+        if (HalfPairs.hasReplaced(text)) {
+            return ByteBuffer.wrap(HalfPairs.encode(text));
+        }
         try {
             return utf8.encode(CharBuffer.wrap(text));
         } catch (CharacterCodingException _) {

@@ -2,7 +2,6 @@ package io.undercroft.interop.torch;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.US_ASCII;
-import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.io.ByteArrayOutputStream;
 import java.math.BigInteger;
@@ -63,10 +62,14 @@ final class PickleText {
                 }
             }
         }
-        if (!UTF_8.newEncoder().canEncode(text)) {
-            throw PickleFault.malformed("a text has half of a surrogate pair");
-        }
-        return text.toString();
+        return decode(HalfPairs.bytes(text.codePoints().toArray()));
+    }
+
+    /// {@return a text that a pickle has in UTF-8, in which halves of surrogate pairs are characters}
+    ///
+    /// @param bytes UTF-8, in which halves of surrogate pairs may be encoded too
+    static String decode(byte[] bytes) {
+        return HalfPairs.decode(bytes).orElseThrow(() -> PickleFault.malformed("a string is not valid UTF-8"));
     }
 
     /// {@return the bytes that Python 2 wrote in quotes}

@@ -48,6 +48,8 @@ final class Pickler {
     private final StatePath path = new StatePath();
     private final boolean writesObjects;
     private final Set<String> distrusted;
+    /// What [DistributedTensor#LOCAL] represents where it is written.
+    private @Nullable Object local;
     private int slots;
     private int depth;
 
@@ -207,6 +209,8 @@ final class Pickler {
             global(symbol.name());
         } else if (Globals.isKnown(symbol) && writesObjects) {
             global(symbol.name());
+        } else if (symbol.equals(DistributedTensor.LOCAL) && local != null) {
+            write(local);
         } else if (symbol.equals(InertObject.OBJECT_KEYS)) {
             requireObjects("a dict whose keys are objects");
         } else if (ForeignNames.isName(symbol.name())) {
@@ -222,8 +226,7 @@ final class Pickler {
     private void foreign(String kind, String name) {
         String what = kind + " " + FormatException.quote(name) + " of Python";
         if (DangerousNames.contains(name)) {
-            throw new IllegalArgumentException("it is " + what + ", with which a file can run code when it is loaded;"
-                    + " such a file is never written. Save a part of the state without it");
+            throw dangerous(what);
         }
         if (!writesObjects) {
             throw new IllegalArgumentException("it is " + what + ", and only programs that have it can load the file."
@@ -233,6 +236,11 @@ final class Pickler {
             throw new IllegalArgumentException(what + " has no name that can be written");
         }
         global(name);
+    }
+
+    private static IllegalArgumentException dangerous(String what) {
+        return new IllegalArgumentException("it is " + what + ", with which a file can run code when it is loaded;"
+                + " such a file is never written. Save a part of the state without it");
     }
 
     /// What the pickle of the object said: arguments, elements, items, state.
@@ -258,9 +266,18 @@ final class Pickler {
         String name = PythonObjects.className(object);
         if (object.type().equals(InertObject.CALL)) {
             requireObjects("made by " + name + " of objects of Python");
+            if (attributes.get(InertObject.CALLABLE) instanceof TypedMap made
+                    && attributes.get(InertObject.ARGUMENTS) instanceof Tuple arguments
+                    && DangerousNames.isRun(made, arguments)) {
+                throw dangerous("a call of what " + PythonObjects.className(made) + " makes");
+            }
             write(attributes.get(InertObject.CALLABLE));
         } else if (Globals.isKnown(new Symbol(name))) {
             requireObjects("made by " + name + " of objects of Python");
+            global(name);
+        } else if (attributes.get(InertObject.ARGUMENTS) instanceof Tuple arguments
+                && DangerousNames.isOrdinary(name, arguments)) {
+            requireObjects("made by " + name);
             global(name);
         } else {
             foreign("an object of the class", name);
@@ -492,6 +509,15 @@ final class Pickler {
     }
 
     private void typed(Typed typed) {
+        Tuple whole = DistributedTensor.arguments(typed);
+        if (whole != null) {
+            Object outer = local;
+            local = typed.value();
+            call(Rebuild.FROM_TYPE, () -> write(whole));
+            local = outer;
+            remember(typed);
+            return;
+        }
         switch (typed.value()) {
             case byte[] bytes when typed.type().equals(Globals.BYTEARRAY) ->
                 call(Globals.BYTEARRAY, () -> encoded(bytes, "latin-1"));

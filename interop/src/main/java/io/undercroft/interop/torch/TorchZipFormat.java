@@ -69,6 +69,10 @@ public final class TorchZipFormat implements CheckpointFormat {
     private static final List<String> SMALL_RECORDS = List.of(PICKLE, "/version", "/byteorder", "/.format_version",
             "/.storage_alignment");
 
+    /// What to do with a part of a distributed checkpoint.
+    private static final String DISTRIBUTED = "Distributed checkpoints are not read. Convert the whole directory with"
+            + " python -m torch.distributed.checkpoint.format_utils dcp_to_torch DIRECTORY model.pt, and open model.pt";
+
     /// For the service loader.
     public TorchZipFormat() {}
 
@@ -120,11 +124,8 @@ public final class TorchZipFormat implements CheckpointFormat {
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
         ZipDirectory zip = ZipDirectory.read(file);
-        if (zip.before() > 0 && ZipDirectory.firstName(file).isPresent()) {
-            throw new FormatException("TORCH-ARCHIVE",
-                    "there are two archives in the file, and PyTorch may read the other "
-                            + "one than is read here",
-                    zip.before(), "Split the file at this byte");
+        if (zip.before() > 0) {
+            checkBefore(file, zip.before());
         }
         ZipRecord pickle = pickle(zip);
         String folder = folder(pickle);
@@ -149,6 +150,27 @@ public final class TorchZipFormat implements CheckpointFormat {
                     : contents(archive, pickle, storages.in(DATA), known))
                     .withPlaces(elements::placeOf);
         });
+    }
+
+    /// Refuses other archives before the one that the file ends with, and an archive whose records are not where its
+    /// directory has them.
+    private static void checkBefore(MappedFile file, long before) throws IOException {
+        Optional<String> first = ZipDirectory.firstName(file);
+        if (first.isEmpty()) {
+            return;
+        }
+        if (!ZipDirectory.endsAt(file, before)) {
+            throw new FormatException("TORCH-ARCHIVE", "the archive does not begin where its directory says: its first"
+                    + " record starts at this byte, and other records come before it", before, PickleFault.DAMAGED);
+        }
+        // What torch.save writes to a stream that has no name.
+        throw first.get().equals(TorchArchive.FOLDER + PICKLE)
+                ? new FormatException("TORCH-UNSUPPORTED", "the file is a row of archives, as a shard (.distcp) of a"
+                        + " distributed checkpoint of PyTorch is: its names are in the file .metadata of the directory",
+                        0, DISTRIBUTED)
+                : new FormatException("TORCH-UNSUPPORTED", "there are two archives in the file, one after the other,"
+                        + " and PyTorch may read the other one than is read here", before,
+                        "Open each of the files that it was made of");
     }
 
     /// An archive that is read.
@@ -197,7 +219,7 @@ public final class TorchZipFormat implements CheckpointFormat {
                 .withUnverified(unverified.size(), unverified.isEmpty()
                         ? 0
                         : unverified.stream().mapToLong(ZipRecord::size).sum())
-                .withUnread(besides(zip, pickle, known, unpickled.nbytes))
+                .withUnread(archive.names.withOtherParts(besides(zip, pickle, known, unpickled.nbytes)))
                 .withForeignClasses(archive.names.classes());
     }
 

@@ -2,7 +2,6 @@ package io.undercroft.interop.torch;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.ByteReader;
-import io.undercroft.interop.internal.Utf8;
 import io.undercroft.interop.internal.numpy.NumpyType.Kind;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.state.PythonObjects;
@@ -266,8 +265,7 @@ final class Unpickler {
     }
 
     private String utf8(long length) throws IOException {
-        return Utf8.decode(in.bytes(length))
-                .orElseThrow(() -> PickleFault.malformed("a string is not valid UTF-8"));
+        return PickleText.decode(in.bytes(length));
     }
 
     private String line() throws IOException {
@@ -472,6 +470,9 @@ final class Unpickler {
             throw notCalled(callable, arguments);
         }
         TypedMap object = InertObject.of(callable, names, budget);
+        if (arguments instanceof Tuple values && recordedAs.equals(InertObject.ARGUMENTS)) {
+            names.call(callable, values, budget);
+        }
         if (recordedAs.equals(InertObject.ARGUMENTS) || !(arguments instanceof Tuple none && none.isEmpty())) {
             InertObject.set(object, recordedAs, arguments, budget);
             InertObject.describe(object, budget);
@@ -498,6 +499,12 @@ final class Unpickler {
         } catch (PickleFault refused) {
             if (names.isStrict() || !(InertObject.isIn(values, budget) || isSetOfObjects(function, values))) {
                 throw refused;
+            }
+            Typed distributed = function.name().equals(Rebuild.FROM_TYPE)
+                    ? DistributedTensor.of(values, names, containers)
+                    : null;
+            if (distributed != null) {
+                return distributed;
             }
             TypedMap object = InertObject.of(callable, names, budget);
             InertObject.set(object, InertObject.ARGUMENTS, values, budget);

@@ -65,6 +65,39 @@ class PickleFormatTest {
         }
     }
 
+    /// What `os.fsdecode` makes of the bytes of a path that are no UTF-8, and a private character that stands for such.
+    @ParameterizedTest
+    @ValueSource(strings = {"Va\\udcff\\U0001f600\n.", "X\b\0\0\0a\u00ed\u00b3\u00bf\u00f0\u009f\u0098\u0080.",
+            "\u0080\4\u008c\ba\u00ed\u00b3\u00bf\u00f0\u009f\u0098\u0080."})
+    void halfASurrogatePairIsAPrivateCharacter(String bytes) throws IOException {
+        try (Checkpoint c = Checkpoint.open(file("(" + bytes.replace(".", "t.")),
+                OpenOptions.defaults().format("pickle"))) {
+            assertThat(c.state()).isEqualTo(Tuple.of("a" + Character.toString(0x10dcff) + "\ud83d\ude00"));
+        }
+    }
+
+    @Test
+    void textsWithHalvesOfSurrogatePairsComeBackFromEveryFile() throws IOException {
+        // Halves, a private character that is read as two, and two halves that are no pair and one that would be.
+        for (String text : List.of("\u00ed\u00a0\u0080", "a\u00ed\u00bf\u00bf\u00ed\u00a0\u0080z",
+                "\u00f4\u008d\u00a0\u0080", "\u00f4\u008d\u00bf\u00bf\u00ed\u00b0\u0080",
+                "\u00ed\u00a0\u00bd\u00ed\u00b8\u0080")) {
+            Path source = file("\u0080\2}X" + (char) text.length() + "\0\0\0" + text + "K\1s.");
+            Path zip = folder.resolve("a.pt");
+            try (Checkpoint c = Checkpoint.open(source)) {
+                Checkpoint.save(folder.resolve("a.croft"), c.state());
+            }
+            try (Checkpoint c = Checkpoint.open(folder.resolve("a.croft"))) {
+                Checkpoint.save(zip, c.state());
+            }
+            assertThat(new String(Files.readAllBytes(zip), ISO_8859_1)).as(text)
+                    .contains("X" + (char) text.length() + "\0\0\0" + text);
+        }
+        // Two halves of a private character could be either.
+        assertThat(refusal(file("\u0080\2X\6\0\0\0\u00ed\u00af\u00b6\u00ed\u00b0\u0080.")).code())
+                .isEqualTo("TORCH-PICKLE");
+    }
+
     @Test
     void objectsAreWhatThePickleSaysOfThem() throws IOException {
         try (Checkpoint c = Checkpoint.open(file("cposix\nsystem\n(Vecho\ntR."))) {

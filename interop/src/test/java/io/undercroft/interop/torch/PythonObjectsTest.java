@@ -4,11 +4,13 @@ import io.undercroft.serializer.state.PythonObjects;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
@@ -253,6 +255,51 @@ class PythonObjectsTest {
             call.chars().forEach(only::bytes);
             load(only, names);
             assertThat(names.classes()).extracting(ForeignClass::name).containsExactly("app:C.Inner");
+        }
+
+        private static final String OBJECT = "capp\nC\n)\u0081";
+        private static final String GETATTR = "c__builtin__\ngetattr\n";
+        private static final String MAKE_FUNCTION = "cdill._dill\n_create_function\n";
+        private static final String MAKE_CODE = "cdill._dill\n_create_code\n";
+
+        /// What pickles of bound methods have, and those that dill and cloudpickle make of functions and classes.
+        @ParameterizedTest
+        @ValueSource(strings = {GETATTR + OBJECT + "Vpredict\n\u0086R", GETATTR + OBJECT + "V_predict\n\u0086R",
+                GETATTR + "V-\nVjoin\n\u0086R", MAKE_FUNCTION + MAKE_CODE + "(K\1(Vx\nttRN\u0086R",
+                "cdill._dill\n_import_module\nVnumpy.linalg\n\u0085R",
+                "ccloudpickle.cloudpickle\nsubimport\nVscipy\n\u0085R",
+                "c__builtin__\nsetattr\n" + OBJECT + "V__doc__\nN\u0087R",
+                "cdill._dill\n_load_type\nVtype\n\u0085R)R"})
+        void callsThatOrdinaryPicklesMakeAreNotDangerous(String ops) {
+            ForeignNames names = ForeignNames.all();
+            PickleBuilder pickle = pickle();
+            ops.chars().forEach(pickle::bytes);
+            load(pickle, names);
+            assertThat(names.classes()).isNotEmpty().noneMatch(ForeignClass::isDangerous);
+        }
+
+        /// The same calls where what they make is called, or where they lead out of the state.
+        @ParameterizedTest
+        @ValueSource(strings = {GETATTR + OBJECT + "Vpredict\n\u0086R)R", GETATTR + OBJECT + "V__class__\n\u0086R",
+                GETATTR + OBJECT + "Vos\n\u0086R", GETATTR + OBJECT + "Va.b\n\u0086R",
+                "(" + GETATTR + OBJECT + "Vpredict\n\u0086R" + GETATTR + "t",
+                MAKE_FUNCTION + MAKE_CODE + "(K\1(Vx\nttRN\u0086R)R", MAKE_CODE + "(K\1(Vos\nVsystem\nttR",
+                "cdill._dill\n_import_module\nVos\n\u0085R", "cdill._dill\n_import_module\nVsubprocess\n\u0085R",
+                "ccloudpickle.cloudpickle\nsubimport\nVposix\n\u0085R", "cdill._dill\n_eval_repr\nVa\n\u0085R",
+                "cfunctools\npartial\n" + MAKE_FUNCTION + MAKE_CODE + "(K\1tRN\u0086R\u0085R)R",
+                "c__builtin__\nsetattr\ncapp\nC\nVf\nN\u0087R",
+                "c__builtin__\nsetattr\n" + OBJECT + "V__class__\nN\u0087R",
+                "cdill._dill\n_load_type\nVCodeType\n\u0085R((Vexec\nttR"})
+        void callsThatRunCodeAreDangerous(String ops) {
+            ForeignNames names = ForeignNames.all();
+            PickleBuilder pickle = pickle();
+            ops.chars().forEach(pickle::bytes);
+            Object state = load(pickle, names);
+            assertThat(names.classes()).anyMatch(ForeignClass::isDangerous);
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> new TorchZipFormat().draft(state,
+                            SaveOptions.defaults().setting("torch.objects", "write")))
+                    .withMessageContaining("such a file is never written");
         }
 
         @ParameterizedTest
