@@ -11,6 +11,8 @@ import java.nio.file.Path;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /// Directories that are opened for the model in them.
 class DirectoriesTest {
@@ -38,6 +40,16 @@ class DirectoriesTest {
                 .hasMessageContaining("no file has the suffix of a known format");
 
         assertOpens(save("run.CROFT"));
+    }
+
+    @ParameterizedTest
+    @CsvSource({".metadata, torch.distributed.checkpoint.format_utils dcp_to_torch",
+            "saved_model.pb, tf.saved_model.load", "_METADATA, orbax.checkpoint"})
+    void aDirectoryOfAnotherProgramIsNamedWithWhatReadsIt(String name, String reader) throws IOException {
+        Files.writeString(folder.resolve(name), "x");
+        Files.writeString(folder.resolve("__0_0.distcp"), "x");
+        assertThatThrownBy(() -> Checkpoint.open(folder)).isInstanceOf(FileSystemException.class)
+                .hasMessageContaining(reader);
     }
 
     @Test

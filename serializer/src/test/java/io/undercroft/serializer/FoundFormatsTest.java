@@ -29,6 +29,8 @@ import java.util.logging.Logger;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import java.util.zip.Deflater;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipOutputStream;
 import org.example.OddFormats;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -326,7 +328,59 @@ class FoundFormatsTest {
     static Stream<Compressed> compressed() {
         return Stream.of(new Compressed("\u001f\u008b\b\0", "gzip"), new Compressed("BZh91AY&SY", "bzip2"),
                 new Compressed("\u00fd7zXZ\0", "xz"), new Compressed("(\u00b5/\u00fd", "zstd"),
-                new Compressed("\u0004\"M\u0018", "lz4"), new Compressed(zlib("a pickle of joblib"), "zlib"));
+                new Compressed("\u0004\"M\u0018", "lz4"),
+                new Compressed("]\0\0@\0\u00ff\u00ff", "lzma"),
+                new Compressed("ZF0x3be              x\u009c5\u00d3", "joblib before 0.10"),
+                new Compressed(zlib("a pickle of joblib"), "zlib"));
+    }
+
+    /// A file of another program.
+    ///
+    /// @param bytes its first bytes, or the names of its members if it is a zip archive
+    private record Other(String bytes, boolean isZip, String what, String reader) {}
+
+    static Stream<Other> others() {
+        return Stream.of(new Other("\u0089HDF\r\n\u001a\n", false, "HDF5", "h5py"),
+                new Other("u".repeat(512) + "\u0089HDF\r\n\u001a\n", false, "HDF5", "h5py"),
+                new Other("metadata.json config.json model.weights.h5", true, "Keras", "keras.saving.load_model"),
+                new Other("data policy.pth _stable_baselines3_version", true, "Stable-Baselines3", "policy.pth"),
+                new Other("MAR-INF/MANIFEST.json model.pt", true, "TorchServe", "unzip"),
+                new Other("p/model/model.pkl p/.data/extern_modules p/.data/serialization_id", true, "torch.package",
+                        "PackageImporter"),
+                new Other("a/version a/byteorder a/.data/serialization_id", true, "a torch.save that failed",
+                        "Save it again"),
+                new Other("a.txt", true, "a zip archive", "unzip"),
+                new Other("./model_config.yaml" + "\0".repeat(238) + "ustar  ", false, "NeMo", "model_weights.ckpt"),
+                new Other("a.txt" + "\0".repeat(252) + "ustar  ", false, "a tar archive", "Unpack it with tar"),
+                new Other("\u001c\0\0\0TFL3", false, "TensorFlow Lite", "tf.lite.Interpreter"),
+                new Other("0\0\0\0ET12", false, "ExecuTorch", "state_dict()"),
+                new Other("\b\1\u0012\u00d5\u000f\u0012\u0018\n", false, "SavedModel", "tf.saved_model.load"),
+                new Other("key\0value" + "\0".repeat(40) + "W\u00fb\u0080\u008b$uG\u00db", false,
+                        "the index of a checkpoint of TensorFlow", "tf.train.load_checkpoint"),
+                new Other("model_checkpoint_path: \"a\"\n", false, "TensorFlow", "tf.train.load_checkpoint"),
+                new Other("\b\n\u0012\u0007pytorch", false, "ONNX", "onnx.load"),
+                new Other("lmgg\0\0", false, "ggml before GGUF", "llama.cpp"),
+                new Other("\u0081\u00a6params\u0081", false, "MessagePack", "flax.serialization"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("others")
+    void aFileOfAnotherProgramIsNamedWithWhatReadsIt(Other thing) throws IOException {
+        Path file = folder.resolve("model.raw");
+        if (thing.isZip) {
+            try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(file))) {
+                for (String name : thing.bytes.split(" ")) {
+                    zip.putNextEntry(new ZipEntry(name));
+                    zip.write(new byte[100]);
+                }
+            }
+        } else {
+            Files.writeString(file, thing.bytes, ISO_8859_1);
+        }
+
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Checkpoint.open(file))
+                .withMessageContaining("this is ").withMessageContaining(thing.what)
+                .withMessageContaining(thing.reader).matches(refusal -> refusal.code().equals("FORMAT-UNKNOWN"));
     }
 
     private static String zlib(String text) {

@@ -1,44 +1,102 @@
 package io.undercroft.serializer.internal;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappedFile;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.nio.charset.StandardCharsets;
-import java.util.Locale;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import java.util.zip.DataFormatException;
 import java.util.zip.Inflater;
 
-/// A kind of file that is often found in place of the intended one, such as an error page or a compressed file.
+/// A kind of file that is not opened here and is often found in place of one that is: an error page, a compressed file,
+/// or a model of another program.
 ///
-/// @param start its first bytes as characters, in lower case
+/// @param start a pattern of its first bytes as characters, of which letters may have either case
+/// @param part a text among its first or last bytes, such as the name of a member of an archive; empty for any
 /// @param what its name
-/// @param remedy the way to obtain the file
-record Lookalike(String start, String what, String remedy) {
-    private static final int LOOKED_AT = 256;
+/// @param remedy the way to obtain a file that can be opened
+record Lookalike(Pattern start, String part, String what, String remedy) {
+    /// How many bytes at the start and at the end are looked at.
+    private static final int LOOKED_AT = 1 << 15;
+    /// How many of them are decompressed.
+    private static final int DECOMPRESSED = 256;
     private static final String DOWNLOAD = "Look at it in a browser: it may say why; then download the file again";
+    private static final String ZIP = "PK\3\4";
+    private static final String TAR = ".{257}ustar";
+    private static final String SAVE_ARRAYS = ", and save its arrays with numpy.savez or as safetensors";
+    private static final String CONVERT_ALL = "Convert the whole directory with python -m"
+            + " torch.distributed.checkpoint.format_utils dcp_to_torch DIRECTORY model.pt, and open model.pt";
+    private static final String OLD_GGML = "Convert it to GGUF with the scripts of llama.cpp or whisper.cpp";
 
     private static final Lookalike ZLIB = compressed("", "zlib",
             "zlib.decompress of Python, or joblib.load and joblib.dump");
 
-    private static Lookalike compressed(String start, String by, String command) {
-        return new Lookalike(start, "a file compressed by " + by, "Decompress it first, with " + command);
+    private static Lookalike of(String start, String what, String remedy) {
+        return of(start, "", what, remedy);
     }
 
+    private static Lookalike of(String start, String part, String what, String remedy) {
+        return new Lookalike(Pattern.compile(start, Pattern.DOTALL | Pattern.CASE_INSENSITIVE), part, what, remedy);
+    }
+
+    private static Lookalike compressed(String start, String by, String command) {
+        return of(start, "a file compressed by " + by, "Decompress it first, with " + command);
+    }
+
+    /// Those that say more come first.
     private static Stream<Lookalike> all() {
         return Stream.of(
-                new Lookalike("version https://git-lfs.github.com/spec/",
-                        "a pointer of Git LFS and not the file itself",
+                of("\\s*version https://git-lfs\\.github\\.com/spec/", "a pointer of Git LFS and not the file itself",
                         "Fetch the file with git lfs pull"),
-                new Lookalike("<!doctype html", "an HTML page", DOWNLOAD),
-                new Lookalike("<html", "an HTML page", DOWNLOAD),
-                compressed("\u001f\u008b", "gzip", "gunzip"),
-                compressed("bzh", "bzip2", "bunzip2"),
-                compressed("\u00fd7zxz\0", "xz", "unxz"),
-                compressed("(\u00b5/\u00fd", "zstd", "unzstd"),
-                compressed("\u0004\"m\u0018", "lz4", "unlz4"));
+                of("\\s*(<!doctype html|<html)", "an HTML page", DOWNLOAD),
+                compressed("\\x1f\\x8b", "gzip", "gunzip"),
+                compressed("BZh", "bzip2", "bunzip2"),
+                compressed("\\xfd7zXZ\\x00", "xz", "unxz"),
+                compressed("]\\x00\\x00", "lzma", "unlzma, or joblib.load and joblib.dump"),
+                compressed("\\x28\\xb5\\x2f\\xfd", "zstd", "unzstd"),
+                compressed("\\x04\"M\\x18", "lz4", "unlz4"),
+                compressed("7z\\xbc\\xaf\\x27\\x1c", "7-Zip", "7z x"),
+                compressed("ZF0x", "joblib before 0.10", "joblib.load and joblib.dump of a newer joblib"),
+                of("(.{512})?\\x89HDF\\r\\n\\x1a\\n", "a file of HDF5, in which Keras and others keep models",
+                        "Read it with h5py or keras.models.load_model" + SAVE_ARRAYS),
+                of(ZIP, "model.weights.h5", "a model of Keras (.keras)",
+                        "Load it with keras.saving.load_model" + SAVE_ARRAYS),
+                of(ZIP, "_stable_baselines3_version", "an agent of Stable-Baselines3",
+                        "Unpack it with unzip, and open policy.pth"),
+                of(ZIP, "MAR-INF/MANIFEST.json", "a model archive of TorchServe (.mar)",
+                        "Unpack it with unzip, and open the model in it"),
+                of(ZIP, "/.data/extern_modules", "a package of torch.package, with code",
+                        "Load it with torch.package.PackageImporter, and torch.save the state_dict() of its model"),
+                of(ZIP, "/.data/serialization_id", "what is left of a torch.save that failed, without its data.pkl",
+                        "Save it again; the exception of torch.save says why it failed"),
+                of(ZIP, "a zip archive in which no model was found", "Unpack it with unzip, and open the files in it"),
+                of(TAR, "model_config.yaml", "a model of NeMo (.nemo)",
+                        "Unpack it with tar, and open model_weights.ckpt"),
+                of(TAR, "a tar archive", "Unpack it with tar, and open the files in it"),
+                of(".{4}TFL3", "a model of TensorFlow Lite", "Read it with tf.lite.Interpreter" + SAVE_ARRAYS),
+                of(".{4}ET\\d\\d", "a program of ExecuTorch (.pte)",
+                        "Save the state_dict() of the model that it was exported from"),
+                of("\\x08\\x01\\x12", "a SavedModel of TensorFlow",
+                        "Load its directory with tf.saved_model.load" + SAVE_ARRAYS),
+                of("model_checkpoint_path:", "the list of the checkpoints of TensorFlow in its directory",
+                        "Read a checkpoint with tf.train.load_checkpoint" + SAVE_ARRAYS),
+                of("", "\u0057\u00fb\u0080\u008b\u0024\u0075\u0047\u00db", "the index of a checkpoint of TensorFlow",
+                        "Read the checkpoint with tf.train.load_checkpoint" + SAVE_ARRAYS),
+                of("\\x08[\\x03-\\x20][\\x12\\x1a\\x22\\x28\\x3a\\x42]", "a model of ONNX",
+                        "Read it with onnx.load and onnx.numpy_helper" + SAVE_ARRAYS),
+                of("(lmgg|fmgg|tjgg|algg)", "a file of ggml before GGUF", OLD_GGML),
+                of("([\\x81-\\x8f]|\\xde.{2})[\\xa1-\\xbf][ -~]", "data of MessagePack, as Flax writes them",
+                        "Read it with flax.serialization.msgpack_restore" + SAVE_ARRAYS),
+                of("PAR1", "a file of Parquet", "Read it with pyarrow.parquet" + SAVE_ARRAYS),
+                of("ARROW1", "a file of Arrow", "Read it with pyarrow.ipc" + SAVE_ARRAYS),
+                of("MATLAB 5\\.0 MAT-file", "a file of MATLAB", "Read it with scipy.io.loadmat" + SAVE_ARRAYS));
     }
 
     /// {@return the remedy for a file that no format recognises, if it is one of these}
@@ -46,21 +104,45 @@ record Lookalike(String start, String what, String remedy) {
     /// @param file the file
     /// @throws IOException if reading fails
     static Optional<FormatException> of(MappedFile file) throws IOException {
-        byte[] start = new byte[(int) Math.min(file.size(), LOOKED_AT)];
-        file.read(0, MemorySegment.ofArray(start));
-        String text = new String(start, StandardCharsets.ISO_8859_1).toLowerCase(Locale.ROOT);
-        String stripped = text.stripLeading();
-        return all().filter(each -> text.startsWith(each.start) || stripped.startsWith(each.start)).findFirst()
-                .or(() -> isZlib(start) ? Optional.of(ZLIB) : Optional.empty())
+        byte[] start = read(file, 0);
+        String first = new String(start, ISO_8859_1);
+        String last = new String(read(file, Math.max(0, file.size() - LOOKED_AT)), ISO_8859_1);
+        return all()
+                .filter(each -> each.start.matcher(first).lookingAt()
+                        && (each.start.pattern().isEmpty()
+                                ? last.endsWith(each.part)
+                                : first.contains(each.part) || last.contains(each.part)))
+                .findFirst().or(() -> isZlib(start) ? Optional.of(ZLIB) : Optional.empty())
                 .map(each -> new FormatException("FORMAT-UNKNOWN", "this is " + each.what, 0, each.remedy));
+    }
+
+    /// {@return what a directory is in which no file is of a known format, and how to obtain one, if it is known}
+    ///
+    /// @param directory the directory
+    static Optional<String> of(Path directory) {
+        return Stream.of(
+                Map.entry(".metadata", "a distributed checkpoint of PyTorch. " + CONVERT_ALL),
+                Map.entry("saved_model.pb",
+                        "a SavedModel of TensorFlow. Load it with tf.saved_model.load" + SAVE_ARRAYS),
+                Map.entry("_METADATA", "a checkpoint of Orbax. Restore it with orbax.checkpoint" + SAVE_ARRAYS),
+                Map.entry("_CHECKPOINT_METADATA",
+                        "a checkpoint of Orbax. Restore it with orbax.checkpoint" + SAVE_ARRAYS))
+                .filter(each -> Files.isRegularFile(directory.resolve(each.getKey()))).map(Map.Entry::getValue)
+                .findFirst();
+    }
+
+    private static byte[] read(MappedFile file, long offset) throws IOException {
+        byte[] bytes = new byte[(int) Math.min(file.size() - offset, LOOKED_AT)];
+        file.read(offset, MemorySegment.ofArray(bytes));
+        return bytes;
     }
 
     /// {@return whether bytes can be decompressed} The first two alone could be those of a text.
     private static boolean isZlib(byte[] start) {
         Inflater inflater = new Inflater();
         try {
-            inflater.setInput(start);
-            return inflater.inflate(new byte[LOOKED_AT]) > 0;
+            inflater.setInput(start, 0, Math.min(start.length, DECOMPRESSED));
+            return inflater.inflate(new byte[DECOMPRESSED]) > 0;
         } catch (DataFormatException _) {
             return false;
         } finally {

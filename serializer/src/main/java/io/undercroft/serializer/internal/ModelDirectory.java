@@ -41,7 +41,8 @@ public final class ModelDirectory {
         List<Path> candidates = indexes.isEmpty() ? files : indexes;
         if (candidates.size() != 1) {
             throw new FileSystemException(path.toString(), null, candidates.isEmpty()
-                    ? "it is a directory, in which no file has the suffix of a known format; name a file"
+                    ? Lookalike.of(path).map("it is "::concat).orElse(
+                            "it is a directory, in which no file has the suffix of a known format; name a file")
                     : "it is a directory with " + candidates.size() + " files of tensors; name one of them: "
                             + names(candidates));
         }
