@@ -8,9 +8,9 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /// Texts of Python with halves of surrogate pairs, as `os.fsdecode` makes them of paths that are no text. UTF-8, and so
-/// every file but a pickle, has no such texts. In a state a half, U+D800 to U+DFFF, is the private character U+10D800 to
-/// U+10DFFF, which all files can hold, and a pickle is written with the half again. If a text has one of these private
-/// characters itself, it has two in a state, for the halves of its own pair.
+/// every file but a pickle, has no such texts. In a state a half, U+D800 to U+DFFF, is the private character U+10D800
+/// to U+10DFFF, which all files can hold, and a pickle is written with the half again. If a text has one of these
+/// private characters itself, it has two in a state, for the halves of its own pair.
 final class HalfPairs {
     private static final int SHIFT = 0x100000;
     private static final int FIRST = SHIFT + Character.MIN_SURROGATE;

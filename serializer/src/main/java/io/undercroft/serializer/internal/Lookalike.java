@@ -87,7 +87,7 @@ record Lookalike(Pattern start, String part, String what, String remedy) {
                         "Load its directory with tf.saved_model.load" + SAVE_ARRAYS),
                 of("model_checkpoint_path:", "the list of the checkpoints of TensorFlow in its directory",
                         "Read a checkpoint with tf.train.load_checkpoint" + SAVE_ARRAYS),
-                of("", "\u0057\u00fb\u0080\u008b\u0024\u0075\u0047\u00db", "the index of a checkpoint of TensorFlow",
+                of("", "W\u00fb\u0080\u008b$uG\u00db", "the index of a checkpoint of TensorFlow",
                         "Read the checkpoint with tf.train.load_checkpoint" + SAVE_ARRAYS),
                 of("\\x08[\\x03-\\x20][\\x12\\x1a\\x22\\x28\\x3a\\x42]", "a model of ONNX",
                         "Read it with onnx.load and onnx.numpy_helper" + SAVE_ARRAYS),
