@@ -15,6 +15,7 @@ import io.undercroft.cli.internal.inspect.StateOutline;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.analysis.ElementBudget;
 import io.undercroft.serializer.analysis.LastLoan;
 import io.undercroft.serializer.analysis.TensorBlocks;
 import io.undercroft.serializer.state.StatePart;
@@ -190,9 +191,11 @@ final class ExtractCommand {
 
     private int write(Extract extract, LastLoan loan, Checkpoint checkpoint, Path target, Arguments arguments)
             throws IOException {
-        if (TensorBlocks.isEndless(extract.rows)) {
-            throw new IllegalArgumentException("the tensor repeats what is stored to %s; select some of it with %s"
-                    .formatted(Text.bytes(TensorBlocks.nbytes(extract.rows)), ROWS));
+        if (!ElementBudget.of(checkpoint).take(TensorBlocks.nbytes(extract.rows))) {
+            throw new IllegalArgumentException(
+                    ("the tensor has %s, which is out of proportion to what the file stores; "
+                            + "select some of it with %s")
+                            .formatted(Text.bytes(TensorBlocks.nbytes(extract.rows)), ROWS));
         }
         try (ProgressBar bar = ProgressBar.onTerminal()) {
             SaveOptions options = SaveOptions.defaults().format("npy").progress(bar);

@@ -18,6 +18,7 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.Verification;
+import io.undercroft.serializer.analysis.ElementBudget;
 import io.undercroft.serializer.analysis.Sizes;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import java.io.IOException;
@@ -28,6 +29,7 @@ import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /// The commands that show what a file holds and change nothing.
 final class ReadingCommands {
@@ -83,7 +85,7 @@ final class ReadingCommands {
             boolean hashes = arguments.has("--hash");
             try (ProgressBar bar = ProgressBar.onTerminal();
                     Checkpoint checkpoint = Inputs.open(file, arguments.opening().progress(bar));
-                    Sha256 digests = hashes ? new Sha256() : null) {
+                    Sha256 digests = hashes ? new Sha256(ElementBudget.of(checkpoint)) : null) {
                 if (hashes) {
                     IntegrityChecks.require(checkpoint);
                     bar.erase();
@@ -111,7 +113,7 @@ final class ReadingCommands {
                     TextReport.print(inspection, out);
                 }
                 IntegrityChecks.noteDangerous(checkpoint, run);
-                return noteUnreadable(checkpoint, inspection);
+                return run.worse(noteUnreadable(checkpoint, inspection), noteNotHashed(checkpoint, digests));
             }
         });
     }
@@ -130,6 +132,15 @@ final class ReadingCommands {
                 CommandRunner.code(each.getValue()), "%s: the tensor %s cannot be read, the others can: %s [%s]"
                         .formatted(checkpoint.location(), FormatException.quote(each.getKey()), each.getValue().what(),
                                 each.getValue().code())));
+    }
+
+    /// Says how many digests are missing, and why.
+    private int noteNotHashed(Checkpoint checkpoint, @Nullable Sha256 digests) {
+        return digests == null || digests.refused() == 0
+                ? CommandRunner.OK
+                : run.fail(CommandRunner.MISSING, "%s: %s: %s".formatted(checkpoint.location(),
+                        Text.count(digests.refused(), "digest") + " left out",
+                        digests.budget().refusal()));
     }
 
     private int snapshots(Arguments arguments) {

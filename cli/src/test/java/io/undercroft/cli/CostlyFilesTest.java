@@ -4,15 +4,20 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
 import io.undercroft.testsupport.Proc;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -21,6 +26,8 @@ import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /// Small files of which a report or a copy would be very large.
 class CostlyFilesTest {
@@ -103,5 +110,89 @@ class CostlyFilesTest {
         Invocation text = Invocation.of("inspect", file);
         assertThat(text.code()).isZero();
         assertThat(text.out().getBytes(UTF_8)).hasSizeLessThan(2000 * 500);
+    }
+
+    /// A file of a kilobyte whose tensor has 2^30 elements or more, all of them the one that is stored.
+    private Path expanded(String name, float value, long... sizes) throws IOException {
+        Path file = folder.resolve(name);
+        Checkpoint.save(file, Map.of("w", Tensor.of(value).expand(sizes)));
+        return file;
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {".pt", ".t7", ".croft"})
+    void repeatedElementsAreComparedOnce(String suffix) throws IOException {
+        long[][] shapes = {{1L << 30}, {1L << 33}, {Integer.MAX_VALUE, Integer.MAX_VALUE}, {3, 1L << 40}};
+        for (long[] sizes : shapes) {
+            Path a = expanded("a" + suffix, 1, sizes);
+            Path b = expanded("b" + suffix, 3, sizes);
+            Path c = expanded("c.pt", 1, sizes);
+            long before = Proc.allocatedByThisThread();
+            assertThat(Invocation.of("diff", a, c)).extracting(Invocation::code, Invocation::err)
+                    .containsExactly(0, "");
+            Invocation different = Invocation.of("diff", "--stats", "--json", a, b);
+            assertThat(different.err()).isEmpty();
+            long elements = Shape.of(sizes).numel();
+            assertThat(different.json().at("/changed/0/statistics")).hasToString(
+                    "{\"elements\":%d,\"differing\":%d,\"not_finite\":0,\"max_abs\":2.0,\"mean_abs\":2.0}"
+                            .formatted(elements, elements));
+            assertThat(Proc.allocatedByThisThread() - before).isLessThan(64 << 20);
+        }
+    }
+
+    @Test
+    void tensorsThatOverlapThemselvesAreComparedByWhatIsStored() throws IOException {
+        Tensor stored = Tensor.arange(DType.FLOAT32, 1 << 18);
+        Path a = folder.resolve("a.pt");
+        Path b = folder.resolve("b.t7");
+        Checkpoint.save(a, Map.of("w", stored.asStrided(Shape.of(1 << 17, 1 << 17), new long[]{1, 1}, 0)));
+        Checkpoint.save(b, Map.of("w", stored.asStrided(Shape.of(1 << 17, 1 << 17), new long[]{1, 1}, 0)));
+        assertThat(Invocation.of("diff", a, b).code()).isZero();
+        Checkpoint.save(b, Map.of("w", stored.asStrided(Shape.of(1 << 17, 1 << 17), new long[]{1, 1}, 1)));
+        Invocation notCompared = Invocation.of("diff", a, b);
+        assertThat(notCompared.code()).isEqualTo(3);
+        assertThat(notCompared.err()).hasLineCount(1).contains("'w' was not compared: ", "more than 384 MiB");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {".pt", ".t7", ".croft"})
+    void digestsOfRepeatedElementsAreLeftOutWhenTheyAreTooManyTogether(String suffix) throws IOException {
+        Map<String, Object> state = new LinkedHashMap<>();
+        Tensor one = Tensor.of(1f);
+        for (int i = 0; i < 40; i++) {
+            state.put("w" + i, one.expand(16L << 20));
+        }
+        state.put("last", one);
+        Path file = folder.resolve("many" + suffix);
+        Checkpoint.save(file, state);
+        Invocation hashed = Invocation.of("inspect --hash --json", file);
+        assertThat(hashed.code()).isEqualTo(3);
+        assertThat(hashed.err()).hasLineCount(1).contains("36 digests left out", "more than 256 MiB");
+        List<JsonNode> missing = new ArrayList<>();
+        hashed.json().get("tensors").forEach(tensor -> {
+            if (tensor.get("sha256").isNull()) {
+                assertThat(tensor.get("sha256_problem").textValue()).contains("more than 256 MiB");
+                missing.add(tensor);
+            } else {
+                assertThat(tensor.has("sha256_problem")).isFalse();
+            }
+        });
+        assertThat(missing).hasSize(36);
+        assertThat(hashed.json().at("/tensors/40/sha256").textValue()).hasSize(64);
+    }
+
+    @Test
+    void copiesOfPartsOfTensorsAreFreedWhenTheyWereCompared() throws IOException {
+        Tensor tensor = Tensor.zeros(DType.FLOAT32, 4096, 4096);
+        Path a = folder.resolve("a.pt");
+        Path b = folder.resolve("b.pt");
+        Checkpoint.save(a, Map.of("w", tensor.t()));
+        tensor.fill(2);
+        Checkpoint.save(b, Map.of("w", tensor.t()));
+        Invocation.of("diff --stats", a, a);
+        long before = Proc.anonymousBytes();
+        assertThat(Invocation.of("diff --stats", a, b).out()).contains("16,777,216");
+        assertThat(Proc.anonymousBytes() - before).isLessThan(64 << 20);
+        Reference.reachabilityFence(tensor);
     }
 }

@@ -262,7 +262,8 @@ class ExtractTest {
         for (Invocation refused : new Invocation[]{Invocation.of("extract", file, "endless", "-o", target),
                 Invocation.of("extract", file, "endless", "--dtype", "float64", "-o", target)}) {
             assertThat(refused.code()).isEqualTo(2);
-            assertThat(refused.err()).hasLineCount(1).contains("repeats what is stored to 4.0 PiB", "--rows");
+            assertThat(refused.err()).hasLineCount(1)
+                    .contains("has 4.0 PiB, which is out of proportion to what the file stores", "--rows");
         }
         assertThat(Invocation.of("extract", file, "endless", "--rows", ":5", "-o", target).code()).isZero();
     }

@@ -9,6 +9,7 @@ import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.Retention;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.analysis.ElementBudget;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -74,11 +75,13 @@ class ProgressTest {
 
     @Test
     void computingDigestsReportsProgress() throws IOException {
-        try (Checkpoint checkpoint = Checkpoint.open(TRAINING); Sha256 digests = new Sha256()) {
+        try (Checkpoint checkpoint = Checkpoint.open(TRAINING);
+                Sha256 digests = new Sha256(ElementBudget.of(checkpoint))) {
             digests.computeAll(checkpoint.storages(), checkpoint.tensors().values(), this::report);
         }
         assertReported(1_600_000);
-        try (Checkpoint checkpoint = Checkpoint.open(Invocation.torch("views.pt")); Sha256 digests = new Sha256()) {
+        try (Checkpoint checkpoint = Checkpoint.open(Invocation.torch("views.pt"));
+                Sha256 digests = new Sha256(ElementBudget.of(checkpoint))) {
             digests.computeAll(List.of(), checkpoint.tensors().values(), this::report);
         }
         assertReported(100);

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
 import java.io.FileNotFoundException;
 import java.io.UncheckedIOException;
@@ -15,6 +16,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -125,6 +127,19 @@ class TableTest {
         assertThat(counted(file).where("name = 'b'").select("payload").collectAsList()).hasSize(1);
 
         assertThat(CountingFileSystem.bytesRead(file)).isLessThan(2L * MEBIBYTE);
+    }
+
+    @Test
+    void repeatedElementsAreCountedWithoutReadingThemAgain() throws Exception {
+        Path file = directory.resolve("m.pt");
+        Map<String, Object> state = new LinkedHashMap<>();
+        state.put("expanded", Tensor.of(1f, 3f, Float.NaN).view(3, 1).expand(3, 1L << 40));
+        state.put("overlapping",
+                Tensor.arange(DType.FLOAT32, 1 << 18).asStrided(Shape.of(1 << 17, 1 << 17), new long[]{1, 1}, 0));
+        Checkpoint.save(file, state);
+
+        assertThat(reader().load(file.toString()).sort("name").select("min", "max", "mean", "nan_count")
+                .collectAsList()).hasToString("[[1.0,3.0,2.0,1099511627776], [null,null,null,null]]");
     }
 
     @Test

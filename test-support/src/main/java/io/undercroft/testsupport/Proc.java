@@ -106,6 +106,14 @@ public final class Proc {
         }
     }
 
+    /// How many bytes of memory of this process are there that no file backs, the heap among them.
+    public static long anonymousBytes() throws IOException {
+        try (Stream<String> lines = Files.lines(Path.of("/proc/self/status"))) {
+            return 1024 * lines.filter(line -> line.startsWith("RssAnon:"))
+                    .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", ""))).findFirst().orElseThrow();
+        }
+    }
+
     /// How many bytes this thread has allocated on the heap.
     public static long allocatedByThisThread() {
         return ((ThreadMXBean) ManagementFactory.getThreadMXBean()).getCurrentThreadAllocatedBytes();

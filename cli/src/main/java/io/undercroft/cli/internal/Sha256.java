@@ -1,7 +1,9 @@
 package io.undercroft.cli.internal;
 
 import io.undercroft.serializer.SaveProgress;
+import io.undercroft.serializer.analysis.ElementBudget;
 import io.undercroft.serializer.analysis.LastLoan;
+import io.undercroft.serializer.analysis.Sizes;
 import io.undercroft.serializer.analysis.TensorBlocks;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -29,7 +31,8 @@ import org.jspecify.annotations.Nullable;
 
 /// SHA-256 of storages and of tensors' elements in row-major order, as lower-case hexadecimal digits. Each is computed
 /// once and remembered, tensors that use the same bytes together. A storage that has to be decoded is in memory
-/// while its digests are computed, and no longer than until another one's are. Not for use by several threads.
+/// while its digests are computed, and no longer than until another one's are. What would take more than the budget has
+/// no digest. Not for use by several threads.
 public final class Sha256 implements AutoCloseable {
     /// The size in bytes of the parts in which a tensor that is not contiguous is copied, so that memory is bounded.
     private static final long COPY_LIMIT = 16L << 20;
@@ -38,34 +41,73 @@ public final class Sha256 implements AutoCloseable {
 
     private final Map<Range, String> ranges = new HashMap<>();
     private final IdentityHashMap<Tensor, String> copied = new IdentityHashMap<>();
+    private final Set<Object> refused = new HashSet<>();
+    private final ElementBudget budget;
     private final LastLoan loan = new LastLoan();
     private LongConsumer hashed = _ -> {};
+
+    /// Computes nothing yet.
+    ///
+    /// @param budget the number of bytes that may be hashed
+    public Sha256(ElementBudget budget) {
+        this.budget = budget;
+    }
 
     /// A run of bytes of a storage; storages count by identity, as in their `equals`.
     private record Range(Storage storage, long from, long length) {}
 
-    /// {@return the digest of all bytes, or null on the meta device, which has none}
+    /// {@return the digest of all bytes, or null on the meta device, which has none, or if the [budget][#budget] does
+    /// not allow it}
     ///
     /// @param storage the storage
     public @Nullable String of(Storage storage) {
-        return storage.device().isMeta() ? null : of(new Range(storage, 0, storage.nbytes()));
+        return storage.isMeta() ? null : of(new Range(storage, 0, storage.nbytes()));
     }
 
     /// {@return the digest of the elements in row-major order, or null if they have no bytes (on the meta device) or
-    /// repeat stored bytes to more than 64 GiB}
+    /// the [budget][#budget] does not allow it}
     ///
     /// @param tensor the tensor, of any strides
     public @Nullable String of(Tensor tensor) {
-        if (!isHashed(tensor)) {
+        if (tensor.device().isMeta()) {
             return null;
         }
-        return isOneRun(tensor)
-                ? of(range(tensor))
-                : copied.computeIfAbsent(tensor, _ -> ofElements(loan.on(tensor)));
+        if (isOneRun(tensor)) {
+            return of(range(tensor));
+        }
+        String known = copied.get(tensor);
+        if (known == null && isAllowed(tensor, isGathered(tensor) ? TensorBlocks.nbytes(tensor) : Long.MAX_VALUE)) {
+            known = ofElements(loan.on(tensor));
+            copied.put(tensor, known);
+        }
+        return known;
     }
 
-    private static boolean isHashed(Tensor tensor) {
-        return !tensor.device().isMeta() && !TensorBlocks.isEndless(tensor);
+    /// {@return what may be hashed}
+    public ElementBudget budget() {
+        return budget;
+    }
+
+    /// {@return how many storages and tensors have no digest, because the budget does not allow it}
+    public int refused() {
+        return refused.size();
+    }
+
+    /// Elements narrower than a byte are packed across rows, so that only the whole has defined bytes, in memory.
+    private static boolean isGathered(Tensor tensor) {
+        return tensor.dtype().isByteSized() || TensorBlocks.nbytes(tensor) <= Math.max(COPY_LIMIT,
+                tensor.storage().nbytes());
+    }
+
+    private boolean isAllowed(Object hashedAsOne, long nbytes) {
+        if (refused.contains(hashedAsOne)) {
+            return false;
+        }
+        boolean isAllowed = budget.take(nbytes);
+        if (!isAllowed) {
+            refused.add(hashedAsOne);
+        }
+        return isAllowed;
     }
 
     private static Range range(Tensor tensor) {
@@ -84,13 +126,14 @@ public final class Sha256 implements AutoCloseable {
         Set<Object> counted = new HashSet<>();
         long total = 0;
         for (Storage storage : storages) {
-            total += storage.isMeta() || !counted.add(new Range(storage, 0, storage.nbytes())) ? 0 : storage.nbytes();
+            boolean isNew = !storage.isMeta() && counted.add(new Range(storage, 0, storage.nbytes()));
+            total = Sizes.sum(total, isNew ? storage.nbytes() : 0);
         }
         for (Tensor tensor : tensors) {
-            boolean isNew = isHashed(tensor) && counted.add(isOneRun(tensor) ? range(tensor) : tensor);
-            total += isNew ? tensor.nbytes() : 0;
+            boolean isNew = !tensor.device().isMeta() && counted.add(isOneRun(tensor) ? range(tensor) : tensor);
+            total = Sizes.sum(total, isNew ? TensorBlocks.nbytes(tensor) : 0);
         }
-        long all = total;
+        long all = Math.min(total, budget.most());
         long[] done = new long[1];
         hashed = nbytes -> {
             done[0] += nbytes;
@@ -119,21 +162,28 @@ public final class Sha256 implements AutoCloseable {
         return hex(digest);
     }
 
-    private String of(Range wanted) {
-        return ranges.computeIfAbsent(wanted, range -> {
-            Storage storage = range.storage;
-            long from = range.from;
-            long length = range.length;
-            MessageDigest digest = digest();
-            if (!storage.device().isCpu()) {
-                storage.forEachPart(from, length, (_, part) -> update(digest, part));
-            } else if (length > 0) {
-                Storage bytes = loan.of(storage).storage();
-                update(digest, bytes.segment().asSlice(from, length));
-                bytes.backing().ifPresent(Backing::checkNotCut);
-            }
-            return hex(digest);
-        });
+    private @Nullable String of(Range range) {
+        String known = ranges.get(range);
+        if (known == null && isAllowed(range, range.length)) {
+            known = computed(range);
+            ranges.put(range, known);
+        }
+        return known;
+    }
+
+    private String computed(Range range) {
+        Storage storage = range.storage;
+        long from = range.from;
+        long length = range.length;
+        MessageDigest digest = digest();
+        if (!storage.device().isCpu()) {
+            storage.forEachPart(from, length, (_, part) -> update(digest, part));
+        } else if (length > 0) {
+            Storage bytes = loan.of(storage).storage();
+            update(digest, bytes.segment().asSlice(from, length));
+            bytes.backing().ifPresent(Backing::checkNotCut);
+        }
+        return hex(digest);
     }
 
     /// Returns whether the elements are stored as they are and in row-major order, so that nothing needs copying.

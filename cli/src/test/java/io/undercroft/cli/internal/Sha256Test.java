@@ -2,6 +2,7 @@ package io.undercroft.cli.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.undercroft.serializer.analysis.ElementBudget;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
@@ -15,24 +16,28 @@ import org.junit.jupiter.params.provider.CsvSource;
 class Sha256Test {
     private static final String OF_NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
+    private static Sha256 digests() {
+        return new Sha256(ElementBudget.ofStored(1 << 20));
+    }
+
     @Test
     void aTransposedTensorIsHashedInRowMajorOrder() throws Exception {
         Tensor tensor = Tensor.of(1f, 2f, 3f, 4f, 5f, 6f).view(2, 3).transpose(0, 1);
 
-        assertThat(new Sha256().of(tensor)).isEqualTo(new Sha256().of(Tensor.of(1f, 4f, 2f, 5f, 3f, 6f)));
+        assertThat(digests().of(tensor)).isEqualTo(digests().of(Tensor.of(1f, 4f, 2f, 5f, 3f, 6f)));
     }
 
     @Test
     void anEmptyTensorIsHashedAsNothing() {
-        assertThat(new Sha256().of(Tensor.zeros(DType.FLOAT32, 0, 3))).isEqualTo(OF_NOTHING);
+        assertThat(digests().of(Tensor.zeros(DType.FLOAT32, 0, 3))).isEqualTo(OF_NOTHING);
     }
 
     @Test
     void aMetaStorageHasNone() {
         Storage storage = Storage.meta(8);
 
-        assertThat(new Sha256().of(storage)).isNull();
-        assertThat(new Sha256().of(Tensor.of(storage, DType.FLOAT32, 0, Shape.of(2), 1))).isNull();
+        assertThat(digests().of(storage)).isNull();
+        assertThat(digests().of(Tensor.of(storage, DType.FLOAT32, 0, Shape.of(2), 1))).isNull();
     }
 
     /// Shapes on both sides of the 16 MiB by which tensors that are not contiguous are copied.
@@ -47,7 +52,7 @@ class Sha256Test {
         MessageDigest expected = MessageDigest.getInstance("SHA-256");
         expected.update(permuted.copy().bytes().asByteBuffer());
 
-        assertThat(new Sha256().of(permuted)).isEqualTo(HexFormat.of().formatHex(expected.digest()));
+        assertThat(digests().of(permuted)).isEqualTo(HexFormat.of().formatHex(expected.digest()));
     }
 
     @Test
@@ -56,21 +61,33 @@ class Sha256Test {
         Tensor inside = Tensor.of(Storage.copyOf((byte) 0x21, (byte) 0x43), nibble, 1, Shape.of(2), 1);
         Tensor alone = Tensor.of(Storage.copyOf((byte) 0x32), nibble, 0, Shape.of(2), 1);
 
-        assertThat(new Sha256().of(inside)).isEqualTo(new Sha256().of(alone))
-                .isEqualTo(new Sha256().of(alone.storage()));
+        assertThat(digests().of(inside)).isEqualTo(digests().of(alone))
+                .isEqualTo(digests().of(alone.storage()));
     }
 
     @Test
     void elementsThatRepeatForYearsAreNotHashed() {
-        assertThat(new Sha256().of(Tensor.of(1f).expand(1L << 40))).isNull();
-        assertThat(new Sha256().of(Tensor.zeros(DType.COMPLEX128, 1).expand(1L << 62))).isNull();
-        assertThat(new Sha256().of(Tensor.of(1f).expand(1L << 20))).hasSize(64);
+        assertThat(digests().of(Tensor.of(1f).expand(1L << 40))).isNull();
+        assertThat(digests().of(Tensor.zeros(DType.COMPLEX128, 1).expand(1L << 62))).isNull();
+        assertThat(digests().of(Tensor.of(1f).expand(1L << 20))).hasSize(64);
+    }
+
+    @Test
+    void theBudgetIsOneForAllTensors() {
+        Sha256 sha256 = new Sha256(ElementBudget.ofStored(0));
+        Tensor tensor = Tensor.of(1f);
+
+        assertThat(sha256.of(tensor.expand(40L << 20))).hasSize(64);
+        assertThat(sha256.of(tensor.expand(1, 40L << 20))).isNull();
+        assertThat(sha256.of(tensor.expand(2, 40L << 20))).as("asked for again").isNull();
+        assertThat(sha256.of(tensor)).hasSize(64);
+        assertThat(sha256.refused()).isEqualTo(2);
     }
 
     @Test
     void tensorsOnTheSameBytesAndTheStorageAgree() {
         Tensor tensor = Tensor.of(1f, 2f);
-        Sha256 sha256 = new Sha256();
+        Sha256 sha256 = digests();
 
         assertThat(sha256.of(tensor)).isEqualTo(sha256.of(tensor.storage())).isEqualTo(sha256.of(tensor.view(2, 1)));
         assertThat(sha256.of(tensor.select(0, 1))).isNotEqualTo(sha256.of(tensor));

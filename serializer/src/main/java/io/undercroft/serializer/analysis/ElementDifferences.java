@@ -2,13 +2,23 @@ package io.undercroft.serializer.analysis;
 
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
-import java.util.Arrays;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
 
 /// How far the numbers of two tensors of one shape are apart. Two NaNs are equal here, and 0.0 equals -0.0; integers
 /// are compared exactly, quantized elements by the integers that are stored, and complex numbers by the absolute value
 /// of their difference. For use by one thread.
 public final class ElementDifferences {
+    private static final ValueLayout.OfLong INTEGER = ValueLayout.JAVA_LONG_UNALIGNED
+            .withOrder(ByteOrder.LITTLE_ENDIAN);
+    private static final ValueLayout.OfDouble REAL = ValueLayout.JAVA_DOUBLE_UNALIGNED
+            .withOrder(ByteOrder.LITTLE_ENDIAN);
+
     private final long elements;
+    private final long times;
+    private final Scratch left;
+    private final Scratch right;
     private long differing;
     private long notFinite;
     private double max;
@@ -17,8 +27,14 @@ public final class ElementDifferences {
     /// Without differences yet.
     ///
     /// @param elements the number of elements of each tensor
-    ElementDifferences(long elements) {
+    /// @param times how often each element counts that is added
+    /// @param left memory for converted elements of the first tensor
+    /// @param right memory for those of the second
+    ElementDifferences(long elements, long times, Scratch left, Scratch right) {
         this.elements = elements;
+        this.times = times;
+        this.left = left;
+        this.right = right;
     }
 
     /// {@return the number of elements of each tensor}
@@ -46,19 +62,24 @@ public final class ElementDifferences {
         return elements == notFinite ? 0 : sum / (elements - notFinite);
     }
 
-    /// Adds the same part of both tensors.
+    /// Adds the same part of both tensors, each of which is one run of bytes.
     ///
     /// @throws UnsupportedOperationException if a dtype has no numbers
     void add(Tensor a, Tensor b) {
         if (isInteger(a.dtype()) && isInteger(b.dtype())) {
-            addIntegers(a.toLongArray(), b.toLongArray());
+            addIntegers(numbers(left, a, DType.INT64), numbers(right, b, DType.INT64), 0);
         } else if (a.dtype().equals(DType.UINT64) && b.dtype().equals(DType.UINT64)) {
-            addIntegers(withSign(a), withSign(b));
+            // Changing the sign of both changes neither their order nor their difference.
+            addIntegers(a.bytes(), b.bytes(), Long.MIN_VALUE);
         } else if (a.dtype().kind() == DType.Kind.COMPLEX || b.dtype().kind() == DType.Kind.COMPLEX) {
-            addComplex(a, b);
+            addComplex(numbers(left, a, DType.COMPLEX128), numbers(right, b, DType.COMPLEX128));
         } else {
-            addReals(a.toDoubleArray(), b.toDoubleArray());
+            addReals(numbers(left, a, DType.FLOAT64), numbers(right, b, DType.FLOAT64));
         }
+    }
+
+    private static MemorySegment numbers(Scratch scratch, Tensor tensor, DType dtype) {
+        return tensor.dtype().equals(dtype) ? tensor.bytes() : scratch.copy(tensor, dtype).bytes();
     }
 
     private static boolean isInteger(DType dtype) {
@@ -69,18 +90,13 @@ public final class ElementDifferences {
         };
     }
 
-    /// Subtracts 2^63, which changes neither the order of two numbers nor their difference.
-    private static long[] withSign(Tensor tensor) {
-        long[] values = tensor.contiguous().view(DType.INT64).toLongArray();
-        Arrays.setAll(values, i -> values[i] ^ Long.MIN_VALUE);
-        return values;
-    }
-
-    private void addIntegers(long[] left, long... right) {
-        for (int i = 0; i < left.length; i++) {
-            if (left[i] != right[i]) {
+    private void addIntegers(MemorySegment ours, MemorySegment theirs, long mask) {
+        for (long at = 0; at < ours.byteSize(); at += Long.BYTES) {
+            long one = ours.get(INTEGER, at) ^ mask;
+            long other = theirs.get(INTEGER, at) ^ mask;
+            if (one != other) {
                 // The difference may have 64 bits.
-                add(unsigned(left[i] > right[i] ? left[i] - right[i] : right[i] - left[i]));
+                add(unsigned(one > other ? one - other : other - one));
             }
         }
     }
@@ -89,20 +105,24 @@ public final class ElementDifferences {
         return value >= 0 ? value : (value >>> 1) * 2.0;
     }
 
-    private void addComplex(Tensor a, Tensor b) {
-        double[] left = a.to(DType.COMPLEX128).resolveConj().viewAsReal().toDoubleArray();
-        double[] right = b.to(DType.COMPLEX128).resolveConj().viewAsReal().toDoubleArray();
-        for (int i = 0; i < left.length; i += 2) {
-            if (!isSame(left[i], right[i]) || !isSame(left[i + 1], right[i + 1])) {
-                add(Math.hypot(left[i] - right[i], left[i + 1] - right[i + 1]));
+    private void addComplex(MemorySegment ours, MemorySegment theirs) {
+        for (long at = 0; at < ours.byteSize(); at += 2 * Double.BYTES) {
+            double real = ours.get(REAL, at);
+            double otherReal = theirs.get(REAL, at);
+            double imaginary = ours.get(REAL, at + Double.BYTES);
+            double otherImaginary = theirs.get(REAL, at + Double.BYTES);
+            if (!isSame(real, otherReal) || !isSame(imaginary, otherImaginary)) {
+                add(Math.hypot(real - otherReal, imaginary - otherImaginary));
             }
         }
     }
 
-    private void addReals(double[] left, double... right) {
-        for (int i = 0; i < left.length; i++) {
-            if (!isSame(left[i], right[i])) {
-                add(Math.abs(left[i] - right[i]));
+    private void addReals(MemorySegment ours, MemorySegment theirs) {
+        for (long at = 0; at < ours.byteSize(); at += Double.BYTES) {
+            double one = ours.get(REAL, at);
+            double other = theirs.get(REAL, at);
+            if (!isSame(one, other)) {
+                add(Math.abs(one - other));
             }
         }
     }
@@ -112,12 +132,12 @@ public final class ElementDifferences {
     }
 
     private void add(double difference) {
-        differing++;
+        differing += times;
         if (Double.isFinite(difference)) {
             max = Math.max(max, difference);
-            sum += difference;
+            sum += difference * times;
         } else {
-            notFinite++;
+            notFinite += times;
         }
     }
 }

@@ -5,9 +5,12 @@ import io.undercroft.serializer.SaveProgress;
 import io.undercroft.serializer.analysis.ExtentComparison.Verdict;
 import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor.Flag;
 import io.undercroft.storage.Tensor;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -24,8 +27,8 @@ import org.jspecify.annotations.Nullable;
 
 /// The differences between the tensors of two files.
 public final class StateDiff {
-    /// The number of elements that are compared at a time.
-    private static final long BLOCK = 1 << 17;
+    /// The number of bytes of each tensor that are compared at a time, unless one element has more.
+    private static final long BLOCK = 1 << 19;
 
     private final NamedTensors a;
     private final NamedTensors b;
@@ -206,17 +209,19 @@ public final class StateDiff {
         ExtentComparison extents = new ExtentComparison(a.checkpoint(), b.checkpoint());
         long total = 0;
         for (String name : pairs.keySet()) {
-            total += tensorOf(a, name).nbytes();
+            total = Sizes.sum(total, TensorBlocks.nbytes(tensorOf(a, name)));
         }
         long done = 0;
-        try (LastLoan left = new LastLoan(); LastLoan right = new LastLoan()) {
+        ElementBudget budget = ElementBudget.of(a.checkpoint(), b.checkpoint());
+        try (Side left = new Side(); Side right = new Side()) {
             for (Map.Entry<String, String> pair : pairs.entrySet()) {
                 Tensor ours = tensorOf(a, pair.getKey());
                 long before = done;
                 long all = total;
                 compare(pair.getKey(), pair.getValue(), ours, tensorOf(b, pair.getValue()),
-                        new Reader(extents, left, right, read -> progress.written(before + read, all)));
-                done += ours.nbytes();
+                        new Reader(extents, budget, left, right,
+                                read -> progress.written(Sizes.sum(before, read), all)));
+                done = Sizes.sum(done, TensorBlocks.nbytes(ours));
                 progress.written(done, total);
             }
         }
@@ -249,6 +254,8 @@ public final class StateDiff {
             }
         } catch (FormatException e) {
             notCompared.add(new NotCompared(name, other, e.what(), e));
+        } catch (TooMuchException e) {
+            notCompared.add(new NotCompared(name, other, String.valueOf(e.getMessage()), null));
         }
     }
 
@@ -257,18 +264,43 @@ public final class StateDiff {
         if (ours.device().isMeta() && theirs.device().isMeta()) {
             return null;
         }
-        if (ours.device().isMeta() || theirs.device().isMeta()) {
-            return "on the device meta in one of the files, where it has no elements";
-        }
-        return TensorBlocks.isEndless(ours) || TensorBlocks.isEndless(theirs)
-                ? "it repeats stored elements to more than 64 GiB"
+        return ours.device().isMeta() || theirs.device().isMeta()
+                ? "on the device meta in one of the files, where it has no elements"
                 : null;
+    }
+
+    /// Thrown when the elements of a tensor are more than the budget allows.
+    private static final class TooMuchException extends RuntimeException {
+        private static final long serialVersionUID = 1;
+
+        TooMuchException(ElementBudget budget) {
+            super(budget.refusal());
+        }
+    }
+
+    /// The bytes of one file that are read: those of one storage, and copies of the part that is compared.
+    private record Side(LastLoan loan, Scratch resolved, Scratch numbers) implements AutoCloseable {
+        Side() {
+            this(new LastLoan(), new Scratch(), new Scratch());
+        }
+
+        /// Returns a tensor whose elements are one run of bytes, valid until the next call.
+        Tensor read(Tensor tensor) {
+            return resolved.run(loan.checked(tensor));
+        }
+
+        @Override
+        public void close() {
+            loan.close();
+            resolved.close();
+            numbers.close();
+        }
     }
 
     /// Compares the elements of tensors of two files, one storage of each at a time.
     ///
     /// @param read is called with the number of bytes of the tensor that were compared
-    private record Reader(ExtentComparison extents, LastLoan left, LastLoan right, LongConsumer read) {
+    private record Reader(ExtentComparison extents, ElementBudget budget, Side left, Side right, LongConsumer read) {
         /// Returns whether two tensors of one dtype and shape have the same elements, bit for bit.
         boolean areEqual(Tensor ours, Tensor theirs) {
             if (ours.device().isMeta() || ours.numel() == 0) {
@@ -276,14 +308,29 @@ public final class StateDiff {
             }
             Verdict verdict = extents.compare(ours, theirs);
             return verdict == Verdict.UNKNOWN
-                    ? forEachUnequal(ours, theirs, (_, _) -> false)
+                    ? haveEqualSpans(ours, theirs) || forEachUnequal(ours, theirs, (_, _) -> false)
                     : verdict == Verdict.EQUAL;
+        }
+
+        /// Returns whether tensors that repeat stored elements in the same way have equal stored elements.
+        private boolean haveEqualSpans(Tensor ours, Tensor theirs) {
+            return ours.dtype().isByteSized() && ours.is(Flag.CONJ) == theirs.is(Flag.CONJ)
+                    && ours.is(Flag.NEG) == theirs.is(Flag.NEG) && Arrays.equals(ours.stride(), theirs.stride())
+                    && TensorBlocks.nbytes(ours) > TensorBlocks.span(ours)
+                    && forEachUnequal(stored(ours), stored(theirs), (_, _) -> false);
+        }
+
+        private static Tensor stored(Tensor tensor) {
+            return tensor.asStrided(Shape.of(TensorBlocks.span(tensor) / tensor.itemsize()), new long[]{1},
+                    tensor.storageOffset());
         }
 
         /// Returns how much the numbers of two tensors of one shape differ, or null if they have no numbers.
         @Nullable
         ElementDifferences differences(Tensor ours, Tensor theirs) {
-            ElementDifferences differences = new ElementDifferences(ours.numel());
+            long distinct = TensorBlocks.distinct(List.of(ours, theirs)).getFirst().numel();
+            long times = distinct == 0 ? 1 : ours.numel() / distinct;
+            ElementDifferences differences = new ElementDifferences(ours.numel(), times, left.numbers, right.numbers);
             try {
                 forEachUnequal(ours, theirs, (one, other) -> {
                     differences.add(one, other);
@@ -296,11 +343,16 @@ public final class StateDiff {
         }
 
         /// Calls some work with the blocks whose elements are not equal bit for bit. Those that are equal by their
-        /// digests are not read.
+        /// digests are not read, and repetitions that both tensors have are read once.
         private boolean forEachUnequal(Tensor ours, Tensor theirs, Work work) {
             boolean isOfOneType = ours.dtype().equals(theirs.dtype());
+            List<Tensor> distinct = TensorBlocks.distinct(List.of(ours, theirs));
+            if (!budget.take(TensorBlocks.nbytes(distinct))) {
+                throw new TooMuchException(budget);
+            }
             long[] elements = new long[1];
-            return TensorBlocks.forEach(List.of(ours, theirs), BLOCK, blocks -> {
+            long most = Math.max(1, BLOCK / Math.max(ours.itemsize(), theirs.itemsize()));
+            return TensorBlocks.forEach(distinct, most, blocks -> {
                 read.accept(ours.dtype().nbytes(elements[0]));
                 elements[0] += blocks.getFirst().numel();
                 Tensor one = blocks.getFirst();
@@ -308,14 +360,10 @@ public final class StateDiff {
                 if (isOfOneType && extents.compare(one, other) == Verdict.EQUAL) {
                     return true;
                 }
-                one = resolved(left.checked(one));
-                other = resolved(right.checked(other));
-                return (isOfOneType && one.contentEquals(other)) || work.run(one, other);
+                one = left.read(one);
+                other = right.read(other);
+                return (isOfOneType && Scratch.bytes(one).contentEquals(Scratch.bytes(other))) || work.run(one, other);
             });
-        }
-
-        private static Tensor resolved(Tensor tensor) {
-            return tensor.resolveConj().resolveNeg();
         }
 
         private interface Work {

@@ -7,10 +7,6 @@ import java.util.function.Predicate;
 
 /// Views of parts of tensors, so that work on large tensors needs bounded memory.
 public final class TensorBlocks {
-    /// From here on, in bytes, elements that repeat what is stored are not read: a file of a kilobyte can require
-    /// years.
-    private static final long REPEATED_LIMIT = 64L << 30;
-
     private TensorBlocks() {}
 
     /// Passes tensors of the same shape part by part, in row-major order.
@@ -50,12 +46,20 @@ public final class TensorBlocks {
         return (last + 1) * tensor.itemsize();
     }
 
-    /// {@return whether a tensor repeats stored elements to more than 64 GiB}
+    /// Returns tensors of one shape without the repetitions that all of them have: of a dimension in which each has the
+    /// stride 0, all indexes have the same elements, so the first one is left.
     ///
-    /// @param tensor the tensor, of any strides
-    public static boolean isEndless(Tensor tensor) {
-        long nbytes = nbytes(tensor);
-        return nbytes > REPEATED_LIMIT && nbytes > tensor.storage().nbytes();
+    /// @param tensors tensors of one shape
+    /// @return views of one shape
+    public static List<Tensor> distinct(List<Tensor> tensors) {
+        List<Tensor> views = tensors;
+        for (int d = 0; d < tensors.getFirst().dim(); d++) {
+            int dim = d;
+            if (tensors.getFirst().size(dim) > 1 && tensors.stream().allMatch(tensor -> tensor.stride(dim) == 0)) {
+                views = views.stream().map(tensor -> tensor.narrow(dim, 0, 1)).toList();
+            }
+        }
+        return views;
     }
 
     /// {@return the size of all elements in bytes, repeated elements included; at most 2^63-1}

@@ -8,6 +8,7 @@ import io.undercroft.serializer.Extent;
 import io.undercroft.serializer.FileRegion;
 import io.undercroft.serializer.SaveProgress;
 import io.undercroft.serializer.SnapshotInfo;
+import io.undercroft.serializer.analysis.DiskBytes;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;

@@ -3,6 +3,7 @@ package io.undercroft.cli.internal.inspect;
 import io.undercroft.cli.internal.Sha256;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.analysis.DiskBytes;
 import io.undercroft.serializer.analysis.NamedTensors;
 import io.undercroft.serializer.analysis.Sizes;
 import io.undercroft.serializer.spi.Unreadable;

@@ -148,7 +148,7 @@ public final class JsonReport {
                 .member("device", storage.device().toString());
         Sha256 digests = inspection.digests();
         if (digests != null) {
-            json.member("sha256", digests.of(storage));
+            write(json, storage.isMeta(), digests.of(storage), digests);
         }
     }
 
@@ -218,7 +218,14 @@ public final class JsonReport {
         }
         Sha256 digests = inspection.digests();
         if (digests != null) {
-            json.member("sha256", digests.of(tensor));
+            write(json, tensor.device().isMeta(), digests.of(tensor), digests);
+        }
+    }
+
+    private static void write(Json json, boolean isMeta, @Nullable String digest, Sha256 digests) throws IOException {
+        json.member("sha256", digest);
+        if (digest == null && !isMeta) {
+            json.member("sha256_problem", digests.budget().refusal());
         }
     }
 

@@ -4,6 +4,7 @@ import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Sha256;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.analysis.ElementBudget;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -25,7 +26,7 @@ final class CompareEveryTensor implements Step {
                 Checkpoint saved = Checkpoint.open(workspace.croftFile())) {
             Step.check(List.copyOf(original.names()).equals(List.copyOf(saved.names())), "both have the same names");
             Step.check(sharing(original).equals(sharing(saved)), "both share the same storages");
-            Sha256 digests = new Sha256();
+            Sha256 digests = new Sha256(ElementBudget.of(original, saved));
             long nbytes = 0;
             for (String name : original.names()) {
                 Tensor expected = original.tensor(name);

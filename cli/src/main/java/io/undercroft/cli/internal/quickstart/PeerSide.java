@@ -3,6 +3,7 @@ package io.undercroft.cli.internal.quickstart;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Sha256;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.analysis.ElementBudget;
 import io.undercroft.storage.Tensor;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -28,7 +29,7 @@ public final class PeerSide {
         }
         try (Checkpoint shared = ShareWithSecondProcess.attach(name)) {
             say(out, "attached");
-            Sha256 sha256 = new Sha256();
+            Sha256 sha256 = new Sha256(ElementBudget.of(shared));
             for (String each : shared.names()) {
                 say(out, each + " " + sha256.of(shared.tensor(each)));
             }

@@ -9,6 +9,7 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.Published;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.analysis.ElementBudget;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 
@@ -36,7 +37,7 @@ final class ShareWithSecondProcess implements Step {
             peer.expect("attached");
             // From here on nothing remains in shared memory, even if both processes are killed.
             Published.unpublish(published.name());
-            Sha256 sha256 = new Sha256();
+            Sha256 sha256 = new Sha256(ElementBudget.of(shared));
             for (String name : shared.names()) {
                 peer.expect(name + " " + sha256.of(shared.tensor(name)));
             }

@@ -575,7 +575,7 @@ function tensorDetail(tensor) {
         ["Stride", "[" + tensor.stride.join(", ") + "]"],
         ["Offset", count(tensor.offset, "element")],
         ["Flags", flags || null],
-        ["SHA-256", tensor.sha256 ?? null],
+        ["SHA-256", tensor.sha256 ?? tensor.sha256_problem ?? null],
     ]), make("div", { id: "statistics" }), ...(tensor.on ? storageDetail(tensor.on, tensor)
         : [make("p", { class: "quiet" }, "Its storage is not in this page.")])];
 }
@@ -596,7 +596,7 @@ function storageDetail(storage, tensor) {
             ["Device", plain(storage.device)],
             ["In the file", runs.length > 0 ? runs.join("; ") + (more > 0 ? "; and " + more + " more" : "")
                 : where(storage)],
-            ["SHA-256", storage.sha256 ?? null],
+            ["SHA-256", storage.sha256 ?? storage.sha256_problem ?? null],
         ]),
         make("h3", {}, count(storage.tensors, "tensor") + " on it"),
         make("div", { class: "storage-bar", role: "img", "aria-label": "The storage to scale, with a span for each "

@@ -3,7 +3,9 @@ package io.undercroft.spark.internal.table;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.Extent;
 import io.undercroft.serializer.SnapshotInfo;
+import io.undercroft.serializer.analysis.ElementBudget;
 import io.undercroft.serializer.analysis.LastLoan;
+import io.undercroft.serializer.analysis.Scratch;
 import io.undercroft.serializer.analysis.StorageChunks;
 import io.undercroft.serializer.analysis.TensorBlocks;
 import io.undercroft.spark.internal.files.DataFile;
@@ -30,6 +32,8 @@ final class OpenTensors implements AutoCloseable {
     private final TableOptions options;
     private final UTF8String uri;
     private final LastLoan loan = new LastLoan();
+    private final Scratch scratch = new Scratch();
+    private @Nullable ElementBudget budget;
     private @Nullable IdentityHashMap<Storage, Long> numbers;
     private @Nullable Storage digested;
     private @Nullable UTF8String digest;
@@ -98,8 +102,11 @@ final class OpenTensors implements AutoCloseable {
         }
         if (storage != digested) {
             List<Extent> extents = checkpoint.extents(storage);
-            count(StorageChunks.areChunks(storage, extents) ? 0 : storage.nbytes());
-            digest = UTF8String.fromString(StorageDigest.of(storage, extents, loan).toString());
+            long read = StorageChunks.areChunks(storage, extents) ? 0 : storage.nbytes();
+            digest = isAllowed(read)
+                    ? UTF8String.fromString(StorageDigest.of(storage, extents, loan).toString())
+                    : null;
+            count(digest == null ? 0 : read);
             digested = storage;
         }
         return digest;
@@ -110,11 +117,15 @@ final class OpenTensors implements AutoCloseable {
             return null;
         }
         TensorStatistics known = statistics;
-        if (known == null || tensor != measured) {
-            count(tensor.nbytes());
-            known = TensorStatistics.of(tensor, loan);
+        if (tensor != measured) {
+            long read = TensorBlocks.nbytes(TensorBlocks.distinct(List.of(tensor)));
+            known = isAllowed(read) ? TensorStatistics.of(tensor, loan, scratch) : null;
+            count(known == null ? 0 : read);
             statistics = known;
             measured = tensor;
+        }
+        if (known == null) {
+            return null;
         }
         if (column == TensorColumn.NAN_COUNT) {
             return known.nans();
@@ -127,6 +138,14 @@ final class OpenTensors implements AutoCloseable {
             case MAX -> known.max();
             default -> known.mean();
         };
+    }
+
+    /// Returns whether bytes may be read, which for all tensors of a file together are limited in proportion to it.
+    private boolean isAllowed(long nbytes) {
+        if (budget == null) {
+            budget = ElementBudget.of(checkpoint);
+        }
+        return budget.take(nbytes);
     }
 
     /// Elements smaller than a byte have no payload unless it starts with the first one.
@@ -151,7 +170,7 @@ final class OpenTensors implements AutoCloseable {
         long rowLength = tensor.dim() == 0 ? 1 : tensor.numel() / tensor.size(0);
         long from = start / rowLength;
         long to = Math.ceilDiv(start + count, rowLength);
-        if (tensor.dim() > 0 && tensor.dtype().nbytes((to - from) * rowLength) <= MOST_OF_ROWS) {
+        if (tensor.dim() > 0 && (to - from) * rowLength <= MOST_OF_ROWS * Byte.SIZE / tensor.dtype().bits()) {
             Tensor rows = checkpoint.rows(name, from, to);
             rows.view(rows.numel()).narrow(0, start - from * rowLength, count).copyTo(target);
         } else if (tensor.isContiguous()) {
@@ -183,6 +202,7 @@ final class OpenTensors implements AutoCloseable {
     @Override
     public void close() {
         loan.close();
+        scratch.close();
         checkpoint.close();
     }
 }

@@ -1,9 +1,14 @@
 package io.undercroft.spark.internal.table;
 
 import io.undercroft.serializer.analysis.LastLoan;
+import io.undercroft.serializer.analysis.Scratch;
 import io.undercroft.serializer.analysis.TensorBlocks;
+import io.undercroft.storage.DType;
 import io.undercroft.storage.DType.Kind;
 import io.undercroft.storage.Tensor;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
 import java.util.List;
 
 /// The statistics of the elements of a tensor, computed in float64 and without NaN.
@@ -16,10 +21,12 @@ import java.util.List;
 record TensorStatistics(long count, double min, double max, double mean, long nans) {
     /// The number of elements that are decoded at a time.
     private static final long BLOCK = 1 << 16;
+    private static final ValueLayout.OfDouble FLOAT64 = ValueLayout.JAVA_DOUBLE_UNALIGNED
+            .withOrder(ByteOrder.LITTLE_ENDIAN);
 
-    /// {@return whether the elements are numbers with an order, and not too many to be read}
+    /// {@return whether the elements are numbers with an order}
     static boolean isPossible(Tensor tensor) {
-        return !tensor.device().isMeta() && !TensorBlocks.isEndless(tensor) && isOrdered(tensor.dtype().kind());
+        return !tensor.device().isMeta() && isOrdered(tensor.dtype().kind());
     }
 
     private static boolean isOrdered(Kind kind) {
@@ -29,20 +36,24 @@ record TensorStatistics(long count, double min, double max, double mean, long na
         };
     }
 
-    /// Reads all elements.
+    /// Reads all elements, each stored one once if the tensor repeats it.
     ///
     /// @param tensor a tensor for which this [is possible][#isPossible]
     /// @param loan borrows its bytes
+    /// @param scratch for converted elements
     /// @throws io.undercroft.format.FormatException if they are damaged
-    static TensorStatistics of(Tensor tensor, LastLoan loan) {
+    static TensorStatistics of(Tensor tensor, LastLoan loan, Scratch scratch) {
+        List<Tensor> distinct = TensorBlocks.distinct(List.of(tensor));
+        long once = distinct.getFirst().numel();
+        long times = once == 0 ? 1 : tensor.numel() / once;
         Sums sums = new Sums();
-        TensorBlocks.forEach(List.of(tensor), BLOCK, blocks -> {
-            sums.add(loan.checked(blocks.getFirst()).toDoubleArray());
+        TensorBlocks.forEach(distinct, BLOCK, blocks -> {
+            sums.add(scratch.copy(loan.checked(blocks.getFirst()), DType.FLOAT64).bytes());
             return true;
         });
         return sums.count == 0
-                ? new TensorStatistics(0, Double.NaN, Double.NaN, Double.NaN, sums.nans)
-                : new TensorStatistics(sums.count, sums.min, sums.max, sums.mean(), sums.nans);
+                ? new TensorStatistics(0, Double.NaN, Double.NaN, Double.NaN, times * sums.nans)
+                : new TensorStatistics(times * sums.count, sums.min, sums.max, sums.mean(), times * sums.nans);
     }
 
     private static final class Sums {
@@ -52,10 +63,11 @@ record TensorStatistics(long count, double min, double max, double mean, long na
         private long count;
         private long nans;
 
-        void add(double... values) {
+        void add(MemorySegment values) {
             double sum = 0;
             long numbers = 0;
-            for (double value : values) {
+            for (long at = 0; at < values.byteSize(); at += Double.BYTES) {
+                double value = values.get(FLOAT64, at);
                 if (Double.isNaN(value)) {
                     nans++;
                 } else {

@@ -1,10 +1,9 @@
-package io.undercroft.cli.internal.inspect;
+package io.undercroft.serializer.analysis;
 
 import io.undercroft.format.Digest128;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.Extent;
-import io.undercroft.serializer.analysis.Sizes;
 import io.undercroft.storage.Storage;
 import java.util.Collection;
 import java.util.HashSet;
@@ -14,7 +13,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 
 /// The bytes that storages take in files.
-final class DiskBytes {
+public final class DiskBytes {
     private DiskBytes() {}
 
     /// Bytes in another file: their offset, and their digest, since the extent does not say in which file they are.
@@ -25,7 +24,7 @@ final class DiskBytes {
     ///
     /// @param checkpoint the open file
     /// @param storages storages of it
-    static OptionalLong of(Checkpoint checkpoint, Collection<Storage> storages) {
+    public static OptionalLong of(Checkpoint checkpoint, Collection<Storage> storages) {
         // Extents of one snapshot that begin at the same byte are the same bytes.
         Set<Long> offsets = new HashSet<>();
         Set<OfBase> ofBases = new HashSet<>();
@@ -51,7 +50,7 @@ final class DiskBytes {
     ///
     /// @param checkpoint the open file
     /// @param storage a storage of it
-    static List<Extent> extents(Checkpoint checkpoint, Storage storage) {
+    public static List<Extent> extents(Checkpoint checkpoint, Storage storage) {
         try {
             return checkpoint.extents(storage);
         } catch (FormatException _) {
