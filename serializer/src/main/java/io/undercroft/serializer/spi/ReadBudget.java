@@ -67,8 +67,8 @@ public final class ReadBudget {
     }
 
     /// {@return the maximum number of bytes of elements that are processed or written for what a file stores: 256 MiB
-    /// and 64 times the stored bytes} A tensor can repeat one stored element any number of times, several storages can have
-    /// the same bytes of a file, and runs of zeros are not stored.
+    /// and 64 times the stored bytes} A tensor can repeat one stored element any number of times, several storages can
+    /// have the same bytes of a file, and runs of zeros are not stored.
     ///
     /// @param stored the number of stored bytes, 0 or more
     public static long mostElementBytes(long stored) {
