@@ -36,6 +36,7 @@ final class Arguments {
     static final String WHOLE = "--whole-storages";
     static final String SHARING = "--sharing";
     static final String CHUNK = "--chunk";
+    static final String LARGE = "--large";
     static final String ALLOW_DANGEROUS = "--allow-dangerous";
     static final String ALLOW_PART = "--allow-part";
     static final String FORMAT = "--format";
@@ -194,6 +195,10 @@ final class Arguments {
 
     static ArgSpec whole() {
         return flag(WHOLE, "Save also the bytes of storages that no tensor uses.");
+    }
+
+    static ArgSpec large() {
+        return flag(LARGE, "Write more than 256 MiB and 64 times the bytes that the file stores.");
     }
 
     static ArgSpec allowDangerous() {

@@ -107,7 +107,9 @@ final class CommandRunner {
             String message = e.message(CommandRunner::onTheCommandLine);
             return explain(e, e.file() != null ? message : named(file, message), code(e));
         } catch (IllegalArgumentException | NoSuchElementException e) {
-            return explain(e, named(file, e.getMessage()), USAGE);
+            return explain(e,
+                    named(file, String.valueOf(e.getMessage()).replace("SaveOptions.largest", Arguments.LARGE)),
+                    USAGE);
         } catch (IOException | UncheckedIOException e) {
             return explain(e, named(file, e.getMessage()), whereInputOrOutputFails);
         } catch (InternalError e) {

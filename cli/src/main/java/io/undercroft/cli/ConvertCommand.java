@@ -81,6 +81,7 @@ final class ConvertCommand {
                 Arguments.format(), Arguments.setting(),
                 Arguments.at(), Arguments.root(), Arguments.location(), Arguments.base(), Arguments.whole(),
                 Arguments.sharing(), Arguments.chunk(), Arguments.allowDangerous(), Arguments.allowPart(),
+                Arguments.large(),
                 flag(DELETE_OLD,
                         "If OUT replaces the index of a set, delete the files that the new index does not name."),
                 flag(KEEP_BASES,
@@ -331,7 +332,7 @@ final class ConvertCommand {
         Optional<CheckpointFormat> format = Targets.format(arguments.path(1), arguments.text(TO));
         String size = Text.size(checkpoint);
         SaveOptions exporting = exporting(arguments).leavingOutUnreadable().metadata(options.request().metadata())
-                .progress(options.request().progress());
+                .progress(options.request().progress()).largest(options.request().most().orElseThrow());
         SaveReport report;
         try {
             report = Targets.save(arguments.path(1), part.state, exporting);

@@ -15,7 +15,6 @@ import io.undercroft.cli.internal.inspect.StateOutline;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SaveOptions;
-import io.undercroft.serializer.analysis.ElementBudget;
 import io.undercroft.serializer.analysis.LastLoan;
 import io.undercroft.serializer.analysis.TensorBlocks;
 import io.undercroft.serializer.state.StatePart;
@@ -67,7 +66,7 @@ final class ExtractCommand {
                                 + "bfloat16 and no type of 8-bit floats."),
                         flag(Arguments.JSON, "Print one JSON object (docs/inspect-json.md): with all elements, or with "
                                 + "-o about the file that was written."),
-                        Arguments.at(),
+                        Arguments.at(), Arguments.large(),
                         Arguments.root(), Arguments.otherFile(), Arguments.format(), Arguments.setting()),
                 this::extract);
     }
@@ -191,14 +190,14 @@ final class ExtractCommand {
 
     private int write(Extract extract, LastLoan loan, Checkpoint checkpoint, Path target, Arguments arguments)
             throws IOException {
-        if (!ElementBudget.of(checkpoint).take(TensorBlocks.nbytes(extract.rows))) {
+        if (TensorBlocks.nbytes(extract.rows) > Saver.largest(checkpoint, arguments)) {
             throw new IllegalArgumentException(
                     ("the tensor has %s, which is out of proportion to what the file stores; "
-                            + "select some of it with %s")
-                            .formatted(Text.bytes(TensorBlocks.nbytes(extract.rows)), ROWS));
+                            + "select some of it with %s, or allow it with %s")
+                            .formatted(Text.bytes(TensorBlocks.nbytes(extract.rows)), ROWS, Arguments.LARGE));
         }
         try (ProgressBar bar = ProgressBar.onTerminal()) {
-            SaveOptions options = SaveOptions.defaults().format("npy").progress(bar);
+            SaveOptions options = SaveOptions.defaults().format("npy").progress(bar).largest(Long.MAX_VALUE);
             // Converted while it is written, as a copy of all elements may need more memory than there is.
             Checkpoint.save(target, loan.checked(extract.rows), extract.dtype.equals(extract.rows.dtype())
                     ? options

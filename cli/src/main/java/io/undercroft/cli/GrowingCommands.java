@@ -44,7 +44,8 @@ final class GrowingCommands {
                         Arguments.format(),
                         Arguments.setting(), Arguments.at(),
                         Arguments.root(), Arguments.location(), Arguments.base(), Arguments.whole(),
-                        Arguments.sharing(), Arguments.allowDangerous(), Arguments.allowPart(), Arguments.json()),
+                        Arguments.sharing(), Arguments.allowDangerous(), Arguments.allowPart(), Arguments.large(),
+                        Arguments.json()),
                 this::append));
         commands.put("compact", new Subcommand(
                 "Rewrites a .croft file without the bytes that no snapshot uses. The new file has a new id: files that "

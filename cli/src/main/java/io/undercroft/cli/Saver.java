@@ -11,6 +11,7 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.analysis.ElementBudget;
 import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.StateIndex;
 import java.io.IOException;
@@ -51,11 +52,17 @@ final class Saver {
                     try (ProgressBar bar = ProgressBar.onTerminal()) {
                         return body.run(checkpoint,
                                 arguments.saving(source).leavingOutUnreadable().metadata(checkpoint.metadata())
+                                        .largest(largest(checkpoint, arguments))
                                         .progress(bar));
                     }
                 });
             }
         });
+    }
+
+    /// Returns how many bytes may be written of a file: a short one can have storages and tensors of any size.
+    static long largest(Checkpoint checkpoint, Arguments arguments) {
+        return arguments.has(Arguments.LARGE) ? Long.MAX_VALUE : ElementBudget.of(checkpoint).most();
     }
 
     /// Says what of a file is not in the one that was written.

@@ -40,7 +40,7 @@ final class SharingCommands {
                 () -> List.of(knownFile("FILE"), Arguments.sharedName(), Arguments.format(), Arguments.setting(),
                         Arguments.at(), Arguments.root(), Arguments.otherFile(),
                         Arguments.location(), Arguments.whole(), Arguments.sharing(), Arguments.allowDangerous(),
-                        Arguments.allowPart(),
+                        Arguments.allowPart(), Arguments.large(),
                         flag(WRITABLE,
                                 "Do not let storages share equal bytes, so that processes can share what they write."),
                         flag(Saver.REPORT, "Report which bytes were written."), Arguments.json()),

@@ -6,9 +6,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.storage.Allocation;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.storage.spi.SparseSource;
 import io.undercroft.testsupport.Proc;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -194,5 +197,97 @@ class CostlyFilesTest {
         assertThat(Invocation.of("diff --stats", a, b).out()).contains("16,777,216");
         assertThat(Proc.anonymousBytes() - before).isLessThan(64 << 20);
         Reference.reachabilityFence(tensor);
+    }
+
+    /// A file of two kilobytes with a storage of 2^40 zeros, which are not stored.
+    private Path zeros(String name) throws IOException {
+        record Source(long nbytes) implements SparseSource {
+            @Override
+            public Allocation get() {
+                throw new AssertionError("zeros are read");
+            }
+
+            @Override
+            public List<Zeros> zeros() {
+                return List.of(new Zeros(0, nbytes));
+            }
+        }
+        Storage storage = Storage.deferred(1L << 40, new Source(1L << 40));
+        Map<String, Object> state = new LinkedHashMap<>();
+        state.put("w", Tensor.of(storage, DType.FLOAT32, 0, Shape.of(1L << 38)));
+        state.put("t", Tensor.of(storage, DType.FLOAT32, 0, Shape.of(1L << 18, 1L << 19)).t());
+        state.put("v", Tensor.of(1f, 2f));
+        Path file = folder.resolve(name);
+        Checkpoint.save(file, state);
+        assertThat(Files.size(file)).isLessThan(4096);
+        return file;
+    }
+
+    @Test
+    void zerosThatAreNotStoredAreNotRead() throws IOException {
+        Path file = zeros("zeros.croft");
+        Path copy = folder.resolve("copy.croft");
+        Path salvaged = folder.resolve("salvaged.croft");
+        assertThat(Invocation.of("convert --json", file, copy).json().at("/bytes/zeros").longValue())
+                .isEqualTo(1L << 40);
+        assertThat(Invocation.of("append", copy, file).code()).isZero();
+        assertThat(Invocation.of("salvage", file, salvaged).code()).isZero();
+        for (Path each : List.of(copy, salvaged)) {
+            assertThat(Files.size(each)).isLessThan(16 << 10);
+            assertThat(Invocation.of("verify", each).code()).isZero();
+            assertThat(Invocation.of("diff", file, each)).extracting(Invocation::code, Invocation::err)
+                    .containsExactly(0, "");
+        }
+        assertThat(Invocation.of("dedup --json", file, copy).json().get("unique_nbytes").longValue()).isEqualTo(8);
+        Invocation hashed = Invocation.of("inspect --hash --json", file);
+        assertThat(hashed.code()).isEqualTo(3);
+        assertThat(hashed.err()).hasLineCount(1).contains("2 digests left out");
+        assertThat(hashed.json().at("/tensors/2/sha256").textValue()).hasSize(64);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"a.pt", "a.t7", "a.npz", "a.safetensors", "a.gguf", "a.safetensors.index.json"})
+    void formatsThatWouldWriteZerosOrRepeatedElementsRefuseThem(String name) throws IOException {
+        Path target = folder.resolve(name);
+        Invocation refused = Invocation.of("convert", zeros("zeros.croft"), target);
+        assertThat(refused.code()).isEqualTo(2);
+        assertThat(refused.err()).hasLineCount(1).contains("'w'", "--large");
+        assertThat(target).doesNotExist();
+        if (!name.endsWith(".pt") && !name.endsWith(".t7")) {
+            Map<String, Object> many = new LinkedHashMap<>();
+            for (int i = 0; i < 40; i++) {
+                many.put("w" + i, Tensor.of(1f).expand(16L << 20));
+            }
+            Path file = folder.resolve("many.pt");
+            Checkpoint.save(file, many);
+            assertThat(Invocation.of("convert", file, target).err()).hasLineCount(1)
+                    .contains("4 bytes of its storage are repeated to the shape [16777216]", "--large");
+            assertThat(target).doesNotExist();
+        }
+    }
+
+    /// As many storages with the same bytes of the file as it takes to be out of proportion.
+    @Test
+    void storagesOfTheSameBytesAreWrittenWithinTheLimitOrIfAllowed() throws IOException {
+        Map<String, Object> state = new LinkedHashMap<>();
+        for (int i = 0; i < 300; i++) {
+            state.put("w" + i, Tensor.zeros(DType.UINT8, 1 << 20).fill(7));
+        }
+        Path file = folder.resolve("same.croft");
+        Checkpoint.save(file, state);
+        assertThat(Files.size(file)).isLessThan(2 << 20);
+        assertThat(Invocation.of("convert", file, folder.resolve("a.npz")).code()).isZero();
+        Path small = folder.resolve("small.croft");
+        state.replaceAll((_, _) -> Tensor.zeros(DType.UINT8, 1 << 20).fill(8));
+        state.replaceAll((_, tensor) -> ((Tensor) tensor).narrow(0, 0, 1 << 19).copy());
+        for (int i = 300; i < 700; i++) {
+            state.put("w" + i, Tensor.zeros(DType.UINT8, 1 << 19).fill(8));
+        }
+        Checkpoint.save(small, state);
+        Invocation refused = Invocation.of("convert", small, folder.resolve("b.npz"));
+        assertThat(refused.code()).isEqualTo(2);
+        assertThat(Invocation.of("convert --large", small, folder.resolve("b.npz")).code()).isZero();
+        assertThat(Invocation.of("convert", small, folder.resolve("b.croft")).code()).isEqualTo(2);
+        assertThat(Invocation.of("convert --large", small, folder.resolve("b.croft")).code()).isZero();
     }
 }

@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.UUID;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
@@ -68,6 +69,7 @@ public final class SaveOptions {
         boolean isReplacingReferenced;
         boolean isDeletingFormerFiles;
         boolean isLeavingOutUnreadable;
+        OptionalLong most = OptionalLong.empty();
 
         Values copy() {
             try {
@@ -83,7 +85,7 @@ public final class SaveOptions {
                     Optional.ofNullable(time), Optional.ofNullable(uuid), savesZeros ? Sharing.IDENTITY : sharing,
                     bases, Optional.ofNullable(root), extent != Extent.REACHED, savesZeros, chunkSize, classes,
                     progress, Optional.ofNullable(snapshotMemory), isReplacingReferenced, isDeletingFormerFiles,
-                    isLeavingOutUnreadable);
+                    isLeavingOutUnreadable, most);
         }
     }
 
@@ -288,6 +290,23 @@ public final class SaveOptions {
     /// @return the changed options
     public SaveOptions leavingOutUnreadable() {
         return with(copy -> copy.isLeavingOutUnreadable = true);
+    }
+
+    /// Refuses a state that would take more bytes than that, before the first one is written: as elements, in formats
+    /// that write these, or as storages without the zeros that a `.croft` file does not store. A short file of a
+    /// stranger can have tensors that repeat one element, storages of zeros, and many storages of the same bytes.
+    ///
+    /// By default a file in a format without strides may have 256 MiB and 64 times the bytes of the storages of the
+    /// state; a `.croft` file any number. The command `croft` allows as much for the bytes that its source stores.
+    ///
+    /// @param nbytes the maximum number of bytes; [Long#MAX_VALUE] for no limit
+    /// @return the changed options
+    /// @throws IllegalArgumentException if it is negative
+    public SaveOptions largest(long nbytes) {
+        if (nbytes < 0) {
+            throw new IllegalArgumentException("a limit of " + nbytes + " bytes");
+        }
+        return with(copy -> copy.most = OptionalLong.of(nbytes));
     }
 
     /// Saves all bytes of all storages. By default a chunk of a storage that no tensor of the state reaches is saved as

@@ -1,6 +1,7 @@
 package io.undercroft.format.internal;
 
 import io.undercroft.format.FormatException;
+import java.util.Collection;
 import java.util.Optional;
 
 /// The range of bytes of a storage from the first element of a tensor to its last one.
@@ -42,6 +43,13 @@ public record Span(long start, long end) {
     /// @param to the first byte after it
     public boolean touches(long from, long to) {
         return start < to && from < end;
+    }
+
+    /// {@return the number of bytes of several ranges together}
+    ///
+    /// @param spans the ranges
+    public static long sum(Collection<Span> spans) {
+        return spans.stream().mapToLong(span -> span.end - span.start).reduce(0, Math::addExact);
     }
 
     /// {@return the bytes from the first of both to the last of both}

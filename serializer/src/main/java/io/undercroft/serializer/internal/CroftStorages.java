@@ -34,6 +34,7 @@ import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.spi.DeviceMemory;
+import io.undercroft.storage.spi.SparseSource;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -294,8 +295,29 @@ final class CroftStorages implements AutoCloseable {
             return DeviceSource.storage(file, request, memoryOf(number, device), record.nbytes(),
                     () -> MappedAccess.guarded(file, () -> content(number, record)));
         }
-        return Storage.deferred(record.nbytes(), () -> MappedAccess.guarded(file, () -> allocate(number, record)),
-                file.location());
+        return Storage.deferred(record.nbytes(), new Source(this, number, record), file.location());
+    }
+
+    private record Source(CroftStorages of, int number, StorageRecord record) implements SparseSource {
+        @Override
+        public Allocation get() {
+            return MappedAccess.guarded(of.file, () -> of.allocate(number, record));
+        }
+
+        @Override
+        public List<Zeros> zeros() {
+            List<Zeros> zeros = new ArrayList<>();
+            long start = 0;
+            for (ExtentRecord extent : of.extents(record)) {
+                long end = start + extent.length();
+                if (extent.kind() == ExtentKind.ZERO) {
+                    boolean follows = !zeros.isEmpty() && zeros.getLast().end() == start;
+                    zeros.add(new Zeros(follows ? zeros.removeLast().start() : start, end));
+                }
+                start = end;
+            }
+            return zeros;
+        }
     }
 
     private static DeviceMemory memoryOf(int number, Device device) {

@@ -75,6 +75,14 @@ public final class ReadBudget {
         return LEAST_ELEMENTS + ELEMENTS_FACTOR * Math.min(stored, (Long.MAX_VALUE - LEAST_ELEMENTS) / ELEMENTS_FACTOR);
     }
 
+    /// {@return the exception for a state that would be written as more bytes than [#mostElementBytes] or the options of
+    /// the save allow}
+    ///
+    /// @param what what would have how many bytes
+    public static IllegalArgumentException tooLargeToWrite(String what) {
+        return new IllegalArgumentException(what + "; save a part of it, or allow more with SaveOptions.largest");
+    }
+
     /// Charges memory.
     ///
     /// @param bytes how many bytes will be taken, 0 or more

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.UUID;
 
 /// The values of [SaveOptions], for formats and for the code that saves files.
@@ -36,12 +37,14 @@ import java.util.UUID;
 /// @param isReplacingReferenced whether a file may be replaced in which bytes of other files are stored
 /// @param isDeletingFormerFiles whether the files of a set that is replaced are deleted
 /// @param isLeavingOutUnreadable whether a state is saved without the tensors that cannot be read
+/// @param most the maximum number of bytes of elements or storages to write; empty for what is in proportion to the
+///     storages of the state
 public record SaveRequest(Optional<String> format, Map<String, String> settings, Map<String, String> metadata,
         Optional<Run> run, String message, Optional<Instant> time, Optional<UUID> uuid, Sharing sharing,
         List<Base> bases,
         Optional<Path> root, boolean savesWholeStorages, boolean savesZeros, long chunkSize, StateClasses classes,
         SaveProgress progress, Optional<SnapshotMemory> snapshotMemory, boolean isReplacingReferenced,
-        boolean isDeletingFormerFiles, boolean isLeavingOutUnreadable) {
+        boolean isDeletingFormerFiles, boolean isLeavingOutUnreadable, OptionalLong most) {
     /// A run, of which each writer makes a shard.
     ///
     /// @param id its id

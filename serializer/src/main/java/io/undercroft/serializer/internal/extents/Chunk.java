@@ -10,11 +10,26 @@ import org.jspecify.annotations.Nullable;
 /// @param storage the storage
 /// @param start its first byte in the storage
 /// @param length the number of bytes
-/// @param isReached whether it is worth saving
+/// @param content whether it is worth saving
 /// @param before the chunk at the same position in the snapshot before, in the file itself; null if there is none
 /// @param alignment the alignment of its offset in the file
-record Chunk(PlannedStorage storage, long start, long length, boolean isReached, Extent.@Nullable Stored before,
+record Chunk(PlannedStorage storage, long start, long length, Content content, Extent.@Nullable Stored before,
         long alignment) {
+    /// What is known of the bytes of a chunk before they are read.
+    enum Content {
+        /// Tensors use some of them.
+        REACHED,
+        /// Nothing that is not known to be zero is used.
+        ZEROS,
+        /// No tensor uses them.
+        UNREACHED
+    }
+
+    /// {@return whether it has to be read}
+    boolean isReached() {
+        return content == Content.REACHED;
+    }
+
     /// {@return its bytes: in place, or a copy in the buffer if they are on a device}
     ///
     /// @param buffer memory of the host, of the size of the chunk if it is on a device

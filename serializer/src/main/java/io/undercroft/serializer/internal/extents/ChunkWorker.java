@@ -54,7 +54,11 @@ final class ChunkWorker implements AutoCloseable {
         long end = batch.start();
         for (Chunk chunk : batch.chunks()) {
             long at = chunk.place(end);
-            ChunkOutcome outcome = chunk.isReached() ? look(chunk, at) : new ChunkOutcome.Unreached();
+            ChunkOutcome outcome = switch (chunk.content()) {
+                case REACHED -> look(chunk, at);
+                case ZEROS -> new ChunkOutcome.Zeros();
+                case UNREACHED -> new ChunkOutcome.Unreached();
+            };
             boolean takesSpace = outcome instanceof ChunkOutcome.Copied
                     || (chunk.isOnDevice() && outcome instanceof ChunkOutcome.Unchanged);
             end = takesSpace ? at + chunk.length() : end;

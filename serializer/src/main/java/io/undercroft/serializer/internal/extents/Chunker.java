@@ -2,6 +2,7 @@ package io.undercroft.serializer.internal.extents;
 
 import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.Snapshot;
+import io.undercroft.serializer.internal.extents.Chunk.Content;
 import io.undercroft.serializer.internal.planning.PlannedStorage;
 import java.util.ArrayList;
 import java.util.Iterator;
@@ -81,6 +82,12 @@ final class Chunker {
         return next;
     }
 
+    /// Returns the length of the whole chunks from the start on that need not be read: they may be very many.
+    private long unread(PlannedStorage of, long least) {
+        long end = of.endOfUnread(start);
+        return end == of.nbytes() ? end - start : Math.max(least, end - start >> chunkLog2 << chunkLog2);
+    }
+
     private @Nullable Chunk cut() {
         while (storage == null || start == storage.nbytes()) {
             if (!storages.hasNext()) {
@@ -92,7 +99,12 @@ final class Chunker {
         }
         long length = Math.min(1L << chunkLog2, storage.nbytes() - start);
         boolean isReached = storage.reaches(start, start + length);
-        Chunk chunk = new Chunk(storage, start, length, isReached, isReached ? predecessor.find(start, length) : null,
+        if (!isReached) {
+            length = unread(storage, length);
+        }
+        Content unread = storage.hasZeros(start, start + length) ? Content.ZEROS : Content.UNREACHED;
+        Chunk chunk = new Chunk(storage, start, length, isReached ? Content.REACHED : unread,
+                isReached ? predecessor.find(start, length) : null,
                 FileLayout.alignment(storage.nbytes(), chunkLog2));
         start += length;
         return chunk;

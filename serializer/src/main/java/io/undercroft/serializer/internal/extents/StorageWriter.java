@@ -3,6 +3,7 @@ package io.undercroft.serializer.internal.extents;
 import io.undercroft.format.internal.ExtentSums;
 import io.undercroft.format.internal.FileLayout;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.analysis.Sizes;
 import io.undercroft.serializer.SaveOptions.Sharing;
 import io.undercroft.serializer.internal.Progress;
 import io.undercroft.serializer.internal.planning.PlannedStorage;
@@ -86,7 +87,7 @@ public final class StorageWriter {
             }
         }
         Progress progress = new Progress(options.request().progress(),
-                inFileOrder.stream().mapToLong(PlannedStorage::nbytes).reduce(0, Math::addExact));
+                Sizes.sum(inFileOrder.stream().mapToLong(PlannedStorage::nbytes)));
         inFileOrder.sort(Comparator.comparing(this::alignment));
         try {
             writeBlocks(inFileOrder, progress);
@@ -125,8 +126,8 @@ public final class StorageWriter {
     }
 
     private static long decodedBytes(List<PlannedStorage> storages) {
-        return storages.stream().filter(storage -> storage.bytes().areDecoded()).mapToLong(PlannedStorage::nbytes)
-                .reduce(0, Math::addExact);
+        return Sizes.sum(storages.stream().filter(storage -> storage.bytes().areDecoded())
+                .mapToLong(PlannedStorage::nbytes));
     }
 
     /// Returns the maximum space of storages, or the size of all blocks if that is less.

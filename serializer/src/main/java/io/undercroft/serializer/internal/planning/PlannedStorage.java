@@ -6,6 +6,7 @@ import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.spi.Backing;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -15,8 +16,10 @@ import java.util.Optional;
 /// @param nbytes its size in bytes
 /// @param device its device
 /// @param reached the runs of its bytes that are worth saving, in order, apart from each other
+/// @param zeros runs that are not among them because they are known to be zeros, in order, apart from each other
 /// @param bytes the source of its bytes
-public record PlannedStorage(int number, long nbytes, Device device, List<Span> reached, Bytes bytes) {
+public record PlannedStorage(int number, long nbytes, Device device, List<Span> reached, List<Span> zeros,
+        Bytes bytes) {
     /// The bytes of a storage: its current ones, or those of a copy that was made for the save.
     public interface Bytes {
         /// {@return a run of them: in place, or a copy in the buffer if they are on a device}
@@ -66,8 +69,32 @@ public record PlannedStorage(int number, long nbytes, Device device, List<Span> 
     /// @param number its number in the snapshot
     /// @param storage the storage
     /// @param reached the runs of its bytes that are worth saving
-    static PlannedStorage of(int number, Storage storage, List<Span> reached) {
-        return new PlannedStorage(number, storage.nbytes(), storage.device(), reached, bytes(storage));
+    /// @param zeros runs that are known to be zeros, in order
+    static PlannedStorage of(int number, Storage storage, List<Span> reached, List<Span> zeros) {
+        return new PlannedStorage(number, storage.nbytes(), storage.device(), without(reached, zeros), zeros,
+                bytes(storage));
+    }
+
+    private static List<Span> without(List<Span> spans, List<Span> others) {
+        if (others.isEmpty()) {
+            return spans;
+        }
+        List<Span> rest = new ArrayList<>();
+        for (Span span : spans) {
+            long start = span.start();
+            for (Span other : others) {
+                if (other.end() > start && other.start() < span.end()) {
+                    if (other.start() > start) {
+                        rest.add(new Span(start, other.start()));
+                    }
+                    start = other.end();
+                }
+            }
+            if (start < span.end()) {
+                rest.add(new Span(start, span.end()));
+            }
+        }
+        return rest;
     }
 
     private static Bytes bytes(Storage storage) {
@@ -82,14 +109,15 @@ public record PlannedStorage(int number, long nbytes, Device device, List<Span> 
     /// @param storages the storages
     public static boolean areOpenToAll(List<PlannedStorage> storages) {
         Thread other = Thread.ofPlatform().unstarted(() -> {});
-        return storages.stream().allMatch(storage -> storage.bytes.isAccessibleBy(other));
+        return storages.stream().filter(storage -> !storage.reached.isEmpty())
+                .allMatch(storage -> storage.bytes.isAccessibleBy(other));
     }
 
     /// {@return the same storage with its bytes elsewhere}
     ///
     /// @param elsewhere as many bytes as it has
     PlannedStorage with(Bytes elsewhere) {
-        return new PlannedStorage(number, nbytes, device, reached, elsewhere);
+        return new PlannedStorage(number, nbytes, device, reached, zeros, elsewhere);
     }
 
     /// {@return a run of its bytes, like [Bytes#slice]}
@@ -145,7 +173,34 @@ public record PlannedStorage(int number, long nbytes, Device device, List<Span> 
         return first < reached.size() && reached.get(first).touches(start, end);
     }
 
+    /// {@return whether a run of bytes holds one that is known to be zero}
+    ///
+    /// @param start the first byte
+    /// @param end the end of the run
+    public boolean hasZeros(long start, long end) {
+        int first = firstBehind(zeros, start);
+        return first < zeros.size() && zeros.get(first).touches(start, end);
+    }
+
+    /// {@return the end of the bytes from a byte on that are all not reached, and all known to be zeros or all not}
+    ///
+    /// @param start the first byte
+    public long endOfUnread(long start) {
+        int next = firstReachedBehind(start);
+        int zero = firstBehind(zeros, start);
+        long end = next < reached.size() ? reached.get(next).start() : nbytes;
+        if (zero < zeros.size()) {
+            Span run = zeros.get(zero);
+            end = Math.min(end, run.start() <= start ? run.end() : run.start());
+        }
+        return end;
+    }
+
     private int firstReachedBehind(long start) {
-        return BinarySearch.first(reached.size(), number -> reached.get(number).end() > start);
+        return firstBehind(reached, start);
+    }
+
+    private static int firstBehind(List<Span> spans, long start) {
+        return BinarySearch.first(spans.size(), number -> spans.get(number).end() > start);
     }
 }

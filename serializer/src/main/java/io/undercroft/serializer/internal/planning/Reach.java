@@ -102,21 +102,13 @@ public final class Reach {
     public long unreached(Storage storage) {
         return storage.isMeta()
                 ? 0
-                : storage.nbytes() - total(spans(storage));
+                : storage.nbytes() - Span.sum(spans(storage));
     }
 
     private long total() {
         long total = 0;
         for (List<Span> found : spans.values()) {
-            total = Math.addExact(total, total(found));
-        }
-        return total;
-    }
-
-    private static long total(List<Span> spans) {
-        long total = 0;
-        for (Span span : spans) {
-            total = Math.addExact(total, span.end() - span.start());
+            total = Math.addExact(total, Span.sum(found));
         }
         return total;
     }

@@ -4,15 +4,19 @@ import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.DTypeRecord;
 import io.undercroft.format.internal.IndexBuilder;
 import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.Span;
 import io.undercroft.format.internal.TensorRecord;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.internal.ByteSpan;
 import io.undercroft.serializer.internal.TensorFlags;
+import io.undercroft.serializer.spi.ReadBudget;
+import io.undercroft.serializer.spi.SaveRequest;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.storage.spi.SparseSource;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -65,10 +69,39 @@ public final class StatePlan {
         ReadableState readable = Replicas
                 .leaveToOthers(ReadableState.of(state, options.request().classes(), options));
         StateIndex names = readable.names();
-        names.storages().forEach(storage -> checkReadable(storage, names));
+        Map<Storage, List<Span>> zeros = zeros(names, options.request());
+        options.request().most().ifPresent(most -> checkSize(names, zeros, most));
+        names.storages().stream()
+                .filter(storage -> Span.sum(zeros.getOrDefault(storage, List.of())) < Math.max(1, storage.nbytes()))
+                .forEach(storage -> checkReadable(storage, names));
         checkMeta(names);
-        Planning planning = new Planning(names);
+        Planning planning = new Planning(names, zeros);
         return planning.plan(readable, planning.reach(options));
+    }
+
+    /// Returns the runs of storages that are known to be zeros, before their bytes are there: then they may be written
+    /// to.
+    private static Map<Storage, List<Span>> zeros(StateIndex names, SaveRequest options) {
+        Map<Storage, List<Span>> zeros = new HashMap<>();
+        for (Storage storage : names.storages()) {
+            if (options.omitsZeros(storage.nbytes()) && storage.source().orElse(null) instanceof SparseSource source) {
+                zeros.put(storage, source.zeros().stream().map(run -> new Span(run.start(), run.end())).toList());
+            }
+        }
+        return zeros;
+    }
+
+    /// Refuses storages that have more bytes than the options allow, without zeros that are not saved.
+    private static void checkSize(StateIndex names, Map<Storage, List<Span>> zeros, long most) {
+        long sum = 0;
+        for (Storage storage : names.storages()) {
+            long nbytes = storage.isMeta() ? 0 : storage.nbytes() - Span.sum(zeros.getOrDefault(storage, List.of()));
+            if (nbytes > most - sum) {
+                throw ReadBudget.tooLargeToWrite(holder(storage, names)
+                        + " and those before it would be saved as more than " + most + " bytes");
+            }
+            sum += nbytes;
+        }
     }
 
     /// Refuses a storage that has no bytes any more, and names its path in the state.
@@ -165,13 +198,15 @@ public final class StatePlan {
     /// The numbers of everything while the plan is made.
     private static final class Planning implements StateEncoder.Numbers {
         private final StateIndex names;
+        private final Map<Storage, List<Span>> zeros;
         private final SequencedMap<Storage, Integer> storages;
         private final SequencedMap<Tensor, Integer> tensors;
         private final SequencedMap<DTypeRecord, Integer> dtypes = new LinkedHashMap<>();
         private final Map<DType, Integer> numbersOfDTypes = new HashMap<>();
 
-        Planning(StateIndex names) {
+        Planning(StateIndex names, Map<Storage, List<Span>> zeros) {
             this.names = names;
+            this.zeros = zeros;
             this.storages = numbered(names.storages());
             this.tensors = numbered(names.tensors().values());
         }
@@ -212,7 +247,8 @@ public final class StatePlan {
         private List<PlannedStorage> planned(Reach reach) {
             List<PlannedStorage> planned = new ArrayList<>(storages.size());
             for (Storage storage : storages.sequencedKeySet()) {
-                planned.add(PlannedStorage.of(planned.size(), storage, reach.spans(storage)));
+                planned.add(PlannedStorage.of(planned.size(), storage, reach.spans(storage),
+                        zeros.getOrDefault(storage, List.of())));
             }
             return Collections.unmodifiableList(planned);
         }

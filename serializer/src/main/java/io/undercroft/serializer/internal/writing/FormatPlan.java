@@ -59,7 +59,7 @@ record FormatPlan(String file, String fileName, CheckpointFormat format, SaveOpt
             SaveOptions options) {
         Draft draft = draft(file, fileName, state.tree(), state.names(), format, options);
         return new FormatPlan(file, fileName, format, options, state.names(), draft,
-                PlannedSize.of(draft, state.names(), file), Losses.of(state, draft, format, options));
+                PlannedSize.of(draft, state.names(), file, options), Losses.of(state, draft, format, options));
     }
 
     private static Draft draft(String file, String fileName, @Nullable Object tree, StateIndex index,

@@ -1,26 +1,24 @@
 package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.analysis.Sizes;
+import io.undercroft.serializer.analysis.TensorBlocks;
 import io.undercroft.serializer.spi.Draft;
+import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.storage.spi.SparseSource;
 import java.util.Comparator;
 import java.util.Map;
-import java.util.Optional;
 import java.util.stream.Stream;
 
-/// Compares the planned size of files with the storages of a state and with the free space, before the first byte is
-/// written.
+/// Compares the planned size of files with what the storages of a state store, before the first byte is written.
 ///
 /// A format that writes elements can write any number of bytes for a small storage: a tensor of shape 2^50 and stride 0
-/// has one stored element. A tensor is refused if it becomes both more than [#LARGEST_REPETITION] and more than
-/// [#MOST_REPEATED] times the bytes of its storage; smaller ones are limited by the free space.
+/// has one stored element. The limit is [ReadBudget#mostElementBytes] unless the options have another one.
 final class PlannedSize {
-    /// The maximum size in bytes of any repetition.
-    static final long LARGEST_REPETITION = 1L << 30;
-    /// The maximum ratio of a larger repetition to its storage.
-    static final long MOST_REPEATED = 16;
-
     private PlannedSize() {}
 
     /// {@return the number of bytes of the files}
@@ -28,8 +26,10 @@ final class PlannedSize {
     /// @param draft the draft
     /// @param state the state
     /// @param file the file, for messages
-    /// @throws IllegalArgumentException if a tensor becomes far more than its storage has
-    static long of(Draft draft, StateIndex state, String file) {
+    /// @param options the options of the save
+    /// @throws IllegalArgumentException if that is far more than the storages have
+    static long of(Draft draft, StateIndex state, String file, SaveOptions options) {
+        long most = options.request().most().orElseGet(() -> ReadBudget.mostElementBytes(stored(state)));
         long nbytes;
         try {
             nbytes = Stream.concat(draft.companions().values().stream(), Stream.of(draft)).mapToLong(Draft::nbytes)
@@ -37,12 +37,21 @@ final class PlannedSize {
         } catch (ArithmeticException e) {
             throw tooLarge(state, file, e);
         }
-        Optional<Map.Entry<String, Tensor>> repeated = repeated(state);
-        // If a format keeps strides, the file contains the storage and not the elements.
-        if (repeated.isPresent() && nbytes >= nbytes(repeated.get().getValue())) {
-            throw refused(repeated.get(), file);
+        if (nbytes > most) {
+            throw refused(state, file, nbytes + " bytes", most);
         }
         return nbytes;
+    }
+
+    private static long stored(StateIndex state) {
+        return Sizes.sum(state.storages().stream().filter(storage -> !storage.isMeta())
+                .mapToLong(PlannedSize::stored));
+    }
+
+    private static long stored(Storage storage) {
+        return storage.source().orElse(null) instanceof SparseSource source
+                ? storage.nbytes() - source.zeros().stream().mapToLong(run -> run.end() - run.start()).sum()
+                : storage.nbytes();
     }
 
     /// {@return the exception for a state whose files would have more than 2^63-1 bytes}
@@ -51,41 +60,29 @@ final class PlannedSize {
     /// @param file the file
     /// @param cause the exception
     static IllegalArgumentException tooLarge(StateIndex state, String file, ArithmeticException cause) {
-        IllegalArgumentException refusal = repeated(state).map(tensor -> refused(tensor, file))
-                .orElseGet(() -> new IllegalArgumentException(file + ": the state would take more than 2^63-1 bytes"));
+        IllegalArgumentException refusal = refused(state, file, "more than 2^63-1 bytes", Long.MAX_VALUE);
         refusal.initCause(cause);
         return refusal;
     }
 
-    /// Returns the largest of the tensors that would take too many bytes.
-    private static Optional<Map.Entry<String, Tensor>> repeated(StateIndex state) {
-        return state.tensors().entrySet().stream().filter(entry -> isRepeated(entry.getValue()))
-                .max(Comparator.comparingLong(entry -> nbytes(entry.getValue())));
+    /// Names the tensor that takes the most bytes.
+    private static IllegalArgumentException refused(StateIndex state, String file, String size, long most) {
+        String largest = state.tensors().entrySet().stream()
+                .max(Comparator.comparingLong(entry -> TensorBlocks.nbytes(entry.getValue())))
+                .map(PlannedSize::described).orElse("");
+        return ReadBudget.tooLargeToWrite(file + ": the state would become " + size + ", and " + most
+                + " are allowed for what is stored of it" + largest);
     }
 
-    private static boolean isRepeated(Tensor tensor) {
-        long nbytes = nbytes(tensor);
-        return nbytes > LARGEST_REPETITION && nbytes / MOST_REPEATED > tensor.storage().nbytes();
-    }
-
-    private static long nbytes(Tensor tensor) {
-        try {
-            return tensor.nbytes();
-        } catch (ArithmeticException _) {
-            return Long.MAX_VALUE;
-        }
-    }
-
-    private static IllegalArgumentException refused(Map.Entry<String, Tensor> repeated, String file) {
-        Tensor tensor = repeated.getValue();
-        long nbytes = nbytes(tensor);
-        String name = repeated.getKey().isEmpty()
-                ? "the state"
-                : "the tensor " + FormatException.quote(repeated.getKey());
-        String size = nbytes == Long.MAX_VALUE ? "more than 2^63-2 bytes" : nbytes + " bytes";
-        return new IllegalArgumentException(file + ": " + name + " of shape " + tensor.shape() + " would become " + size
-                + ", of " + tensor.storage().nbytes()
-                + " bytes of its storage, as it repeats elements and the format writes "
-                + "each of them; write a .croft, .pt or .t7 file, which keeps strides, or a smaller tensor");
+    private static String described(Map.Entry<String, Tensor> entry) {
+        Tensor tensor = entry.getValue();
+        String name = entry.getKey().isEmpty()
+                ? ""
+                : "; its largest tensor is " + FormatException.quote(entry.getKey());
+        return TensorBlocks.nbytes(tensor) <= tensor.storage().nbytes()
+                ? name
+                : name + "; " + tensor.storage().nbytes() + " bytes of its storage are repeated to the shape "
+                        + tensor.shape() + ", and the format writes each element, while .croft, .pt and .t7 files keep"
+                        + " strides";
     }
 }

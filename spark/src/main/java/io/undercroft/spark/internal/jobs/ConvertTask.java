@@ -8,6 +8,7 @@ import io.undercroft.serializer.LockedException;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport;
+import io.undercroft.serializer.analysis.ElementBudget;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.spark.TensorReadException;
 import io.undercroft.spark.internal.files.DataFile;
@@ -86,7 +87,8 @@ record ConvertTask(FileAccess access, Map<URI, URI> targets, boolean isOverwriti
 
     private SaveReport save(Checkpoint source, URI target) throws LockedException {
         Object state = source.tree();
-        SaveOptions options = SaveOptions.defaults().metadata(source.metadata()).format("croft");
+        SaveOptions options = SaveOptions.defaults().metadata(source.metadata()).format("croft")
+                .largest(ElementBudget.of(source).most());
         try {
             return access.save(target, state, options);
         } catch (LockedException e) {
