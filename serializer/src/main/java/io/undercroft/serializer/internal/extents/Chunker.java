@@ -85,7 +85,7 @@ final class Chunker {
     /// Returns the length of the whole chunks from the start on that need not be read: they may be very many.
     private long unread(PlannedStorage of, long least) {
         long end = of.endOfUnread(start);
-        return end == of.nbytes() ? end - start : Math.max(least, end - start >> chunkLog2 << chunkLog2);
+        return end == of.nbytes() ? end - start : Math.max(least, (end - start) & -(1L << chunkLog2));
     }
 
     private @Nullable Chunk cut() {
