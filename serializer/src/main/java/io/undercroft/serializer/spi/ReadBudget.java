@@ -75,8 +75,8 @@ public final class ReadBudget {
         return LEAST_ELEMENTS + ELEMENTS_FACTOR * Math.min(stored, (Long.MAX_VALUE - LEAST_ELEMENTS) / ELEMENTS_FACTOR);
     }
 
-    /// {@return the exception for a state that would be written as more bytes than [#mostElementBytes] or the options of
-    /// the save allow}
+    /// {@return the exception for a state that would be written as more bytes than [#mostElementBytes] or the options
+    /// of the save allow}
     ///
     /// @param what what would have how many bytes
     public static IllegalArgumentException tooLargeToWrite(String what) {
