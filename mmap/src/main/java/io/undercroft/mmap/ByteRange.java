@@ -1,5 +1,6 @@
 package io.undercroft.mmap;
 
+import io.undercroft.storage.CheckReturnValue;
 import io.undercroft.storage.DType;
 import java.io.Serializable;
 
@@ -62,6 +63,7 @@ public record ByteRange(long offset, long nbytes) implements Serializable {
     ///
     /// @param start where it starts, in bytes; any, not only page boundaries
     /// @throws IllegalArgumentException as the constructor
+    @CheckReturnValue
     public ByteRange from(long start) {
         return new ByteRange(start, nbytes);
     }

@@ -1,6 +1,7 @@
 package io.undercroft.mmap;
 
 import io.undercroft.mmap.internal.Libc;
+import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
@@ -78,6 +79,30 @@ public final class FileStorage {
     /// @throws IOException if it is no regular file of the host, may not be opened, or cannot grow so far
     public static Storage open(Path path, MapMode mode, ByteRange range) throws IOException {
         return open(path, mode, range, Libc.find());
+    }
+
+    /// Maps a whole file as elements.
+    ///
+    /// @param path which file, as for [#open(Path, MapMode)]
+    /// @param dtype the type of the elements
+    /// @param mode what may be written, and its visibility
+    /// @return a storage of all its bytes, with one reference; those at the end that fill no element are left over
+    /// @throws IOException as [#open(Path, MapMode, ByteRange)]
+    public static TypedStorage open(Path path, DType dtype, MapMode mode) throws IOException {
+        return new TypedStorage(open(path, mode), dtype);
+    }
+
+    /// Maps elements of a file, from its start: `torch.FloatStorage(filename, shared, size)`.
+    ///
+    /// @param path which file, as for [#open(Path, MapMode, ByteRange)], which may create or enlarge it
+    /// @param dtype the type of the elements
+    /// @param mode what may be written, and its visibility
+    /// @param size how many elements
+    /// @return a storage of these elements, with one reference
+    /// @throws IllegalArgumentException if the size is negative, or its bytes are more than 2^63-1
+    /// @throws IOException as [#open(Path, MapMode, ByteRange)]
+    public static TypedStorage open(Path path, DType dtype, MapMode mode, long size) throws IOException {
+        return new TypedStorage(open(path, mode, ByteRange.elements(dtype, size)), dtype);
     }
 
     /// Attaches a shared memory segment. With a size, attaches its start, makes it so long first if it is shorter, and

@@ -224,6 +224,30 @@ class FileStorageTest {
     }
 
     @Test
+    void aFileIsOpenedAsElementsByOneCall() throws IOException {
+        Path path = write("f", "abcdefghij");
+        TypedStorage all = FileStorage.open(path, DType.INT32, MapMode.READ_ONLY);
+        assertThat(all.dtype()).isEqualTo(DType.INT32);
+        assertThat(all.size()).isEqualTo(2);
+        assertThat(all.nbytes()).isEqualTo(10);
+        assertThat(all.filename()).contains(path.toString());
+        assertThat(all.isShared()).isFalse();
+        assertThat(all.isResizable()).isFalse();
+        TypedStorage more = FileStorage.open(path, DType.INT16, MapMode.SHARED, 6);
+        assertThat(more.size()).isEqualTo(6);
+        assertThat(more.getLong(1)).isEqualTo('c' | 'd' << 8);
+        assertThat(more.isShared()).isTrue();
+        assertThat(path).hasSize(12);
+        assertThatExceptionOfType(MappingException.class)
+                .isThrownBy(() -> FileStorage.open(path, DType.FLOAT64, MapMode.PRIVATE, 2))
+                .withMessageContaining("16 bytes");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> FileStorage.open(path, DType.FLOAT64, MapMode.SHARED, Long.MAX_VALUE));
+        all.release();
+        more.release();
+    }
+
+    @Test
     void anEmptyFileMakesAnEmptyStorage() throws IOException {
         Path path = write("e", "");
 
@@ -433,6 +457,7 @@ class FileStorageTest {
         })).isTrue();
     }
 
+    @SuppressWarnings("CheckReturnValue")
     @Test
     void releasingWhileOthersReadEndsThemWithAnException() throws Exception {
         Path path = Files.write(folder.resolve("g"), new byte[1 << 20]);

@@ -265,6 +265,7 @@ class PagesTest {
         storage.release();
     }
 
+    @SuppressWarnings("CheckReturnValue")
     private static List<Consumer<Tensor>> bulkWork(Tensor whole) {
         return List.of(Tensor::copy, t -> t.fill(3), t -> t.equal(whole), t -> whole.equal(t),
                 t -> t.contentEquals(whole), t -> t.allClose(whole), t -> t.to(DType.FLOAT64), whole::copyFrom,

@@ -5,6 +5,7 @@ import io.undercroft.serializer.internal.loading.Glob;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.OpenRequest;
 import io.undercroft.storage.Allocator;
+import io.undercroft.storage.CheckReturnValue;
 import io.undercroft.storage.Device;
 import java.nio.file.Path;
 import java.util.Collections;
@@ -28,6 +29,7 @@ import org.jspecify.annotations.Nullable;
 ///
 /// A method that is called a second time replaces what it set before; only the methods named `base`, [#setting] and
 /// [#settings] add to it. [#devices], [#device] and [#onMeta] set the same option.
+@CheckReturnValue
 public final class OpenOptions {
     private static final OpenOptions DEFAULTS = new OpenOptions(new Values());
 

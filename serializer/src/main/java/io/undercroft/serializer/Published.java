@@ -76,6 +76,17 @@ public final class Published implements AutoCloseable {
     ///
     /// @param name the name, with or without a slash in front; a state of that name is replaced
     /// @param state a tree as [io.undercroft.serializer.state] describes it
+    /// @return the publisher's hold
+    /// @throws IOException as [#publish(String, Object, SaveOptions)]
+    /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
+    public static Published publish(String name, @Nullable Object state) throws IOException {
+        return publish(name, state, SaveOptions.defaults());
+    }
+
+    /// Publishes a state until [#unpublish] is called.
+    ///
+    /// @param name the name, with or without a slash in front; a state of that name is replaced
+    /// @param state a tree as [io.undercroft.serializer.state] describes it
     /// @param options what else to publish, and how; [SaveOptions#writableInPlace] for readers that are to see what
     ///     others write
     /// @return the publisher's hold

@@ -1,5 +1,6 @@
 package io.undercroft.serializer;
 
+import io.undercroft.storage.CheckReturnValue;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -12,6 +13,7 @@ import java.util.Set;
 ///
 /// Commits count from 1 in the order in which they were made, and keep their [number][SnapshotInfo#commit] however many
 /// are dropped.
+@CheckReturnValue
 public final class Retention {
     private static final long NONE = Long.MAX_VALUE;
 

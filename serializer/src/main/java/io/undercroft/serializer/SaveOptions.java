@@ -6,6 +6,7 @@ import io.undercroft.format.internal.Limits;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.SaveRequest;
 import io.undercroft.serializer.spi.SaveRequest.Base;
+import io.undercroft.storage.CheckReturnValue;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -30,6 +31,7 @@ import org.jspecify.annotations.Nullable;
 ///
 /// Options that only a `.croft` file supports (a message, a time, an id, bases, shared bytes, chunks, objects of the
 /// program) are refused for other formats.
+@CheckReturnValue
 public final class SaveOptions {
     private static final SaveOptions DEFAULTS = new SaveOptions(new Values());
 

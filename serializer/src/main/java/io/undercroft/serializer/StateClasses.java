@@ -2,6 +2,7 @@ package io.undercroft.serializer;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.internal.graph.ObjectEncoder;
+import io.undercroft.storage.CheckReturnValue;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.RecordComponent;
 import java.nio.file.Path;
@@ -64,6 +65,7 @@ import org.jspecify.annotations.Nullable;
 ///
 /// Immutable: each method returns a changed copy. Except for classes with a codec, a named module has to open the
 /// packages of the classes to `io.undercroft.serializer`.
+@CheckReturnValue
 public final class StateClasses {
     private static final StateClasses NONE = new StateClasses(Map.of(), Map.of(), Map.of());
 

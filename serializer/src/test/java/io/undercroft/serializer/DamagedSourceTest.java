@@ -139,6 +139,7 @@ class DamagedSourceTest {
         COPY, COPY_FROM, SLICE, SHARING_COPY, MOVE, SHARE, TENSOR_COPY, TENSOR_COPY_FROM, TENSOR_CONVERSION
     }
 
+    @SuppressWarnings("CheckReturnValue")
     private static void copy(Copying copying, Storage storage) {
         Tensor all = Tensor.of(storage, DType.UINT8, 0, Shape.of(SIZE), new long[]{1});
         switch (copying) {

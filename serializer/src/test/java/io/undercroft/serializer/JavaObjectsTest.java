@@ -574,6 +574,34 @@ class JavaObjectsTest {
                 .withMessageContaining("pass StateClasses.of(…) to the options");
     }
 
+    private record Momentum(float rate, List<Object> groups) {}
+
+    private enum Stage {
+        FIRST, LAST
+    }
+
+    private static final class Group {
+        Object stages = new Stage[]{Stage.LAST};
+        Object thread = Thread.currentThread();
+    }
+
+    private record Run(String name, Momentum optimizer, Object stage) {}
+
+    @Test
+    void allClassesThatAreNotRegisteredAreNamedAtOnce() {
+        Path file = directory.resolve("a.croft");
+        Object run = new Run("a", new Momentum(0.1f, List.of(new Group())), Stage.FIRST);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Checkpoint.save(file, Map.of("run", run),
+                        SaveOptions.defaults().classes(StateClasses.of(Run.class))))
+                .withMessageStartingWith("cannot save state/run/optimizer: a value of type " + Momentum.class.getName())
+                .withMessageContaining("pass StateClasses.of(Momentum.class, Group.class, Stage.class) to the options");
+        assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.save(file, List.of(1L, new Momentum[0], run)))
+                .withMessageStartingWith("cannot save state/1: a value of type " + Momentum.class.getName() + "[]")
+                .withMessageContaining("StateClasses.of(Momentum.class, Run.class, Group.class, Stage.class)");
+        assertThat(file).doesNotExist();
+    }
+
     @Test
     void aCheckpointIsNoStateButHasOne() throws IOException {
         Path file = directory.resolve("a.croft");

@@ -79,6 +79,13 @@ class PublishedTest {
     }
 
     @Test
+    void aStateIsPublishedWithoutOptions() throws IOException {
+        try (Published _ = Published.publish(name, state(1)); Checkpoint c = Published.attach(name)) {
+            assertThat(c.names()).containsExactly("wte", "head", "row", "copy", "zeros");
+        }
+    }
+
+    @Test
     void theImageIsTheFileThatSavingWrites() throws IOException {
         Path file = folder.resolve("saved.croft");
         SaveOptions options = OPTIONS.metadata(Map.of("author", "me")).message("epoch 2");

@@ -80,6 +80,7 @@ public final class Allocation {
     ///
     /// @param file the file behind the bytes
     /// @return the allocation to use from now on
+    @CheckReturnValue
     public Allocation withBacking(Backing file) {
         Objects.requireNonNull(file, "file");
         return new Allocation(segment, sharing, filename, origin, file, release == null ? null : this::free, isPinned);

@@ -92,6 +92,7 @@ public record QuantizedTensor(Tensor integers, Quantizer quantizer) {
     /// {@return the same integers on a new storage (`clone` in PyTorch); the quantizer is shared}
     ///
     /// @throws IllegalStateException if the storage was freed
+    @CheckReturnValue
     public QuantizedTensor copy() {
         return new QuantizedTensor(integers.copy(), quantizer);
     }

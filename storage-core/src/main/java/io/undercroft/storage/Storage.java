@@ -635,6 +635,7 @@ public final class Storage implements Iterable<Integer> {
 
     /// {@return a new storage on the same device with a copy of the bytes (`clone` in PyTorch)} It comes from the same
     /// allocator, or off the heap.
+    @CheckReturnValue
     public Storage copy() {
         checkAlive();
         return isMeta() ? meta(nbytes) : copyTo(likeAllocator());
@@ -644,6 +645,7 @@ public final class Storage implements Iterable<Integer> {
     /// and Torch7)}
     ///
     /// @param size its size in bytes
+    @CheckReturnValue
     public Storage allocateLike(long size) {
         if (isMeta()) {
             return meta(size);
@@ -660,6 +662,7 @@ public final class Storage implements Iterable<Integer> {
     /// PyTorch's untyped storages)}
     ///
     /// @param dtype the type
+    @CheckReturnValue
     public TypedStorage to(DType dtype) {
         return new TypedStorage(this, DType.UINT8).to(dtype);
     }
@@ -672,6 +675,7 @@ public final class Storage implements Iterable<Integer> {
     /// @return the slice
     /// @throws IndexOutOfBoundsException if that is not inside this storage (PyTorch cuts it off at the end)
     /// @throws IllegalStateException if this storage was freed
+    @CheckReturnValue
     public Storage slice(long offset, long size) {
         checkAlive();
         if (offset < 0 || size < 0 || offset > nbytes - size) {
@@ -691,6 +695,7 @@ public final class Storage implements Iterable<Integer> {
     /// {@return this storage if the host can reach its bytes, else a copy that the host can reach}
     ///
     /// @throws IllegalStateException if it was freed or has no bytes (meta)
+    @CheckReturnValue
     public Storage cpu() {
         return to(Device.CPU);
     }
@@ -698,6 +703,7 @@ public final class Storage implements Iterable<Integer> {
     /// {@return this storage if it is on the first CUDA device, else a copy there}
     ///
     /// @throws IllegalStateException if it was freed, has no bytes (meta), or there is no such device
+    @CheckReturnValue
     public Storage cuda() {
         return to(Device.cuda(0));
     }
@@ -707,6 +713,7 @@ public final class Storage implements Iterable<Integer> {
     ///
     /// @param target the device; without an index, the first one of its type
     /// @throws IllegalStateException if it was freed, has no bytes (meta), or there is no such device
+    @CheckReturnValue
     public Storage to(Device target) {
         checkAlive();
         if (target.equals(device)) {
@@ -722,6 +729,7 @@ public final class Storage implements Iterable<Integer> {
     /// {@return this storage if it is pinned, else a copy in pinned host memory}
     ///
     /// @throws IllegalStateException if it was freed, has no bytes (meta), or there is no pinned memory
+    @CheckReturnValue
     public Storage pinMemory() {
         checkAlive();
         checkBytes();

@@ -859,6 +859,7 @@ public abstract sealed class Tensor {
     /// @param wanted the flags
     /// @throws IllegalArgumentException if [Flag#CONJ] is set for elements that are not complex, or [Flag#NEG] of
     ///     elements that are no numbers
+    @CheckReturnValue
     public Tensor withFlags(Set<Flag> wanted) {
         return on(storage, type.with(wanted), offset, geometry, grad);
     }
@@ -869,10 +870,12 @@ public abstract sealed class Tensor {
         return Optional.ofNullable(grad);
     }
 
-    /// {@return this tensor with a gradient (PyTorch sets it in place)}
+    /// {@return this tensor with a gradient (PyTorch sets it in place)} [Flag#REQUIRES_GRAD] stays as it is, as in
+    /// PyTorch, where `grad` can be set on any tensor.
     ///
     /// @param gradient a tensor of the same shape, dtype and device, usually on a separate storage
     /// @throws IllegalArgumentException if it is another shape, dtype or device, or this tensor itself
+    @CheckReturnValue
     public Tensor withGrad(Tensor gradient) {
         if (gradient == this) {
             throw new IllegalArgumentException("a tensor cannot be its own gradient");
@@ -892,6 +895,7 @@ public abstract sealed class Tensor {
     /// @param dim which dimension, negative from the end
     /// @param index from 0, or from -1 backwards
     /// @throws IndexOutOfBoundsException if there is no such dimension or index
+    @CheckReturnValue
     public Tensor select(int dim, long index) {
         return Views.select(this, dim, index);
     }
@@ -902,6 +906,7 @@ public abstract sealed class Tensor {
     /// @param start first index, negative from the end
     /// @param length how many
     /// @throws IndexOutOfBoundsException if that is not inside the dimension
+    @CheckReturnValue
     public Tensor narrow(int dim, long start, long length) {
         return Views.narrow(this, dim, start, length);
     }
@@ -915,6 +920,7 @@ public abstract sealed class Tensor {
     /// @param step from one index to the next, 1 or more
     /// @throws IndexOutOfBoundsException if there is no such dimension
     /// @throws IllegalArgumentException if the step is not positive
+    @CheckReturnValue
     public Tensor slice(int dim, long start, long end, long step) {
         return Views.slice(this, dim, start, end, step);
     }
@@ -924,6 +930,7 @@ public abstract sealed class Tensor {
     /// @param first a dimension, negative from the end
     /// @param second another
     /// @throws IndexOutOfBoundsException if there is no such dimension
+    @CheckReturnValue
     public Tensor transpose(int first, int second) {
         return Views.transpose(this, first, second);
     }
@@ -931,6 +938,7 @@ public abstract sealed class Tensor {
     /// {@return a matrix with its dimensions swapped; a tensor with fewer as it is}
     ///
     /// @throws IllegalArgumentException if there are more than two dimensions
+    @CheckReturnValue
     public Tensor t() {
         if (dim() > 2) {
             throw new IllegalArgumentException("t() is for at most 2 dimensions, not " + dim());
@@ -943,6 +951,7 @@ public abstract sealed class Tensor {
     /// @param order for each new dimension, the old one; each exactly once
     /// @throws IndexOutOfBoundsException if there is no such dimension
     /// @throws IllegalArgumentException if `order` is not a permutation of the dimensions
+    @CheckReturnValue
     public Tensor permute(int... order) {
         return Views.permute(this, order);
     }
@@ -952,6 +961,7 @@ public abstract sealed class Tensor {
     /// @param source which dimension, negative from the end
     /// @param destination where it shall be, negative from the end
     /// @throws IndexOutOfBoundsException if there is no such dimension
+    @CheckReturnValue
     public Tensor movedim(int source, int destination) {
         return Views.movedim(this, source, destination);
     }
@@ -962,6 +972,7 @@ public abstract sealed class Tensor {
     /// @return the view
     /// @throws IllegalArgumentException if the number of elements differs, or no strides describe that shape
     ///     without a copy ([#reshape] copies then)
+    @CheckReturnValue
     public Tensor view(long... sizes) {
         return Views.view(this, sizes);
     }
@@ -971,6 +982,7 @@ public abstract sealed class Tensor {
     /// @param shape the new shape
     /// @return the view
     /// @throws IllegalArgumentException as [#view(long...)]
+    @CheckReturnValue
     public Tensor view(Shape shape) {
         return view(shape.toArray());
     }
@@ -982,6 +994,7 @@ public abstract sealed class Tensor {
     /// @param dtype the type to see the bytes as
     /// @return the view
     /// @throws IllegalArgumentException if that is not so, or the tensor is negated or conjugated by a flag
+    @CheckReturnValue
     public Tensor view(DType dtype) {
         return Views.view(this, dtype);
     }
@@ -991,12 +1004,14 @@ public abstract sealed class Tensor {
     /// @param sizes the new sizes; one may be -1 and is found from the others
     /// @return the view or the copy
     /// @throws IllegalArgumentException if the number of elements differs
+    @CheckReturnValue
     public Tensor reshape(long... sizes) {
         Tensor view = Views.viewOrNull(this, sizes);
         return view != null ? view : copy().view(sizes);
     }
 
     /// {@return the elements in one dimension: a view if one will do, else a copy}
+    @CheckReturnValue
     public Tensor flatten() {
         return flatten(0, -1);
     }
@@ -1007,11 +1022,13 @@ public abstract sealed class Tensor {
     /// @param endDim the last to join
     /// @throws IndexOutOfBoundsException if there is no such dimension
     /// @throws IllegalArgumentException if the last comes before the first
+    @CheckReturnValue
     public Tensor flatten(int startDim, int endDim) {
         return Views.flatten(this, startDim, endDim);
     }
 
     /// {@return the tensor without its dimensions of size 1}
+    @CheckReturnValue
     public Tensor squeeze() {
         return Views.squeeze(this);
     }
@@ -1021,6 +1038,7 @@ public abstract sealed class Tensor {
     /// @param dims which dimensions, negative from the end
     /// @throws IndexOutOfBoundsException if there is no such dimension
     /// @throws IllegalArgumentException if a dimension is given twice
+    @CheckReturnValue
     public Tensor squeeze(int... dims) {
         return Views.squeeze(this, dims);
     }
@@ -1029,6 +1047,7 @@ public abstract sealed class Tensor {
     ///
     /// @param dim which one it shall be, up to the number of dimensions that there are; negative from the end
     /// @throws IndexOutOfBoundsException if there are not so many dimensions
+    @CheckReturnValue
     public Tensor unsqueeze(int dim) {
         return Views.unsqueeze(this, dim);
     }
@@ -1038,6 +1057,7 @@ public abstract sealed class Tensor {
     /// @param sizes the new sizes; -1 keeps the old one
     /// @throws IllegalArgumentException if a dimension that is not 1 would have to change, or there are fewer than
     ///     before
+    @CheckReturnValue
     public Tensor expand(long... sizes) {
         return Views.expand(this, sizes);
     }
@@ -1049,6 +1069,7 @@ public abstract sealed class Tensor {
     /// @param step indices from one window to the next, 1 or more
     /// @throws IndexOutOfBoundsException if there is no such dimension
     /// @throws IllegalArgumentException if the dimension is shorter than a window, or size or step are out of range
+    @CheckReturnValue
     public Tensor unfold(int dim, long size, long step) {
         return Views.unfold(this, dim, size, step);
     }
@@ -1056,6 +1077,7 @@ public abstract sealed class Tensor {
     /// {@return the main diagonal of the first two dimensions, in a new last dimension}
     ///
     /// @throws IndexOutOfBoundsException if there are no two dimensions
+    @CheckReturnValue
     public Tensor diagonal() {
         return diagonal(0, 0, 1);
     }
@@ -1068,6 +1090,7 @@ public abstract sealed class Tensor {
     /// @param dim2 the columns
     /// @throws IndexOutOfBoundsException if there is no such dimension
     /// @throws IllegalArgumentException if both are the same
+    @CheckReturnValue
     public Tensor diagonal(long diagonalOffset, int dim1, int dim2) {
         return Views.diagonal(this, diagonalOffset, dim1, dim2);
     }
@@ -1078,6 +1101,7 @@ public abstract sealed class Tensor {
     /// @param steps stride in each dimension, in elements
     /// @param storageOffset where the first element lies, in elements of the storage
     /// @throws IllegalArgumentException if an element would lie outside the storage
+    @CheckReturnValue
     public Tensor asStrided(Shape sizes, long[] steps, long storageOffset) {
         return set(storage, storageOffset, sizes, steps);
     }
@@ -1089,6 +1113,7 @@ public abstract sealed class Tensor {
     /// @param sizes size in each dimension
     /// @param steps stride in each dimension, in elements
     /// @throws IllegalArgumentException if an element would lie outside the storage (PyTorch grows the storage instead)
+    @CheckReturnValue
     public Tensor set(Storage source, long storageOffset, Shape sizes, long... steps) {
         return checked(on(source, type, storageOffset, Geometry.of(sizes, steps)));
     }
@@ -1097,6 +1122,7 @@ public abstract sealed class Tensor {
     /// whole element are left out.
     ///
     /// @param source what it uses
+    @CheckReturnValue
     public Tensor set(Storage source) {
         return on(source, type, 0, new long[]{Tensors.elementsIn(source.nbytes(), dtype()), 1});
     }
@@ -1104,6 +1130,7 @@ public abstract sealed class Tensor {
     // ---- views of numbers ----
 
     /// {@return the complex conjugates of the elements, without a copy, by [Flag#CONJ]; this tensor if they are real}
+    @CheckReturnValue
     public Tensor conj() {
         return dtype().kind() == DType.Kind.COMPLEX ? withType(type.toggled(Flag.CONJ)) : this;
     }
@@ -1112,21 +1139,25 @@ public abstract sealed class Tensor {
     /// is this.)
     ///
     /// @throws IllegalArgumentException if the elements are no numbers: bool, quantized or bits
+    @CheckReturnValue
     public Tensor neg() {
         return withType(type.toggled(Flag.NEG));
     }
 
     /// {@return this tensor if it is not conjugated by a flag, else a copy whose bytes are the conjugates}
+    @CheckReturnValue
     public Tensor resolveConj() {
         return is(Flag.CONJ) ? copy() : this;
     }
 
     /// {@return this tensor if it is not negated by a flag, else a copy whose bytes are the negatives}
+    @CheckReturnValue
     public Tensor resolveNeg() {
         return is(Flag.NEG) ? copy() : this;
     }
 
     /// {@return the real parts, as a view; this tensor if the elements are real}
+    @CheckReturnValue
     public Tensor real() {
         return Views.real(this);
     }
@@ -1134,6 +1165,7 @@ public abstract sealed class Tensor {
     /// {@return the imaginary parts, as a view}
     ///
     /// @throws IllegalArgumentException if the elements are not complex
+    @CheckReturnValue
     public Tensor imag() {
         return Views.imag(this);
     }
@@ -1141,6 +1173,7 @@ public abstract sealed class Tensor {
     /// {@return real and imaginary parts in a new last dimension of size 2, as a view}
     ///
     /// @throws IllegalArgumentException if the elements are not complex, or conjugated by a flag
+    @CheckReturnValue
     public Tensor viewAsReal() {
         return Views.viewAsReal(this);
     }
@@ -1149,6 +1182,7 @@ public abstract sealed class Tensor {
     ///
     /// @throws IllegalArgumentException if the elements are not float16, float32 or float64, or do not lie in pairs:
     ///     the last dimension must have size 2 and stride 1, the other strides and the offset be even
+    @CheckReturnValue
     public Tensor viewAsComplex() {
         return Views.viewAsComplex(this);
     }
@@ -1158,6 +1192,7 @@ public abstract sealed class Tensor {
     /// {@return this tensor if [#bytes] accepts it, else a [#copy()]}
     ///
     /// @throws IllegalStateException if a copy is needed and the storage was freed or has become too small
+    @CheckReturnValue
     public Tensor contiguous() {
         return isOneRun() ? this : copy();
     }
@@ -1168,6 +1203,7 @@ public abstract sealed class Tensor {
     /// @param format the order
     /// @throws IllegalArgumentException if the format is for another number of dimensions
     /// @throws IllegalStateException if a copy is needed and the storage was freed or has become too small
+    @CheckReturnValue
     public Tensor contiguous(MemoryFormat format) {
         return type.isResolved() && startsOnByte() && isContiguous(format) ? this : copy(format);
     }
@@ -1177,6 +1213,7 @@ public abstract sealed class Tensor {
     /// row-major, and [#copy(MemoryFormat)] is for the other orders.)
     ///
     /// @throws IllegalStateException if the storage was freed or has become too small
+    @CheckReturnValue
     public Tensor copy() {
         return copy(MemoryFormat.CONTIGUOUS);
     }
@@ -1186,6 +1223,7 @@ public abstract sealed class Tensor {
     /// @param format the order
     /// @throws IllegalArgumentException if the format is for another number of dimensions
     /// @throws IllegalStateException if the storage was freed or has become too small
+    @CheckReturnValue
     public Tensor copy(MemoryFormat format) {
         return Tensors.empty(this, type.resolved(), format, Allocator.offHeap()).copyFrom(this);
     }
@@ -1196,6 +1234,7 @@ public abstract sealed class Tensor {
     /// @param allocator the allocator of the bytes
     /// @throws IllegalStateException if the storage was freed or has become too small
     /// @throws OutOfMemoryError if the bytes cannot be allocated
+    @CheckReturnValue
     public Tensor copy(Allocator allocator) {
         return Tensors.empty(this, type.resolved(), MemoryFormat.CONTIGUOUS, allocator).copyFrom(this);
     }
@@ -1277,6 +1316,7 @@ public abstract sealed class Tensor {
     /// @return this tensor if it has that dtype, else a row-major copy
     /// @throws UnsupportedOperationException if one of the dtypes has no numbers
     /// @throws IllegalStateException if the storage was freed or has become too small
+    @CheckReturnValue
     public Tensor to(DType dtype) {
         return dtype.equals(dtype()) ? this : Tensors.converted(this, dtype);
     }
@@ -1290,6 +1330,7 @@ public abstract sealed class Tensor {
     /// @param device the target device
     /// @return this tensor if it is there, else one on a new storage
     /// @throws IllegalStateException if the storage was freed or has no bytes (meta), or there is no such device
+    @CheckReturnValue
     public Tensor to(Device device) {
         return device.equals(device()) ? this : Tensors.moved(this, device);
     }
@@ -1297,6 +1338,7 @@ public abstract sealed class Tensor {
     /// {@return this tensor if the host can read its elements, else a copy that it can read}
     ///
     /// @throws IllegalStateException if the storage was freed or has no bytes (meta)
+    @CheckReturnValue
     public Tensor cpu() {
         return to(Device.CPU);
     }
@@ -1304,6 +1346,7 @@ public abstract sealed class Tensor {
     /// {@return this tensor if it is on the first CUDA device, else a copy there, as [#to(Device)]}
     ///
     /// @throws IllegalStateException if the storage was freed or has no bytes (meta), or there is no such device
+    @CheckReturnValue
     public Tensor cuda() {
         return to(Device.cuda(0));
     }
@@ -1316,6 +1359,7 @@ public abstract sealed class Tensor {
     /// {@return this tensor if it is in pinned host memory, else a row-major copy there, which devices copy fast from}
     ///
     /// @throws IllegalStateException if the storage was freed or has no bytes (meta), or there is no pinned memory
+    @CheckReturnValue
     public Tensor pinMemory() {
         return isPinned() ? this : Tensors.pinned(this);
     }
@@ -1376,6 +1420,7 @@ public abstract sealed class Tensor {
     /// @throws IllegalArgumentException if there is no common shape, or no common dtype
     /// @throws UnsupportedOperationException if the dtype has no numbers
     /// @throws IllegalStateException if a storage was freed, has no bytes or has become too small
+    @CheckReturnValue
     public Tensor eq(Tensor other) {
         return Comparison.eachEqual(this, other);
     }
@@ -1383,6 +1428,7 @@ public abstract sealed class Tensor {
     /// {@return as [#isClose(Tensor,double,double,NaNs)] with PyTorch's defaults: 1e-5, 1e-8, [NaNs#DIFFERENT]}
     ///
     /// @param other another tensor
+    @CheckReturnValue
     public Tensor isClose(Tensor other) {
         return isClose(other, DEFAULT_RTOL, DEFAULT_ATOL, NaNs.DIFFERENT);
     }
@@ -1399,6 +1445,7 @@ public abstract sealed class Tensor {
     /// @throws IllegalArgumentException if the dtypes differ, there is no common shape, or a tolerance is negative
     /// @throws UnsupportedOperationException if the dtype has no numbers
     /// @throws IllegalStateException if a storage was freed, has no bytes or has become too small
+    @CheckReturnValue
     public Tensor isClose(Tensor other, double rtol, double atol, NaNs nans) {
         return Comparison.eachClose(this, other, new Comparison.Tolerance(rtol, atol, nans));
     }

@@ -26,6 +26,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.stream.LongStream;
@@ -41,7 +42,8 @@ import java.util.stream.Stream;
 /// storages are equal if they see the same storage as the same type. Bytes at the end that fill no element are left
 /// alone.
 ///
-/// **Elements.** Sizes, offsets and indexes count elements, from 0 (Torch7 counts from 1). Those narrower than a byte
+/// **Elements.** Sizes, offsets and indexes count elements, from 0 (Torch7 counts from 1; in PyTorch, -1 is the last
+/// element, and a slice that ends outside is cut: both are refused here). Those narrower than a byte
 /// cannot be accessed separately here: as in PyTorch, an element of [DType#QUINT4X2] or [DType#QUINT2X4] is the byte
 /// that holds two or four of them, and quantized elements are the integers that are stored. (Their scale and zero point
 /// belong to a tensor.)
@@ -207,6 +209,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// {@return this storage if the host can reach its bytes, else a copy that the host can reach}
     ///
     /// @throws IllegalStateException if it was freed or has no bytes (meta)
+    @CheckReturnValue
     public TypedStorage cpu() {
         return to(Device.CPU);
     }
@@ -214,6 +217,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// {@return this storage if it is on the first CUDA device, else a copy there}
     ///
     /// @throws IllegalStateException if it was freed, has no bytes (meta), or there is no such device
+    @CheckReturnValue
     public TypedStorage cuda() {
         return to(Device.cuda(0));
     }
@@ -222,6 +226,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     ///
     /// @param target the device; without an index, the first one of its type
     /// @throws IllegalStateException if it was freed, has no bytes (meta), or there is no such device
+    @CheckReturnValue
     public TypedStorage to(Device target) {
         Storage there = untyped.to(target);
         return there == untyped ? this : new TypedStorage(there, dtype);
@@ -235,8 +240,46 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// {@return this storage if it is pinned, else a copy in pinned host memory}
     ///
     /// @throws IllegalStateException if it was freed, has no bytes (meta), or there is no pinned memory
+    @CheckReturnValue
     public TypedStorage pinMemory() {
         return isPinned() ? this : new TypedStorage(untyped.pinMemory(), dtype);
+    }
+
+    /// {@return the address of the first element, as [Storage#dataPtr]}
+    ///
+    /// @throws UnsupportedOperationException if the bytes lie on the heap
+    /// @throws IllegalStateException if it was freed
+    public long dataPtr() {
+        return untyped.dataPtr();
+    }
+
+    /// {@return the file or the name of shared memory that has the bytes, as [Storage#filename]}
+    ///
+    /// @throws IllegalStateException if it was freed
+    public Optional<String> filename() {
+        return untyped.filename();
+    }
+
+    /// {@return whether other processes see what is written here, as [Storage#isShared]}
+    ///
+    /// @throws IllegalStateException if it was freed
+    public boolean isShared() {
+        return untyped.isShared();
+    }
+
+    /// Moves the bytes to memory that other processes can open, as [Storage#shareMemory].
+    ///
+    /// @return this storage
+    /// @throws IllegalStateException if it was freed, has no bytes (meta), or there is no shared memory on its device
+    /// @throws OutOfMemoryError if there is not that much shared memory; nothing has changed then
+    public TypedStorage shareMemory() {
+        untyped.shareMemory();
+        return this;
+    }
+
+    /// {@return whether [#resize] works, as [Storage#isResizable]}
+    public boolean isResizable() {
+        return untyped.isResizable();
     }
 
     /// Changes the number of elements: as many as fit stay, new ones are zero.
@@ -483,6 +526,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     ///
     /// @param target the type
     /// @throws UnsupportedOperationException if the types differ and one of them has no numbers
+    @CheckReturnValue
     public TypedStorage to(DType target) {
         if (target.equals(dtype)) {
             return copy();
@@ -503,6 +547,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     }
 
     /// {@return a new storage with a copy of the bytes (`clone` in PyTorch)}
+    @CheckReturnValue
     public TypedStorage copy() {
         return new TypedStorage(untyped.copy(), dtype);
     }
@@ -512,6 +557,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     ///
     /// @param size how many elements
     /// @throws IllegalArgumentException if the size is negative or too large for any storage
+    @CheckReturnValue
     public TypedStorage allocateLike(long size) {
         return new TypedStorage(untyped.allocateLike(bytes(dtype, size)), dtype);
     }
@@ -521,6 +567,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// @param offset the first element of the view
     /// @return the view
     /// @throws IndexOutOfBoundsException if the offset is negative or larger than this storage
+    @CheckReturnValue
     public TypedStorage slice(long offset) {
         return slice(offset, size() - offset);
     }
@@ -533,6 +580,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// @param size how many
     /// @return the view
     /// @throws IndexOutOfBoundsException if the view is not inside this storage
+    @CheckReturnValue
     public TypedStorage slice(long offset, long size) {
         if (offset < 0 || size < 0 || offset > size() - size) {
             throw new IndexOutOfBoundsException(

@@ -149,6 +149,7 @@ class TensorDataTest {
             assertThat(tensor.storage()).isSameAs(data.storage());
             assertThat(gradient.storage()).isNotSameAs(data.storage());
             assertThat(data.grad()).isEmpty();
+            assertThat(tensor.flags()).as("as in PyTorch").isEmpty();
             assertThat(tensor.withFlags(EnumSet.of(Tensor.Flag.REQUIRES_GRAD)).grad()).containsSame(gradient);
         }
 
@@ -200,6 +201,7 @@ class TensorDataTest {
             assertThat(huge.copyFrom(Tensor.scalar(1.0))).isSameAs(huge);
         }
 
+        @SuppressWarnings("CheckReturnValue")
         @Test
         void readingSaysThatThereIsNothing() {
             Stream.<Consumer<Tensor>>of(t -> t.getDouble(0, 0), t -> t.setDouble(0, 0, 1), Tensor::bytes, Tensor::cpu,
@@ -224,6 +226,7 @@ class TensorDataTest {
     class OnAShrunkStorage {
         private final Tensor tensor = Tensor.arange(DType.INT32, 6).view(2, 3);
 
+        @SuppressWarnings("CheckReturnValue")
         static Stream<Consumer<Tensor>> everyAccessThrows() {
             return Stream.of(Tensor::dataPtr, t -> t.getLong(1, 2), t -> t.getLong(0, 0), t -> t.setLong(0, 0, 1),
                     Tensor::bytes,

@@ -44,7 +44,7 @@ enum Reading {
             return;
         }
         if (tensor.numel() <= COPIED && tensor.dtype().isByteSized()) {
-            tensor.contiguous();
+            var _ = tensor.contiguous();
         }
         read(tensor.storage());
     }

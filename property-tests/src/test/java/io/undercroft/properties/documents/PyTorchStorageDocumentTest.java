@@ -245,11 +245,13 @@ class PyTorchStorageDocumentTest {
             assertThat(typed.nbytes()).isEqualTo(4);
             assertThat(typed.elementSize()).isEqualTo(2);
             assertThat(typed.device()).isEqualTo(typed.untyped().device());
-            assertThat(typed.untyped().dataPtr()).isEqualTo(typed.slice(0).untyped().dataPtr());
-            assertThat(typed.untyped().isShared()).isFalse();
-            assertThat(typed.untyped().isPinned()).isFalse();
-            assertThat(typed.untyped().isCuda()).isFalse();
-            assertThat(typed.untyped().isResizable()).isTrue();
+            assertThat(typed.dataPtr()).isEqualTo(typed.untyped().dataPtr()).isEqualTo(typed.slice(0).dataPtr());
+            assertThat(typed.isShared()).isFalse();
+            assertThat(typed.filename()).isEmpty();
+            assertThat(typed.isPinned()).isFalse();
+            assertThat(typed.isCuda()).isFalse();
+            assertThat(typed.isResizable()).isTrue();
+            assertThat(typed.slice(0).isResizable()).isFalse();
         }
 
         @Test

@@ -82,7 +82,9 @@ public final class CyclesProof {
 
     private static void readCheckpoint(Checkpoint checkpoint) {
         try (checkpoint) {
-            checkpoint.names().forEach(each -> checkpoint.tensor(each).copy());
+            for (String each : checkpoint.names()) {
+                var _ = checkpoint.tensor(each).copy();
+            }
         }
     }
 

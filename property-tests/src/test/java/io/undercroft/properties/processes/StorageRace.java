@@ -84,6 +84,7 @@ record StorageRace(Backing backing, boolean moving, Path directory) {
         }
     }
 
+    @SuppressWarnings("CheckReturnValue")
     private static void checkFreed(Storage storage) {
         assertThat(storage.referenceCount()).isZero();
         assertThat(storage.weak().retain()).isEmpty();

@@ -149,15 +149,24 @@ final class StorageModel {
         int size = choices.below(MAX_SIZE);
         if (twin.references == 0) {
             assertRefused(twin, () -> twin.storage.resize(size));
+            assertRefused(twin, () -> bytesOf(twin).resize(size));
         } else if (twin.base != null || twin.isShared) {
             assertThat(twin.storage.isResizable()).isFalse();
             assertThatThrownBy(() -> twin.storage.resize(size)).isInstanceOf(UnsupportedOperationException.class);
         } else {
             assertThat(twin.storage.isResizable()).isTrue();
-            twin.storage.resize(size);
+            if (choices.yes()) {
+                twin.storage.resize(size);
+            } else {
+                assertThat(bytesOf(twin).resize(size).size()).isEqualTo(size);
+            }
             twin.bytes = Arrays.copyOf(twin.bytes, size);
             twin.size = size;
         }
+    }
+
+    private static TypedStorage bytesOf(Twin twin) {
+        return new TypedStorage(twin.storage, DType.UINT8);
     }
 
     private void fill(Twin twin) {
@@ -251,7 +260,11 @@ final class StorageModel {
             return;
         }
         assertThat(twin.storage.isShared()).isEqualTo(twin.root().isShared);
-        assertThat(twin.storage.shareMemory()).isSameAs(twin.storage);
+        if (choices.yes()) {
+            assertThat(twin.storage.shareMemory()).isSameAs(twin.storage);
+        } else {
+            assertThat(bytesOf(twin).shareMemory()).isEqualTo(bytesOf(twin));
+        }
         twin.root().isShared = true;
         assertThat(twin.storage.isShared()).isTrue();
         assertThat(twin.storage.filename().isPresent()).isEqualTo(twin.base == null);

@@ -1,5 +1,6 @@
 package io.undercroft.serializer.state;
 
+import io.undercroft.storage.CheckReturnValue;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
 import java.util.Arrays;
@@ -92,6 +93,7 @@ public final class Slice {
     /// @param number the number of this writer among those that have the slice, from 0
     /// @param count how many writers have it
     /// @throws IllegalArgumentException if there is no such number
+    @CheckReturnValue
     public Slice replica(int number, int count) {
         return new Slice(local, shape, offset, number, count);
     }

@@ -339,7 +339,7 @@ final class StorageChecks {
         there.release();
         boolean isRefused = false;
         try {
-            there.cpu();
+            var _ = there.cpu();
         } catch (IllegalStateException _) {
             isRefused = true;
         }

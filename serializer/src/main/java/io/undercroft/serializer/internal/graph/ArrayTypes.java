@@ -37,25 +37,24 @@ record ArrayTypes(StateClasses classes) {
                     Device.class, Shape.class, Complex.class)
             .collect(Collectors.toUnmodifiableMap(Class::getTypeName, Function.identity()));
 
-    /// {@return the name of an array's class in files}
+    /// {@return the name of an array's class in files, or nothing if its elements are of a class that is not registered}
     ///
     /// @param type the class
-    /// @throws IllegalArgumentException if its elements are of a class that is not registered
-    String name(Class<?> type) {
+    /// @throws IllegalArgumentException if it has too many dimensions
+    Optional<String> name(Class<?> type) {
         StringBuilder dimensions = new StringBuilder();
         Class<?> element = type;
         while (element.isArray()) {
             element = element.componentType();
             dimensions.append(DIMENSION);
         }
-        String name = KNOWN.containsKey(element.getTypeName())
-                ? element.getTypeName()
-                : classes.name(element).or(valueName(element))
-                        .orElseThrow(() -> ObjectFaults.unregistered(type));
+        Optional<String> name = KNOWN.containsKey(element.getTypeName())
+                ? Optional.of(element.getTypeName())
+                : classes.name(element).or(valueName(element));
         if (dimensions.length() > MAX_DIMENSIONS * DIMENSION.length()) {
             throw new IllegalArgumentException("an array has more than " + MAX_DIMENSIONS + " dimensions");
         }
-        return name + dimensions;
+        return name.map(known -> known + dimensions);
     }
 
     private static Supplier<Optional<String>> valueName(Class<?> element) {

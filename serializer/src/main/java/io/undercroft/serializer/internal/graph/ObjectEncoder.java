@@ -38,6 +38,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.PriorityQueue;
 import java.util.SequencedMap;
+import java.util.SequencedSet;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
@@ -53,6 +54,9 @@ import org.jspecify.annotations.Nullable;
 /// What has an identity is encoded once. The tree shares no container with the state, so that what is done to the state
 /// does not change it. Recursion is as deep as containers nest, which is limited.
 public final class ObjectEncoder {
+    /// How many objects of classes that are not registered are looked into, for the message.
+    private static final int MAX_MISSING = 10_000;
+
     private final StateClasses classes;
     private final ArrayTypes arrays;
     private final HashBudget budget = new HashBudget();
@@ -71,6 +75,10 @@ public final class ObjectEncoder {
     /// From where on they are such as cannot be made before what they hold.
     private int lateFrom;
     private final ObjectBytes bytes;
+    /// The classes that are not registered, in the order in which they are met, and where the first one was.
+    private final SequencedSet<Class<?>> missing = new LinkedHashSet<>();
+    private String firstMissing = "";
+    private int objectsMissing;
 
     private ObjectEncoder(StateClasses classes, Function<Object, @Nullable Object> leaves) {
         this.classes = classes;
@@ -99,10 +107,17 @@ public final class ObjectEncoder {
     public static @Nullable Object of(@Nullable Object state, StateClasses classes, String end) {
         ObjectEncoder encoder = new ObjectEncoder(classes, leaf -> leaf);
         try {
-            return encoder.encode(state);
+            Object tree = encoder.encode(state);
+            if (encoder.missing.isEmpty()) {
+                return tree;
+            }
         } catch (IllegalArgumentException e) {
-            throw new IllegalArgumentException("cannot " + end + " " + encoder.path + ": " + e.getMessage(), e);
+            if (encoder.missing.isEmpty()) {
+                throw new IllegalArgumentException("cannot " + end + " " + encoder.path + ": " + e.getMessage(), e);
+            }
         }
+        throw new IllegalArgumentException("cannot " + end + " " + encoder.firstMissing + ": "
+                + ObjectFaults.unregistered(encoder.missing).getMessage());
     }
 
     /// {@return a copy of a tree, perhaps without some of its leaves} What is left out has no entry in the map that it
@@ -197,11 +212,33 @@ public final class ObjectEncoder {
             case Optional<?> optional -> optional(optional);
             case Object array when array.getClass().isArray() -> array(array);
             default -> {
-                Class<?> type = JdkValues.typeOf(object.getClass())
-                        .orElseThrow(() -> ObjectFaults.unregistered(object.getClass()));
-                yield noted(object, new Typed(JavaNode.PREFIX + type.getName(), JdkValues.encode(type, object)));
+                Class<?> type = JdkValues.typeOf(object.getClass()).orElse(null);
+                yield type == null
+                        ? missing(object)
+                        : noted(object, new Typed(JavaNode.PREFIX + type.getName(), JdkValues.encode(type, object)));
             }
         };
+    }
+
+    /// Goes on with what an object of a class that is not registered holds, so that the message has all such classes.
+    private Object missing(Object object) {
+        Class<?> type = object instanceof Enum<?> constant ? constant.getDeclaringClass() : object.getClass();
+        addMissing(type);
+        TypedMap node = noted(object, new TypedMap(JavaNode.PREFIX + type.getName()));
+        if (!type.isEnum() && ObjectFaults.isRegistrable(type) && objectsMissing++ < MAX_MISSING) {
+            new ObjectType(type).valuesOf(object).forEach(this::encodeAt);
+        }
+        return node;
+    }
+
+    private void addMissing(Class<?> type) {
+        if (missing.isEmpty()) {
+            firstMissing = path.toString();
+        }
+        if (missing.isEmpty() && !ObjectFaults.isRegistrable(type)) {
+            throw ObjectFaults.unregistered(type);
+        }
+        missing.add(type);
     }
 
     /// {@return the node of an object, known from now on}
@@ -528,7 +565,11 @@ public final class ObjectEncoder {
 
     private Typed array(Object array) {
         Class<?> type = array.getClass();
-        String name = JavaNode.PREFIX + arrays.name(type);
+        Optional<String> known = arrays.name(type);
+        if (known.isEmpty()) {
+            addMissing(type);
+        }
+        String name = JavaNode.PREFIX + known.orElse(type.getTypeName());
         if (type.componentType().isPrimitive()) {
             return noted(array, new Typed(name, PrimitiveArrays.toBytes(array)));
         }

@@ -5,6 +5,10 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.StateClasses;
 import java.time.chrono.ChronoLocalDate;
+import java.util.LinkedHashSet;
+import java.util.SequencedSet;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /// The exceptions for objects that cannot be saved or loaded. Callers prepend the path of the object.
@@ -22,6 +26,14 @@ final class ObjectFaults {
     ///
     /// @param type a class that is not registered, or an array of such
     static IllegalArgumentException unregistered(Class<?> type) {
+        return unregistered(new LinkedHashSet<>(Set.of(type)));
+    }
+
+    /// {@return the exception for classes that cannot be saved}
+    ///
+    /// @param types classes that are not registered, or arrays of such; the first one is where saving stopped
+    static IllegalArgumentException unregistered(SequencedSet<Class<?>> types) {
+        Class<?> type = types.getFirst();
         String instead = ChronoLocalDate.class.isAssignableFrom(type)
                 ? "java.time.LocalDate"
                 : "maps, lists, plain values and tensors";
@@ -29,14 +41,25 @@ final class ObjectFaults {
             return new IllegalArgumentException("a Checkpoint is an open file and not a state; save its tree(), with "
                     + "its metadata() in the options");
         }
-        Class<?> registrable = type;
-        while (registrable.isArray()) {
-            registrable = registrable.componentType();
-        }
+        String classes = types.stream().map(ObjectFaults::elementOf)
+                .filter(known -> known == elementOf(type) || isRegistrable(known)).distinct()
+                .map(known -> known.getCanonicalName() == null ? "…" : known.getSimpleName() + ".class")
+                .collect(Collectors.joining(", "));
         return new IllegalArgumentException("a value of type " + type.getTypeName()
-                + " cannot be in a state unless its class is registered: pass StateClasses.of("
-                + (registrable.getCanonicalName() == null ? "…" : registrable.getSimpleName() + ".class")
+                + " cannot be in a state unless its class is registered: pass StateClasses.of(" + classes
                 + ") to the options, with the other classes; or use " + instead);
+    }
+
+    /// {@return whether a class may be one of a program, which it can register}
+    ///
+    /// @param type a class or an array
+    static boolean isRegistrable(Class<?> type) {
+        Class<?> element = elementOf(type);
+        return !element.getName().startsWith("java.") && !element.isHidden() && element != Checkpoint.class;
+    }
+
+    private static Class<?> elementOf(Class<?> type) {
+        return type.isArray() ? elementOf(type.componentType()) : type;
     }
 
     /// {@return the exception for a node whose class is not registered}
