@@ -37,7 +37,7 @@ record ArrayTypes(StateClasses classes) {
                     Device.class, Shape.class, Complex.class)
             .collect(Collectors.toUnmodifiableMap(Class::getTypeName, Function.identity()));
 
-    /// {@return the name of an array's class in files, or nothing if its elements are of a class that is not registered}
+    /// {@return the name of an array's class in files, or nothing if the class of its elements is not registered}
     ///
     /// @param type the class
     /// @throws IllegalArgumentException if it has too many dimensions
