@@ -3,7 +3,7 @@
 module io.undercroft.hadoop {
     requires static transitive org.jspecify;
     requires transitive io.undercroft.serializer;
-    requires transitive hadoop.client.api;
+    requires static transitive hadoop.client.api;
 
     exports io.undercroft.hadoop;
 

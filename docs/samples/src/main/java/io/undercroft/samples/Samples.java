@@ -1,5 +1,6 @@
 package io.undercroft.samples;
 
+import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
@@ -7,15 +8,22 @@ import io.undercroft.serializer.StateClasses;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 
-/// Saves and opens a file of three formats: `.croft` with a record of the program, `.safetensors`, and `.matrix`, which
-/// this program adds.
+/// Saves and opens a file of three formats: `.croft` with objects of the program, `.safetensors`, and `.matrix`, which
+/// this program adds; and finds the modules for files on web servers and in stores.
 public final class Samples {
     /// A part of the state that is a class of the program.
     record Run(long step, Map<String, Tensor> model) {}
+
+    /// A class of the program that is saved by its fields, for which there has to be Kryo.
+    static final class Settings {
+        String name = "unnamed";
+        double rate;
+    }
 
     private Samples() {}
 
@@ -26,6 +34,8 @@ public final class Samples {
     public static void main(String... arguments) throws IOException {
         Path folder = Files.createDirectories(Path.of(arguments[0]));
         Tensor weight = Tensor.arange(DType.FLOAT32, 12).view(3, 4);
+        savesAnObject(folder.resolve("settings.croft"));
+        findsStores();
         savesARecord(folder.resolve("run.croft"), new Run(7, Map.of("weight", weight, "tied", weight.view(4, 3))));
         savesForOthers(folder.resolve("model.safetensors"), Map.of("weight", weight));
         savesInAnAddedFormat(folder.resolve("weight.matrix"), Map.of("matrix", weight));
@@ -40,6 +50,32 @@ public final class Samples {
             Run opened = checkpoint.state(Run.class);
             check(opened.step() == 7, "the step");
             check(opened.model().get("weight").storage() == opened.model().get("tied").storage(), "tied weights");
+        }
+    }
+
+    private static void savesAnObject(Path path) throws IOException {
+        StateClasses classes = StateClasses.of(Settings.class);
+        Settings settings = new Settings();
+        settings.name = "tuned";
+        settings.rate = 0.1;
+        Checkpoint.save(path, settings, SaveOptions.defaults().classes(classes));
+        try (Checkpoint checkpoint = Checkpoint.open(path, OpenOptions.defaults().classes(classes))) {
+            Settings opened = checkpoint.state(Settings.class);
+            check(opened.name.equals("tuned") && opened.rate == 0.1, "an object");
+        }
+    }
+
+    /// The modules for web servers and for Hadoop are there: each refuses a URI for a reason of its own.
+    private static void findsStores() throws IOException {
+        checkRefused("http://server.example/model.croft", "http is not encrypted");
+        checkRefused("hdfs://nowhere/model.croft", "the client of Hadoop is missing");
+    }
+
+    private static void checkRefused(String uri, String message) throws IOException {
+        try (Checkpoint _ = Checkpoint.open(URI.create(uri))) {
+            throw new IllegalStateException(uri + " was opened");
+        } catch (RemoteFileException | IllegalArgumentException e) {
+            check(e.getMessage().contains(message), "the store of " + uri + " (" + e.getMessage() + ")");
         }
     }
 
