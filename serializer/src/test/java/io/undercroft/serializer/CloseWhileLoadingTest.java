@@ -69,6 +69,19 @@ class CloseWhileLoadingTest {
 
     @ParameterizedTest
     @MethodSource("ways")
+    void arraysOfElements(OpenOptions options) throws Exception {
+        race(options, c -> each(name -> {
+            Tensor tensor = c.tensor(name);
+            int[] last = {};
+            for (int i = 0; i < 20; i++) {
+                last = tensor.toIntArray();
+            }
+            return Tensor.of(last).view(NUMEL / 64, 64);
+        }));
+    }
+
+    @ParameterizedTest
+    @MethodSource("ways")
     void rows(OpenOptions options) throws Exception {
         race(options, c -> each(name -> c.rows(name, 0, NUMEL / 64)));
     }
@@ -126,7 +139,11 @@ class CloseWhileLoadingTest {
                 Checkpoint checkpoint = Checkpoint.open(file, options);
                 Future<Map<String, Tensor>> loaded = other.submit(() -> {
                     start.await();
-                    return loading.load(checkpoint);
+                    try {
+                        return loading.load(checkpoint);
+                    } finally {
+                        assertThat(Thread.interrupted()).as("interrupted").isFalse();
+                    }
                 });
                 start.await();
                 spin(undisturbed * round / ROUNDS);
@@ -157,7 +174,8 @@ class CloseWhileLoadingTest {
         try {
             assertComplete(loaded.get());
         } catch (ExecutionException e) {
-            assertThat(cause(e)).as("what a closed checkpoint throws").isInstanceOf(IllegalStateException.class);
+            assertThat(cause(e)).as("what a closed checkpoint throws").isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("close it later");
         }
     }
 

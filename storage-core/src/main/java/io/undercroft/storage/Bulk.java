@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 /// Work on many bytes of storages: keeps the storages reachable, so that their memory is not freed meanwhile, and names
-/// the file if mapped bytes were truncated.
+/// the file if mapped bytes were truncated, or what was closed.
 final class Bulk {
     private Bulk() {}
 
@@ -19,12 +19,10 @@ final class Bulk {
 
     /// Does some work on the bytes of two storages.
     static void run(Storage first, Storage second, Runnable work) {
-        try {
+        ask(first, second, () -> {
             work.run();
-            settle(first, second);
-        } catch (InternalError error) {
-            throw explained(error, first, second);
-        }
+            return true;
+        });
     }
 
     /// Computes a value from the bytes of a storage.
@@ -34,12 +32,16 @@ final class Bulk {
 
     /// Computes a value from the bytes of two storages.
     static <T> T ask(Storage first, Storage second, Supplier<T> question) {
+        boolean wasInterrupted = Thread.currentThread().isInterrupted();
         try {
             T answer = question.get();
             settle(first, second);
             return answer;
         } catch (InternalError error) {
             throw explained(error, first, second);
+        } catch (IllegalStateException e) {
+            Storage freed = first.referenceCount() == 0 ? first : second;
+            throw freed.referenceCount() > 0 ? e : Faults.ended(e, wasInterrupted, freed::segment);
         }
     }
 
@@ -60,8 +62,8 @@ final class Bulk {
     /// @param length how many bytes are copied
     /// @throws RuntimeException if bytes are damaged
     static void check(Storage storage, long length) {
-        storage.backing().filter(Backing::hasChecksums)
-                .ifPresent(file -> file.check(storage.sliceOffset(), storage.sliceOffset() + length));
+        storage.backing().filter(Backing::hasChecksums).ifPresent(file -> run(storage,
+                () -> file.check(storage.sliceOffset(), storage.sliceOffset() + length)));
     }
 
     /// Compares the bytes of a tensor as [#check(Storage, long)] does, if its elements are all bytes of its storage.

@@ -2,6 +2,7 @@ package io.undercroft.storage.spi;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.function.Supplier;
 
 /// How the JVM reports that mapped bytes could not be read (their file was cut, or its disk failed): by an
 /// [InternalError] without a specific type, and not always where it happened.
@@ -23,6 +24,26 @@ public final class Faults {
     /// @param error what was thrown
     public static boolean isFault(InternalError error) {
         return String.valueOf(error.getMessage()).contains("unsafe memory access");
+    }
+
+    /// Explains an access that failed. If a storage is freed while its bytes are accessed, the JVM ends the access with
+    /// an exception that does not say why, and interrupts the thread.
+    ///
+    /// @param failure what was thrown
+    /// @param wasInterrupted whether the thread was interrupted before, as it is again if the storage was freed
+    /// @param again accesses the storage, and throws an exception that says what was closed if it was freed
+    /// @return that exception, or the first one if the storage is not freed
+    public static IllegalStateException ended(IllegalStateException failure, boolean wasInterrupted,
+            Supplier<MemorySegment> again) {
+        try {
+            var _ = again.get();
+            return failure;
+        } catch (IllegalStateException freed) {
+            if (!wasInterrupted) {
+                Thread.interrupted();
+            }
+            return freed;
+        }
     }
 
     /// Compares bytes that may be mapped. [MemorySegment#mismatch] would be as fast, but once it is compiled a fault in

@@ -69,6 +69,7 @@ final class ChunkWorker implements AutoCloseable {
 
     /// Compares a chunk. A chunk on a device is first copied to its place in the block.
     private ChunkOutcome look(Chunk chunk, long at) throws IOException {
+        boolean wasInterrupted = Thread.currentThread().isInterrupted();
         try {
             MemorySegment bytes = chunk.bytes(block.asSlice(at));
             MappedExtents.Found mapped = candidates.mappedExtents().find(chunk);
@@ -92,6 +93,8 @@ final class ChunkWorker implements AutoCloseable {
         } catch (InternalError e) {
             throw new IOException("the file behind " + chunk.storage().bytes().describe()
                     + " was truncated while it was mapped; open it again", e);
+        } catch (IllegalStateException e) {
+            throw Faults.ended(e, wasInterrupted, () -> chunk.bytes(block.asSlice(at)));
         }
     }
 
