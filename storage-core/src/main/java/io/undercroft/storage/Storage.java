@@ -40,9 +40,9 @@ import org.jspecify.annotations.Nullable;
 ///
 /// **Threads.** Identity, size and reference count are safe for any thread. Bytes have the guarantees of
 /// [MemorySegment]: racing writes are not ordered, but never harm the JVM. A thread that races with [#release] or
-/// [#resize] reads the bytes from before or throws [IllegalStateException]; its writes may be lost. If the JVM ends such
-/// an access while it is under way, it also sets the interrupted status of the thread. Methods that work on many bytes
-/// leave that as it was, and name what was closed; reading a single element does neither.
+/// [#resize] reads the bytes from before or throws [IllegalStateException]; its writes may be lost. If the JVM ends
+/// such an access while it is under way, it also sets the interrupted status of the thread. Methods that work on many
+/// bytes leave that as it was, and name what was closed; reading a single element does neither.
 ///
 /// **Mapped files.** If a mapped file is truncated, its mappings lose their bytes. Methods that work on many bytes then
 /// throw an exception that names the file, also if the new end is within a page, whose rest reads as zeros. Reading a
