@@ -9,7 +9,9 @@ import io.undercroft.format.Remedy;
 import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.SharedMemoryException;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.ReferencedFileException;
 import io.undercroft.serializer.SnapshotInfo;
+import io.undercroft.serializer.SourceFileException;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -101,6 +103,8 @@ final class CommandRunner {
                 case NOT_FOUND -> MISSING;
                 default -> FAILED;
             });
+        } catch (ReferencedFileException | SourceFileException e) {
+            return explain(e, describe(e, file), USAGE);
         } catch (FileSystemException e) {
             return explain(e, describe(e, file), whereInputOrOutputFails);
         } catch (FormatException e) {
@@ -264,6 +268,7 @@ final class CommandRunner {
         Object subject = file == null || e instanceof RemoteFileException ? e.getFile() : Inputs.shown(file);
         if (e.getReason() != null) {
             return subject + ": " + e.getReason()
+                    .replace("SaveOptions.replacingSource", "--in-place")
                     .replace("OpenOptions.temporaryDirectory", "JAVA_TOOL_OPTIONS=-Djava.io.tmpdir=DIR")
                     .replace("to the class path", "to the class path with CROFT_CLASSPATH");
         }

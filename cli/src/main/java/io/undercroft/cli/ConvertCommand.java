@@ -20,6 +20,7 @@ import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport;
+import io.undercroft.serializer.SourceFileException;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Setting;
@@ -45,6 +46,7 @@ final class ConvertCommand {
     private static final String TO_SETTING = "--to-set";
     private static final String PART = "--part";
     private static final String DELETE_OLD = "--delete-old-shards";
+    private static final String IN_PLACE = "--in-place";
     private static final String KEEP_BASES = "--keep-bases";
     private static final String SELF_CONTAINED = "--self-contained";
 
@@ -84,6 +86,9 @@ final class ConvertCommand {
                 Arguments.large(),
                 flag(DELETE_OLD,
                         "If OUT replaces the index of a set, delete the files that the new index does not name."),
+                flag(IN_PLACE,
+                        "Allow OUT to be IN, or the index of the set that IN is. The new file is complete and durable "
+                                + "before it replaces the old one."),
                 flag(KEEP_BASES,
                         "Copy one snapshot of a .croft file without changes: with its time, message and all bytes of "
                                 + "its storages. Bytes in other files are referenced, not copied."),
@@ -171,10 +176,13 @@ final class ConvertCommand {
                         "%s: it would lose its other snapshots. Give OUT another name, or use croft compact"
                                 .formatted(target));
             }
+            if (!arguments.has(IN_PLACE) && Targets.isInput(checkpoint, target)) {
+                throw new SourceFileException(Inputs.shown(target));
+            }
             if (arguments.bases().isEmpty()) {
                 run.noteUnusedRoot(checkpoint, arguments);
             }
-            return body.run(checkpoint, options);
+            return body.run(checkpoint, arguments.has(IN_PLACE) ? options.replacingSource() : options);
         });
     }
 
@@ -245,7 +253,8 @@ final class ConvertCommand {
             return Targets.refuse("OUT", target, run);
         }
         Optional<String> misplaced = Stream
-                .of(SELF_CONTAINED, PART, TO_SETTING, WHOLE, SHARING, CHUNK, DELETE_OLD, Saver.REPORT, BASE, LOCATION)
+                .of(SELF_CONTAINED, PART, TO_SETTING, WHOLE, SHARING, CHUNK, DELETE_OLD, IN_PLACE, Saver.REPORT, BASE,
+                        LOCATION)
                 .filter(arguments::has).filter(option -> !option.equals(asked))
                 .filter(option -> !option.equals(BASE) || asked.equals(KEEP_BASES)).findFirst();
         if (misplaced.isPresent()) {
@@ -371,6 +380,9 @@ final class ConvertCommand {
         }
         if (arguments.has(DELETE_OLD)) {
             options = options.deletingFormerFiles();
+        }
+        if (arguments.has(IN_PLACE)) {
+            options = options.replacingSource();
         }
         return options.settings(arguments.settings(TO_SETTING));
     }

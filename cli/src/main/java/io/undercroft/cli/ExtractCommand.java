@@ -81,7 +81,7 @@ final class ExtractCommand {
         return run.of(file, () -> {
             try (Checkpoint checkpoint = Inputs.open(file, arguments.openingOnHost()); LastLoan loan = new LastLoan()) {
                 run.noteSkippedCommit(checkpoint);
-                if (target != null && Targets.isSame(Inputs.path(checkpoint, file), target)) {
+                if (target != null && Targets.isInput(checkpoint, target)) {
                     return Targets.refuseSame(file, Arguments.OUTPUT, run);
                 }
                 String name = arguments.word(1);

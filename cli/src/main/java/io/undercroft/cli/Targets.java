@@ -73,6 +73,16 @@ final class Targets {
         }
     }
 
+    /// {@return whether a file is one of those that an open checkpoint consists of}
+    static boolean isInput(Checkpoint checkpoint, Path target) throws IOException {
+        for (String location : checkpoint.fileSizes().sequencedKeySet()) {
+            if (isSame(Path.of(location), target)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     static boolean isSame(Path source, Path target) throws IOException {
         if (Inputs.isUri(target)) {
             return Inputs.shown(source).equals(Inputs.shown(target));

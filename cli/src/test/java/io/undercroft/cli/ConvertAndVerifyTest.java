@@ -100,7 +100,7 @@ class ConvertAndVerifyTest {
         Invocation.of("convert", TRAINING, file);
         JsonNode before = withoutFormat(file);
 
-        Invocation conversion = Invocation.of("convert", file, file);
+        Invocation conversion = Invocation.of("convert --in-place", file, file);
 
         assertThat(conversion.code()).isZero();
         assertThat(withoutFormat(file)).isEqualTo(before);

@@ -14,8 +14,11 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -95,6 +98,63 @@ class WritersTest {
             assertRefused(Invocation.of(command, file, link), "the same file");
         }
         assertRefused(Invocation.of("convert", file, file), "it would lose its other snapshots");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"models/tiny-gpt2.pt", "models/tiny-gpt2-legacy.pt", "pytorch/tar_format.tar.pt",
+            "safetensors/tied.safetensors", "numpy/deflated.npz", "numpy/fortran.npy", "gguf/all.gguf",
+            "numpy/pickles/state.2.pkl"})
+    void aFileIsReplacedByWhatItIsConvertedToWhenThatIsAllowedOnly(String fixture) throws IOException {
+        Path original = Invocation.FIXTURES.resolve(fixture);
+        Path source = Files.copy(original, folder.resolve(original.getFileName()));
+        Path link = Files.createSymbolicLink(folder.resolve("link-" + source.getFileName()), source);
+        Path hard = Files.createLink(folder.resolve("hard-" + source.getFileName()), source);
+        for (Path target : List.of(source, link, hard, folder.resolve("../" + folder.getFileName()).resolve(source
+                .getFileName()))) {
+            for (String to : List.of("--to croft", "--to safetensors", "--to npz")) {
+                assertRefused(Invocation.of("convert " + to, source, target), target + ": ", "--in-place");
+                assertRefused(Invocation.of("convert " + to, target, source), source + ": ", "--in-place");
+            }
+            assertThat(source).hasSameBinaryContentAs(original);
+        }
+        assertThat(Invocation.of("convert --to croft --in-place", source, source).code()).isZero();
+        assertThat(Invocation.of("inspect", source).out()).contains("format    croft, ");
+    }
+
+    /// Nothing of the state is in a storage.
+    @Test
+    void aFileWithoutTensorsIsNotReplacedByItsState() throws IOException {
+        byte[] pickle = "\u0080\u0002}X\u0004\0\0\0stepK\u0003s.".getBytes(StandardCharsets.ISO_8859_1);
+        Path source = Files.write(folder.resolve("step.pkl"), pickle);
+
+        assertRefused(Invocation.of("convert --to croft", source, source), source + ": ", "--in-place");
+        assertThat(source).hasBinaryContent(pickle);
+        assertThat(Invocation.of("convert --to croft --in-place", source, source).code()).isZero();
+    }
+
+    @Test
+    void theIndexOfASetIsReplacedByItsStateWhenThatIsAllowedOnly() throws IOException {
+        Path set = Files.createDirectory(folder.resolve("set"));
+        Path index = set.resolve("model.safetensors.index.json");
+        assertThat(Invocation.of("convert --to-set safetensors.shard=100KB",
+                Invocation.FIXTURES.resolve("models/tiny-gpt2.pt"), index).code()).isZero();
+        List<Path> before = files(set);
+        for (Path source : List.of(set, index)) {
+            for (Path target : before) {
+                Invocation refused = Invocation.of("convert", source, target);
+                assertThat(refused.code()).as(target.toString()).isEqualTo(CommandRunner.USAGE);
+                assertThat(refused.err()).hasLineCount(1);
+            }
+        }
+        assertThat(files(set)).isEqualTo(before);
+        assertThat(Invocation.of("convert", set, index, "--in-place", "--delete-old-shards").code()).isZero();
+        assertThat(Invocation.of("diff", Invocation.FIXTURES.resolve("models/tiny-gpt2.pt"), index).code()).isZero();
+    }
+
+    private static List<Path> files(Path folder) throws IOException {
+        try (Stream<Path> files = Files.list(folder)) {
+            return files.sorted().toList();
+        }
     }
 
     @ParameterizedTest

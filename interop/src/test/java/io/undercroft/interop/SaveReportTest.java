@@ -1,6 +1,7 @@
 package io.undercroft.interop;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.format.FormatException;
@@ -12,6 +13,7 @@ import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.SaveReport.Kind;
 import io.undercroft.serializer.SaveReport.Loss;
+import io.undercroft.serializer.SourceFileException;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
@@ -25,11 +27,14 @@ import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.DisabledOnOs;
@@ -79,6 +84,70 @@ class SaveReportTest {
             nbytes += Files.size(file);
         }
         assertThat(report.nbytes()).isEqualTo(nbytes);
+    }
+
+    @Test
+    void aStateOfNoFormatReplacesTheFileThatItWasOpenedFrom() throws IOException {
+        Set<String> formats = new TreeSet<>();
+        try (Stream<Path> fixtures = Files.walk(Path.of("..", "fixtures"))) {
+            for (Path fixture : fixtures.filter(Files::isRegularFile).toList()) {
+                Path file = Files.copy(fixture, folder.resolve(fixture.getFileName()),
+                        StandardCopyOption.REPLACE_EXISTING);
+                try (Checkpoint c = Checkpoint.open(file)) {
+                    Object state = c.tree();
+                    if (c.storages().stream().anyMatch(storage -> !storage.isMeta())) {
+                        formats.add(c.format());
+                        assertThatExceptionOfType(SourceFileException.class).as(file.toString())
+                                .isThrownBy(() -> Checkpoint.save(file, state,
+                                        SaveOptions.defaults().format("croft").leavingOutUnreadable()))
+                                .withMessageContaining(file.toString());
+                    }
+                } catch (FormatException _) {
+                    // It is damaged, or none of these files.
+                }
+                assertThat(file).hasSameBinaryContentAs(fixture);
+            }
+        }
+        assertThat(formats).contains("torch-zip", "torch-legacy", "torch-tar", "pickle", "safetensors", "npy", "npz",
+                "gguf", "torch7");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"model.safetensors", "model.pt", "model.npz", "model.gguf", "model.t7", "model.croft"})
+    void aStateReplacesTheFileThatItWasOpenedFromWhenThatIsAllowed(String name) throws IOException {
+        Path file = folder.resolve(name);
+        Checkpoint.save(file, Map.of("weight", Tensor.of(1f, 2f, 3f)));
+        try (Checkpoint c = Checkpoint.open(file)) {
+            assertThatExceptionOfType(SourceFileException.class).isThrownBy(() -> Checkpoint.save(file, c.tree()));
+            assertThatExceptionOfType(SourceFileException.class)
+                    .isThrownBy(() -> Checkpoint.saveAsync(file, c.tree()).join());
+            Checkpoint.save(file, c.tree(), SaveOptions.defaults().replacingSource());
+            Checkpoint.saveAsync(file, c.tree(), SaveOptions.defaults().replacingSource()).join();
+            assertThat(c.tensor("weight").toFloatArray()).containsExactly(1, 2, 3);
+        }
+        try (Checkpoint c = Checkpoint.open(file)) {
+            assertThat(c.tensor("weight").toFloatArray()).containsExactly(1, 2, 3);
+        }
+    }
+
+    @Test
+    void noFileOfASetIsReplacedByItsState() throws IOException {
+        Path index = folder.resolve("model.safetensors.index.json");
+        SaveReport set = Checkpoint.save(index, tied(), SaveOptions.defaults().setting("safetensors.shard", "32"));
+        try (Checkpoint c = Checkpoint.open(index)) {
+            for (Path file : set.files()) {
+                for (String format : List.of(file.equals(index) ? "safetensors-index" : "safetensors", "croft")) {
+                    assertThatThrownBy(() -> Checkpoint.save(file, c.tree(), SaveOptions.defaults().format(format)))
+                            .isInstanceOfAny(SourceFileException.class, ReferencedFileException.class);
+                }
+            }
+            try (Stream<Path> files = Files.list(folder)) {
+                assertThat(files).containsExactlyInAnyOrderElementsOf(set.files());
+            }
+            SaveReport replaced = Checkpoint.save(index, c.tree(), SaveOptions.defaults().replacingSource());
+            assertThat(replaced.leftBehind()).containsExactlyElementsOf(set.files().subList(1, 3));
+            assertThat(c.tensor("embed").getFloat(3, 1)).isZero();
+        }
     }
 
     @ParameterizedTest
@@ -179,7 +248,7 @@ class SaveReportTest {
 
         // The state is backed by the shards that are not needed any more.
         try (Checkpoint c = Checkpoint.open(index)) {
-            SaveReport report = Checkpoint.save(index, c.tree(), two);
+            SaveReport report = Checkpoint.save(index, c.tree(), two.replacingSource());
             assertThat(report.leftBehind()).containsExactly(one);
             assertThat(one).exists();
         }
@@ -187,7 +256,8 @@ class SaveReportTest {
             Files.deleteIfExists(file);
         }
         try (Checkpoint c = Checkpoint.open(index)) {
-            SaveReport report = Checkpoint.save(index, c.tree(), SaveOptions.defaults().deletingFormerFiles());
+            SaveReport report = Checkpoint.save(index, c.tree(),
+                    SaveOptions.defaults().replacingSource().deletingFormerFiles());
             assertThat(report.leftBehind()).isEmpty();
             assertThat(report.deleted()).hasSize(2).allSatisfy(file -> assertThat(file).doesNotExist());
             assertThat(c.tensor("embed").contentEquals(tied().get("embed"))).isTrue();

@@ -28,6 +28,7 @@ import io.undercroft.serializer.internal.loading.ValueAs;
 import io.undercroft.serializer.internal.planning.Staging;
 import io.undercroft.serializer.internal.writing.CroftWriter;
 import io.undercroft.serializer.internal.writing.FormatWriter;
+import io.undercroft.serializer.internal.writing.LastSeen;
 import io.undercroft.serializer.internal.writing.PreparedSave;
 import io.undercroft.serializer.internal.writing.StoreWriter;
 import io.undercroft.serializer.spi.CheckpointFormat;
@@ -407,6 +408,10 @@ public final class Checkpoint implements AutoCloseable {
     /// @param options in which format, what else to save, and how
     /// @return the files that were written, what of the state they do not keep, and how many bytes they share
     /// @throws LockedException if another writer has the file that would be replaced, or the set
+    /// @throws SourceFileException if the state was opened from the file that would be replaced, or from the set, unless
+    ///     [that is allowed][SaveOptions#replacingSource]
+    /// @throws ReferencedFileException if bytes of another known file are stored in the file that would be replaced,
+    ///     unless [that is allowed][SaveOptions#replacingReferenced]
     /// @throws java.nio.file.FileAlreadyExistsException if there is a set of that name, and a file that may belong to
     ///     it would be replaced
     /// @throws IOException if writing fails; nothing is left behind
@@ -721,6 +726,13 @@ public final class Checkpoint implements AutoCloseable {
     private void checkOpen() {
         if (closed.get()) {
             throw new IllegalStateException(location() + " is closed; close it later, or open it again");
+        }
+    }
+
+    /// Records that a writer sees the newest snapshot of a `.croft` file.
+    void seen(LastSeen seen) throws IOException {
+        if (contents instanceof CroftContents croft) {
+            seen.set(path(), croft.newest());
         }
     }
 

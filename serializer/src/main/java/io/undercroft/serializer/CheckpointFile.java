@@ -5,6 +5,7 @@ import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.writing.CroftWriter;
 import io.undercroft.serializer.internal.writing.FileCopier;
+import io.undercroft.serializer.internal.writing.LastSeen;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -40,6 +41,11 @@ import org.jspecify.annotations.Nullable;
 /// **Threads and processes.** All methods may be called from several threads at once. Each commit holds the writer lock
 /// until it ends; a second writer in any process throws [LockedException] meanwhile. Readers never wait, and continue
 /// to see the snapshot that they opened.
+///
+/// A commit follows the snapshot that this object has returned as [#newest] or has committed last. If the file has
+/// another newest snapshot, or was compacted, replaced or deleted by another writer, committing and compacting throw
+/// [StaleFileException]; after another call of [#newest] they succeed. An object that has neither committed nor returned
+/// a snapshot continues from whatever the file has.
 public final class CheckpointFile implements AutoCloseable {
     private final Path path;
     private final SaveOptions saving;
@@ -47,12 +53,13 @@ public final class CheckpointFile implements AutoCloseable {
     private final Map<SnapshotInfo, Checkpoint> opened = new HashMap<>();
     private final Disk disk;
     private final CroftWriter writer;
+    private final LastSeen seen = new LastSeen();
     private final SnapshotMemory memory = new SnapshotMemory();
     private volatile boolean closed;
 
     private CheckpointFile(Disk disk, Path path, SaveOptions saving, OpenOptions opening) {
         this.disk = disk;
-        this.writer = new CroftWriter(disk);
+        this.writer = new CroftWriter(disk, seen);
         this.path = path;
         this.saving = saving;
         this.opening = opening;
@@ -92,6 +99,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// @param message a text about it for the list of snapshots
     /// @return how many bytes were written and shared
     /// @throws LockedException if another writer has the file
+    /// @throws StaleFileException if another writer has changed the file
     /// @throws IOException if writing fails; the file has the snapshots that it had
     /// @throws FormatException if there is a file, and it is damaged, or none that may be appended
     ///     to
@@ -139,6 +147,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// @param message a text about it for the list of snapshots
     /// @return the running save, which continues if this is closed, and reports later failures
     /// @throws LockedException if another writer has the file, for instance a commit that has not ended
+    /// @throws StaleFileException if another writer has changed the file
     /// @throws SnapshotMemoryException if there is no memory for a copy
     /// @throws IOException if the file cannot be written to
     /// @throws FormatException if there is a file, and it is damaged, or none that may be appended
@@ -211,7 +220,12 @@ public final class CheckpointFile implements AutoCloseable {
     /// @throws IllegalStateException if this is closed
     public synchronized Optional<Checkpoint> newest() throws IOException {
         checkOpen();
-        return Files.exists(path) ? Optional.of(kept(Checkpoint.open(path, opening.newest()))) : Optional.empty();
+        if (!Files.exists(path)) {
+            return Optional.empty();
+        }
+        Checkpoint newest = kept(Checkpoint.open(path, opening.newest()));
+        newest.seen(seen);
+        return Optional.of(newest);
     }
 
     /// {@return a snapshot} It is the same object at every call until the file is compacted or it is closed.
@@ -248,6 +262,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// @param rule which snapshots stay
     /// @return how many bytes shorter the file is; 0 if nothing was done
     /// @throws LockedException if another writer has the file
+    /// @throws StaleFileException if another writer has changed the file
     /// @throws IOException if reading or writing fails; the file is not changed
     /// @throws FormatException if what is kept is damaged
     /// @throws IllegalStateException if this is closed
@@ -267,6 +282,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// @param rule which snapshots stay
     /// @return how many bytes shorter the file is; 0 if nothing was done
     /// @throws LockedException if another writer has the file
+    /// @throws StaleFileException if another writer has changed the file
     /// @throws IOException if reading or writing fails; the file is not changed
     /// @throws FormatException if what is kept is damaged
     /// @throws IllegalStateException if this is closed
@@ -291,6 +307,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// @throws ReferencedFileException if bytes of another known file are stored in this one, unless
     ///     [that is allowed][SaveOptions#replacingReferenced]
     /// @throws LockedException if another writer has the file
+    /// @throws StaleFileException if another writer has changed the file
     /// @throws IOException if reading or writing fails; the file is not changed
     /// @throws FormatException if what is kept is damaged
     /// @throws IllegalArgumentException if no snapshot is kept
@@ -302,7 +319,7 @@ public final class CheckpointFile implements AutoCloseable {
     }
 
     private FileCopier copier() {
-        return new FileCopier(disk, saving.request().progress());
+        return new FileCopier(disk, saving.request().progress(), seen);
     }
 
     /// Writes the newest snapshot as a new file. Bytes that are stored in bases stay there; the new file looks for them
@@ -311,6 +328,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// @param target the file to make or replace
     /// @throws ReferencedFileException if bytes of this file are stored in the target, or those of another known file,
     ///     unless [that is allowed][SaveOptions#replacingReferenced]
+    /// @throws SourceFileException if the target is this file, unless [that is allowed][SaveOptions#replacingSource]
     /// @throws IOException if reading or writing fails; no file is made or changed
     /// @throws FormatException if the snapshot is damaged
     /// @throws IllegalArgumentException if the name of the target is that of a file of another format, or the target is
@@ -339,9 +357,15 @@ public final class CheckpointFile implements AutoCloseable {
     /// A copy of one snapshot over the file itself would drop all others.
     private void requireNoLoss(Path target) throws IOException {
         checkOpen();
-        if (Files.exists(target) && Files.isSameFile(path, target) && snapshots().size() > 1) {
+        if (!Files.exists(target) || !Files.isSameFile(path, target)) {
+            return;
+        }
+        if (snapshots().size() > 1) {
             throw new IllegalArgumentException(target + " is the file itself, which has several snapshots, and would"
                     + " keep only one; copy to another file, or drop snapshots with CheckpointFile.compact");
+        }
+        if (!saving.request().isReplacingSource()) {
+            throw new SourceFileException(target.toString());
         }
     }
 
@@ -351,6 +375,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// @param target the file to make or replace
     /// @throws ReferencedFileException if bytes of another known file are stored in the target, unless
     ///     [that is allowed][SaveOptions#replacingReferenced]
+    /// @throws SourceFileException if the target is this file, unless [that is allowed][SaveOptions#replacingSource]
     /// @throws IOException if reading or writing fails; no file is made or changed
     /// @throws FormatException if the snapshot, or what it needs of a base, is damaged, or a base
     ///     is missing

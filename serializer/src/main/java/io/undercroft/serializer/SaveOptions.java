@@ -69,6 +69,7 @@ public final class SaveOptions {
         SaveProgress progress = (_, _) -> {};
         @Nullable SnapshotMemory snapshotMemory;
         boolean isReplacingReferenced;
+        boolean isReplacingSource;
         boolean isDeletingFormerFiles;
         boolean isLeavingOutUnreadable;
         OptionalLong most = OptionalLong.empty();
@@ -86,8 +87,8 @@ public final class SaveOptions {
             return new SaveRequest(Optional.ofNullable(format), settings, metadata, Optional.ofNullable(run), message,
                     Optional.ofNullable(time), Optional.ofNullable(uuid), savesZeros ? Sharing.IDENTITY : sharing,
                     bases, Optional.ofNullable(root), extent != Extent.REACHED, savesZeros, chunkSize, classes,
-                    progress, Optional.ofNullable(snapshotMemory), isReplacingReferenced, isDeletingFormerFiles,
-                    isLeavingOutUnreadable, most);
+                    progress, Optional.ofNullable(snapshotMemory), isReplacingReferenced, isReplacingSource,
+                    isDeletingFormerFiles, isLeavingOutUnreadable, most);
         }
     }
 
@@ -269,6 +270,17 @@ public final class SaveOptions {
     /// @return the changed options
     public SaveOptions replacingReferenced() {
         return with(copy -> copy.isReplacingReferenced = true);
+    }
+
+    /// Allows a state to replace the file that it was opened from, or the index of the set that it was opened from. By
+    /// default that is refused with [SourceFileException], as what the state does not have of the file would be lost.
+    ///
+    /// The new file is complete and durable before it gets the name, so a crash leaves the former file or the new one.
+    /// Storages of the state keep the bytes of the former file, also after it was replaced.
+    ///
+    /// @return the changed options
+    public SaveOptions replacingSource() {
+        return with(copy -> copy.isReplacingSource = true);
     }
 
     /// Deletes the files of a [set][CheckpointFormat.Capability#SEVERAL_FILES] that is replaced, once the new set is

@@ -28,6 +28,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.IntStream;
 import org.assertj.core.api.InstanceOfAssertFactories;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
@@ -72,6 +73,11 @@ class CheckpointFileTest {
                     .withMessageContaining("several snapshots");
             assertThat(messages(file)).containsExactly("step 2", "step 1");
             file.compact(Retention.last(1));
+            assertThatExceptionOfType(SourceFileException.class).isThrownBy(() -> file.copy(path));
+            assertThatExceptionOfType(SourceFileException.class).isThrownBy(() -> file.copyWithBases(path));
+        }
+        try (CheckpointFile file = CheckpointFile.open(path, SaveOptions.defaults().replacingSource(),
+                OpenOptions.defaults())) {
             file.copy(path);
             assertThat(messages(file)).containsExactly("step 2");
         }
@@ -291,12 +297,72 @@ class CheckpointFileTest {
     void aCommitThatIsOvertakenGetsTheNextNumber() throws IOException {
         try (CheckpointFile file = CheckpointFile.open(path); CheckpointFile other = CheckpointFile.open(path)) {
             file.commit(new OvertakenState(() -> commit(other, 1, 1)), "at once");
-            file.commitAsync(new OvertakenState(() -> commit(other, 3, 3)), "in the background").join();
+            assertThat(other.newest()).isPresent();
+            commit(other, 3, 3);
+            assertThat(file.newest()).isPresent();
+            file.commitAsync(Map.of("step", 0L), "in the background").join();
             assertThat(messages(file)).containsExactly("in the background", "step 3", "at once", "step 1");
             for (int sequence = 1; sequence <= 4; sequence++) {
                 assertThat(file.at(sequence).snapshot().orElseThrow().commit()).isEqualTo(sequence);
             }
         }
+    }
+
+    @Test
+    void twoWritersDoNotInterleave() throws IOException {
+        try (CheckpointFile file = CheckpointFile.open(path); CheckpointFile other = CheckpointFile.open(path)) {
+            commit(file, 1, 2);
+            commit(other, 3, 3);
+            byte[] before = Files.readAllBytes(path);
+            assertStale(() -> commit(file, 4, 4), "another writer has committed");
+            assertStale(() -> file.commitAsync(Map.of("step", 4), "step 4").close(), "another writer has committed");
+            assertStale(() -> file.compact(Retention.last(1)), "another writer has committed");
+            assertStale(() -> file.retain(Retention.last(1)), "another writer has committed");
+            assertThat(messages(file)).as("listing is not taking into account").hasSize(3);
+            assertStale(() -> commit(file, 4, 4), "another writer has committed");
+            assertThat(path).hasBinaryContent(before);
+
+            assertThat(file.newest().orElseThrow().snapshot().orElseThrow().message()).isEqualTo("step 3");
+            file.commitAsync(Map.of("step", 4), "step 4").join();
+            commit(file, 5, 5);
+            assertStale(() -> commit(other, 6, 6), "another writer has committed");
+            try (CheckpointFile again = CheckpointFile.open(path)) {
+                assertThat(again.newest()).isPresent();
+                commit(file, 6, 6);
+                assertStale(() -> commit(again, 7, 7), "another writer has committed");
+            }
+            assertThat(messages(file)).containsExactly("step 6", "step 5", "step 4", "step 3", "step 2", "step 1");
+        }
+    }
+
+    @Test
+    void aWriterDoesNotContinueAnotherFile() throws IOException {
+        try (CheckpointFile file = CheckpointFile.open(path); CheckpointFile other = CheckpointFile.open(path)) {
+            commit(file, 1, 2);
+            Checkpoint.save(path, Map.of("other", 1), SaveOptions.defaults().message("other"));
+            assertStale(() -> commit(file, 3, 3), "replaced");
+            assertStale(() -> file.commitAsync(Map.of("step", 3), "step 3").close(), "replaced");
+            assertThat(messages(file)).containsExactly("other");
+            assertThat(file.newest()).isPresent();
+            commit(file, 3, 3);
+
+            other.compact(Retention.last(1));
+            assertStale(() -> commit(file, 4, 4), "replaced");
+            assertThat(file.newest()).isPresent();
+            commit(file, 4, 5);
+            file.compact(Retention.last(1));
+            commit(file, 6, 6);
+            assertThat(messages(file)).containsExactly("step 6", "step 5");
+
+            Files.delete(path);
+            assertStale(() -> commit(file, 7, 7), "deleted");
+            assertThat(path).doesNotExist();
+        }
+    }
+
+    private static void assertStale(ThrowingCallable writing, String what) {
+        assertThatExceptionOfType(StaleFileException.class).isThrownBy(writing).withMessageContaining(what)
+                .withMessageContaining("CheckpointFile.newest()");
     }
 
     @FunctionalInterface
@@ -363,6 +429,8 @@ class CheckpointFileTest {
                     done++;
                 } catch (LockedException _) {
                     Thread.onSpinWait();
+                } catch (StaleFileException _) {
+                    assertThat(file.newest()).isPresent();
                 }
             }
         }

@@ -1,8 +1,11 @@
 package io.undercroft.serializer;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIOException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -12,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -153,7 +157,7 @@ class ReferencedFilesTest {
     @Test
     void anExportDoesNotReplaceABaseOfTheFileItselfWhateverIsAllowed() throws IOException {
         saveThin();
-        SaveOptions allowed = SaveOptions.defaults().replacingReferenced();
+        SaveOptions allowed = SaveOptions.defaults().replacingReferenced().replacingSource();
 
         assertRefused(base, thin, () -> CheckpointFile.open(thin, allowed, OpenOptions.defaults()).copy(base));
 
@@ -296,12 +300,56 @@ class ReferencedFilesTest {
     }
 
     @Test
-    void aStateIsSavedOverTheFileThatItWasOpenedFrom() throws IOException {
+    void aStateReplacesTheFileThatItWasOpenedFromWhenThatIsAllowed() throws IOException {
         Checkpoint.save(base, state());
-        try (Checkpoint c = Checkpoint.open(base)) {
-            Checkpoint.save(base, c.tree());
+        Path copy = base.resolveSibling("copy.croft");
+        Path linked = Files.createSymbolicLink(base.resolveSibling("linked.croft"), base);
+        Path hard = Files.createLink(base.resolveSibling("hard.croft"), base);
+        byte[] before = Files.readAllBytes(base);
+        try (Checkpoint c = Checkpoint.open(base);
+                Checkpoint loaded = Checkpoint.open(base, OpenOptions.defaults().inMemory())) {
+            for (Path target : List.of(base, linked, hard, base.resolveSibling(".").resolve(base.getFileName()))) {
+                for (Object state : List.of(c.tree(), loaded.tree(),
+                        Map.of("row", c.tensor("weight").narrow(0, 1, 1)))) {
+                    assertRefused(() -> Checkpoint.save(target, state));
+                    assertRefused(() -> Checkpoint.saveAsync(target, state).close());
+                    assertRefused(() -> Checkpoint.save(target, state, SaveOptions.defaults().replacingReferenced()));
+                }
+            }
+            assertThat(base).hasBinaryContent(before);
+            Checkpoint.save(copy, c.tree());
+            Checkpoint.save(base, Map.of("weight", c.tensor("weight").copy()));
+            Checkpoint.save(base, c.tree(), SaveOptions.defaults().replacingSource());
             Checkpoint.save(base, OTHER);
             assertThat(c.tensor("weight").getLong(3)).isEqualTo(93);
+        }
+    }
+
+    private static void assertRefused(ThrowingCallable saving) {
+        assertThatExceptionOfType(SourceFileException.class).isThrownBy(saving)
+                .withMessageContaining("SaveOptions.replacingSource");
+    }
+
+    @Test
+    void whatReplacesItsSourceIsCompleteAndDurableBefore() throws IOException {
+        Checkpoint.save(base, state());
+        List<String> operations = new ArrayList<>();
+        Disk disk = new ForwardingDisk() {
+            @Override
+            void before(Operation operation) throws IOException {
+                operations.add(operation.name());
+                if (operation == Operation.RENAME) {
+                    throw new IOException("no space left");
+                }
+            }
+        };
+        byte[] before = Files.readAllBytes(base);
+        try (Checkpoint c = Checkpoint.open(base)) {
+            assertThatIOException().isThrownBy(() -> Checkpoint.saveAsync(disk, base, c.tree(),
+                    SaveOptions.defaults().replacingSource()).join());
+            assertThat(operations).containsSubsequence("WRITE", "FORCE", "RENAME");
+            assertThat(operations.subList(operations.indexOf("FORCE"), operations.size())).doesNotContain("WRITE");
+            assertThat(base).hasBinaryContent(before);
         }
     }
 
@@ -309,7 +357,8 @@ class ReferencedFilesTest {
     void aThinFileIsReplacedByItsOwnState() throws IOException {
         saveThin();
         try (Checkpoint c = Checkpoint.open(thin)) {
-            Checkpoint.save(thin, c.tree(), SaveOptions.defaults().base(base));
+            assertRefused(() -> Checkpoint.save(thin, c.tree(), SaveOptions.defaults().base(base)));
+            Checkpoint.save(thin, c.tree(), SaveOptions.defaults().base(base).replacingSource());
         }
         try (Checkpoint c = Checkpoint.open(thin)) {
             assertThat(c.verify().damages()).isEmpty();

@@ -354,6 +354,17 @@ public final class Storage implements Iterable<Integer> {
         return isMeta() || holding.base() != null ? Optional.empty() : allocation().filename();
     }
 
+    /// {@return what the bytes are made of, as messages name it: the file that was opened, or as [#filename]; empty for
+    /// other memory; of a slice, that of its base} Makes no bytes.
+    public Optional<String> location() {
+        Storage root = root();
+        Object from = root.owner;
+        Allocation there = root.holding.allocation();
+        return from != null
+                ? Optional.of(from.toString())
+                : there == null ? Optional.empty() : there.filename();
+    }
+
     /// {@return the properties that the allocation has for the memory; of a slice, those of its base} Bytes
     /// that are not there yet are made now.
     ///

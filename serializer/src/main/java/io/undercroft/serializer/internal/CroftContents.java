@@ -3,6 +3,7 @@ package io.undercroft.serializer.internal;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.BaseRecord;
 import io.undercroft.format.internal.ByteSource;
+import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.DTypeRecord;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.Rule;
@@ -327,6 +328,11 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     /// {@return the number of bytes of the file that belong to its snapshots; an append that fails may cut off others}
     public long committedLength() {
         return newest.header().isSealed() ? file.size() : newest.commit().committedLength();
+    }
+
+    /// {@return the newest commit of the file}
+    public CommitRecord newest() {
+        return newest.commit();
     }
 
     /// {@return the committed state that these contents are}

@@ -11,8 +11,10 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.MappingException;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.ReferencedFileException;
+import io.undercroft.serializer.SourceFileException;
 import io.undercroft.serializer.internal.disk.Replacing;
 import io.undercroft.serializer.spi.Companion;
+import io.undercroft.serializer.spi.SaveRequest;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
 import java.nio.file.Files;
@@ -29,6 +31,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// The files known to this process that reference other files: those that are open, and the last ones that were opened
@@ -204,6 +207,66 @@ public final class References {
     /// @param any whether the caller allowed every file to be replaced
     public static Replacing rule(boolean any) {
         return any ? Replacing.ANY : References::check;
+    }
+
+    /// {@return the rule for a file that a state is saved to}
+    ///
+    /// @param request the options of the save
+    /// @param sources the locations of the storages of the state
+    public static Replacing rule(SaveRequest request, Set<String> sources) {
+        Replacing referenced = rule(request.isReplacingReferenced());
+        List<Path> files = sources.stream().flatMap(References::paths).toList();
+        return request.isReplacingSource() || files.isEmpty() ? referenced : target -> {
+            referenced.check(target);
+            if (Files.isRegularFile(target) && (isAny(files, target) || isIndexOf(files, target))) {
+                throw new SourceFileException(target.toString());
+            }
+        };
+    }
+
+    /// Refuses to save a state over the object of a store that it was opened from.
+    ///
+    /// @param location the object to make or replace
+    /// @param request the options of the save
+    /// @param sources the locations of the storages of the state
+    /// @throws SourceFileException if that is not allowed
+    public static void checkSource(String location, SaveRequest request, Set<String> sources)
+            throws SourceFileException {
+        if (!request.isReplacingSource() && sources.contains(location)) {
+            throw new SourceFileException(location);
+        }
+    }
+
+    private static Stream<Path> paths(String location) {
+        try {
+            return Stream.of(Path.of(location));
+        } catch (InvalidPathException _) {
+            // It is in a store.
+            return Stream.empty();
+        }
+    }
+
+    private static boolean isAny(List<Path> files, Path target) throws IOException {
+        for (Path file : files) {
+            if (isSame(file, target)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /// Returns whether a file is the index of a known set that some files belong to.
+    private static boolean isIndexOf(List<Path> files, Path target) throws IOException {
+        for (Referrer each : all()) {
+            if (!each.companions.isEmpty() && isSame(each.path, target)) {
+                for (Path companion : each.companions) {
+                    if (isAny(files, companion)) {
+                        return true;
+                    }
+                }
+            }
+        }
+        return false;
     }
 
     /// {@return the rule for a copy of a file that keeps its bases: the copy may replace any file but one of these}

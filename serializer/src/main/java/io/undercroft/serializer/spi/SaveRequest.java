@@ -35,6 +35,7 @@ import java.util.UUID;
 /// @param progress the listener that reports how far writing has come
 /// @param snapshotMemory the memory that background saves copy a state to, if it was given
 /// @param isReplacingReferenced whether a file may be replaced in which bytes of other files are stored
+/// @param isReplacingSource whether the file may be replaced that the state was opened from
 /// @param isDeletingFormerFiles whether the files of a set that is replaced are deleted
 /// @param isLeavingOutUnreadable whether a state is saved without the tensors that cannot be read
 /// @param most the maximum number of bytes of elements or storages to write; empty for what is in proportion to the
@@ -44,7 +45,7 @@ public record SaveRequest(Optional<String> format, Map<String, String> settings,
         List<Base> bases,
         Optional<Path> root, boolean savesWholeStorages, boolean savesZeros, long chunkSize, StateClasses classes,
         SaveProgress progress, Optional<SnapshotMemory> snapshotMemory, boolean isReplacingReferenced,
-        boolean isDeletingFormerFiles, boolean isLeavingOutUnreadable, OptionalLong most) {
+        boolean isReplacingSource, boolean isDeletingFormerFiles, boolean isLeavingOutUnreadable, OptionalLong most) {
     /// A run, of which each writer makes a shard.
     ///
     /// @param id its id

@@ -12,6 +12,8 @@ import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Tensor;
 import java.util.List;
 import java.util.SequencedMap;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /// The tree of a state to be saved, in which every tensor can be read.
@@ -52,6 +54,11 @@ public record ReadableState(@Nullable Object tree, StateIndex names, List<Loss> 
         return new ReadableState(rest, restNames, List.of(new Loss(Kind.UNREADABLE, unreadable.size(),
                 List.copyOf(unreadable.sequencedKeySet()),
                 unreadable.values().stream().map(why -> why.what() + " [" + why.code() + "]").toList())));
+    }
+
+    /// {@return the locations of its storages: of the files that it was opened from}
+    public Set<String> sources() {
+        return names.storages().stream().flatMap(storage -> storage.location().stream()).collect(Collectors.toSet());
     }
 
     private static @Nullable Object readable(Object leaf) {

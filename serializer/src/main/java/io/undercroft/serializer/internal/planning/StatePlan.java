@@ -25,6 +25,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SequencedMap;
+import java.util.Set;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -41,6 +42,7 @@ public final class StatePlan {
     private final List<PlannedStorage> storages;
     private final long identity;
     private final List<SaveReport.Loss> leftOut;
+    private final Set<String> sources;
 
     /// @param text the name
     /// @param tensor the number of its tensor
@@ -48,7 +50,8 @@ public final class StatePlan {
 
     private StatePlan(byte[] tree, List<DTypeRecord> dtypes, List<TensorRecord> tensors,
             List<Name> names, List<PlannedStorage> storages, long identity,
-            List<SaveReport.Loss> leftOut) {
+            List<SaveReport.Loss> leftOut, Set<String> sources) {
+        this.sources = sources;
         this.tree = tree;
         this.dtypes = dtypes;
         this.tensors = tensors;
@@ -150,12 +153,17 @@ public final class StatePlan {
     /// @param move the path
     StatePlan withStorages(UnaryOperator<PlannedStorage> move) {
         return new StatePlan(tree, dtypes, tensors, names, storages.stream().map(move).toList(), identity,
-                leftOut);
+                leftOut, sources);
     }
 
     /// {@return the number of tensors; one in two places counts once}
     public int tensorCount() {
         return tensors.size();
+    }
+
+    /// {@return the [locations][Storage#location] of the storages of the state}
+    public Set<String> sources() {
+        return sources;
     }
 
     /// {@return its storages in the order of their numbers}
@@ -241,7 +249,7 @@ public final class StatePlan {
             List<Name> named = new ArrayList<>(names.tensors().size());
             names.tensors().forEach((name, tensor) -> named.add(new Name(name, number(tensors, tensor))));
             return new StatePlan(tree, List.copyOf(dtypes.sequencedKeySet()), records, named, planned(reach),
-                    reach.identity(), state.leftOut());
+                    reach.identity(), state.leftOut(), state.sources());
         }
 
         private List<PlannedStorage> planned(Reach reach) {

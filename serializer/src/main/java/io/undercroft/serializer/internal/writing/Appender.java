@@ -41,7 +41,7 @@ final class Appender implements Closeable {
     /// The size of the file when it was opened.
     private final long size;
 
-    private Appender(Target target, Disk disk, DiskFile file) throws IOException {
+    private Appender(Target target, Disk disk, DiskFile file, LastSeen seen) throws IOException {
         this.path = target.file();
         this.name = target.path().toString();
         this.disk = disk;
@@ -49,6 +49,7 @@ final class Appender implements Closeable {
         try {
             this.parent = Snapshot.open(file, Limits.DEFAULT);
             WriteAccess.check(file, parent);
+            seen.check(path, parent.commit());
             checkCount(parent.commit());
             this.size = file.size();
         } catch (FormatException e) {
@@ -72,11 +73,12 @@ final class Appender implements Closeable {
     ///
     /// @param target the file
     /// @param disk the file system that it is on
+    /// @param seen the snapshot that the new one may follow
     /// @return an appender
     /// @throws IOException if it may not be written to
     /// @throws FormatException if it is damaged, or no file that may be appended to
-    static Appender open(Target target, Disk disk) throws IOException {
-        return new Appender(target, disk, disk.open(target.file()));
+    static Appender open(Target target, Disk disk, LastSeen seen) throws IOException {
+        return new Appender(target, disk, disk.open(target.file()), seen);
     }
 
     /// Adds a snapshot, unless the save is cancelled.
@@ -84,12 +86,13 @@ final class Appender implements Closeable {
     /// @param plan the state
     /// @param options the other options of the save
     /// @param history the extents of the file that are known from the commits before
+    /// @param seen receives the new snapshot
     /// @param lastWord called when all but the commit is done; what it throws ends this, and the file has the snapshots
     ///     it had
     /// @return a report of bytes written, reused and skipped
     /// @throws IOException if that fails; the file then has its former snapshots, unless the message reports that this
     ///     is unknown
-    DedupReport append(StatePlan plan, SaveOptions options, ExtentHistory history, Runnable lastWord)
+    DedupReport append(StatePlan plan, SaveOptions options, ExtentHistory history, LastSeen seen, Runnable lastWord)
             throws IOException {
         StateWriter.Draft draft;
         CommitRecord commit;
@@ -116,6 +119,7 @@ final class Appender implements Closeable {
             throw e;
         }
         commit(commit);
+        seen.set(path, commit);
         if (places != null) {
             history.remember(places, commit);
         }

@@ -1,6 +1,8 @@
 package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.internal.ByteSource;
+import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.Snapshot;
 import io.undercroft.mmap.SharedMemoryDraft;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
@@ -39,12 +41,22 @@ import org.jspecify.annotations.Nullable;
 public final class CroftWriter {
     private final Disk disk;
     private final ExtentHistory history = new ExtentHistory();
+    private final LastSeen seen;
 
     /// A writer.
     ///
     /// @param disk the file system to write to
     public CroftWriter(Disk disk) {
+        this(disk, new LastSeen());
+    }
+
+    /// A writer that commits to one file.
+    ///
+    /// @param disk the file system to write to
+    /// @param seen the snapshot that the next commit may follow
+    public CroftWriter(Disk disk, LastSeen seen) {
         this.disk = disk;
+        this.seen = seen;
     }
 
     /// Saves a state as a new file; see [io.undercroft.serializer.Checkpoint#save].
@@ -108,8 +120,7 @@ public final class CroftWriter {
             resources.add(target.lock());
             return reported(target, plan, target.exists()
                     ? appending(target, plan, options, staging, resources, control)
-                    : replacing(resources.add(create(target, options)), target, plan, options, staging, resources,
-                            control));
+                    : first(target, plan, options, staging, resources, control));
         });
     }
 
@@ -118,8 +129,8 @@ public final class CroftWriter {
         return PreparedSave.of(target, (resources, control) -> {
             target.requireDirectory();
             resources.add(staging == null ? target.lockIfInUse() : target.lock());
-            return reported(target, plan, replacing(resources.add(create(target, options)), target, plan, options,
-                    staging, resources, control));
+            return reported(target, plan, replacing(resources.add(create(target, plan, options)), target, plan,
+                    options, staging, resources, control));
         });
     }
 
@@ -132,8 +143,8 @@ public final class CroftWriter {
         };
     }
 
-    private AtomicFile create(Target target, SaveOptions options) throws IOException {
-        return AtomicFile.create(target, disk, References.rule(options.request().isReplacingReferenced()));
+    private AtomicFile create(Target target, StatePlan plan, SaveOptions options) throws IOException {
+        return AtomicFile.create(target, disk, References.rule(options.request(), plan.sources()));
     }
 
     private Target.Work<DedupReport> replacing(AtomicFile file, Target target, StatePlan plan, SaveOptions options,
@@ -153,9 +164,21 @@ public final class CroftWriter {
     private Target.Work<DedupReport> appending(Target target, StatePlan plan, SaveOptions options,
             @Nullable Staging staging, ResourceStack resources, SaveControl control) throws IOException {
         requireSpace(target, plan, options);
-        Appender appender = resources.add(Appender.open(target, disk));
+        Appender appender = resources.add(Appender.open(target, disk, seen));
         StatePlan taken = taken(plan, appender.chunkSize(), staging, resources, control);
-        return () -> appender.append(taken, options, history, control::commit);
+        return () -> appender.append(taken, options, history, seen, control::commit);
+    }
+
+    private Target.Work<DedupReport> first(Target target, StatePlan plan, SaveOptions options,
+            @Nullable Staging staging, ResourceStack resources, SaveControl control) throws IOException {
+        seen.checkAbsent(target.file());
+        AtomicFile file = resources.add(create(target, plan, options));
+        Target.Work<DedupReport> work = replacing(file, target, plan, options, staging, resources, control);
+        return () -> {
+            DedupReport report = work.run();
+            seen.set(target.file(), Snapshot.open(file.file(), Limits.DEFAULT).commit());
+            return report;
+        };
     }
 
     private static StatePlan taken(StatePlan plan, long chunkSize, @Nullable Staging staging, ResourceStack resources,
@@ -241,6 +264,7 @@ public final class CroftWriter {
             @Nullable Staging staging) throws IOException {
         StatePlan plan = StatePlan.of(state, options);
         return PreparedSave.of(target, (resources, control) -> {
+            References.checkSource(target.location(), options.request(), plan.sources());
             StoreOutput output = resources.add(target.create(Creation.REPLACING));
             StatePlan taken = taken(plan, options.request().chunkSize(), staging, resources, control);
             return () -> {

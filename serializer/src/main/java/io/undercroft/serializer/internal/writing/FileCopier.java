@@ -15,6 +15,7 @@ import io.undercroft.serializer.ReferencedFileException;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveProgress;
 import io.undercroft.serializer.SnapshotInfo;
+import io.undercroft.serializer.StaleFileException;
 import io.undercroft.serializer.internal.Bases;
 import io.undercroft.serializer.internal.CommitNumbers;
 import io.undercroft.serializer.internal.FileSource;
@@ -48,19 +49,22 @@ public final class FileCopier {
 
     private final Disk disk;
     private final SaveProgress listener;
+    private final LastSeen seen;
 
     /// A copier that reports no progress.
     ///
     /// @param disk the file system to write to
     public FileCopier(Disk disk) {
-        this(disk, (_, _) -> {});
+        this(disk, (_, _) -> {}, new LastSeen());
     }
 
     /// A copier.
     ///
     /// @param disk the file system to write to
     /// @param listener called with the number of bytes of storages that were copied
-    public FileCopier(Disk disk, SaveProgress listener) {
+    /// @param seen the newest snapshot that a file may have which is compacted; receives that of the new file
+    public FileCopier(Disk disk, SaveProgress listener, LastSeen seen) {
+        this.seen = seen;
         this.disk = disk;
         this.listener = listener;
     }
@@ -79,6 +83,7 @@ public final class FileCopier {
             try (Closeable _ = target.lockIfInUse()) {
                 long before = Files.size(path);
                 compact(target, keep, rule);
+                reading(path, (_, newest) -> seen.set(target.file(), newest.commit()));
                 return before - Files.size(path);
             }
         });
@@ -88,9 +93,10 @@ public final class FileCopier {
         try {
             reading(target.path(), (file, newest) -> {
                 WriteAccess.check(new FileSource(file), newest);
+                seen.check(target.file(), newest.commit());
                 copy(file, chosen(newest, keep), BaseFiles.none(), compactedId(newest.commit()), target, rule);
             });
-        } catch (ReferencedFileException e) {
+        } catch (ReferencedFileException | StaleFileException e) {
             throw e;
         } catch (FileSystemException e) {
             throw withRemedy(e, target, storedBytes(target.path(), keep));

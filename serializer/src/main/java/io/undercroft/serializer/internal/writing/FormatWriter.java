@@ -9,6 +9,7 @@ import io.undercroft.serializer.StateClasses;
 import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.disk.Disk;
+import io.undercroft.serializer.internal.disk.Replacing;
 import io.undercroft.serializer.internal.disk.Target;
 import io.undercroft.serializer.internal.planning.ReadableState;
 import io.undercroft.serializer.internal.planning.SaveControl;
@@ -56,11 +57,13 @@ public final class FormatWriter {
     /// @throws IOException if writing fails; nothing is left behind
     public SaveReport write(Path path, @Nullable Object state, CheckpointFormat format, SaveOptions options)
             throws IOException {
-        FormatPlan plan = FormatPlan.of(path, ReadableState.of(state, StateClasses.of(), options), format, options);
+        ReadableState readable = ReadableState.of(state, StateClasses.of(), options);
+        FormatPlan plan = FormatPlan.of(path, readable, format, options);
+        Replacing rule = References.rule(options.request(), readable.sources());
         Target target = Target.of(path);
         return target.write(() -> {
             try (Closeable _ = lock(target, plan.draft())) {
-                return write(target, plan, plan::checkSources, new SaveControl());
+                return write(target, plan, rule, plan::checkSources, new SaveControl());
             }
         });
     }
@@ -87,7 +90,8 @@ public final class FormatWriter {
             FormatPlan plan = FormatPlan.of(path,
                     new ReadableState(copy, StateIndex.of(copy), original.leftOut()), format, options);
             control.expect(plan.nbytes());
-            return () -> write(target, plan, () -> {}, control);
+            Replacing rule = References.rule(options.request(), original.sources());
+            return () -> write(target, plan, rule, () -> {}, control);
         });
     }
 
@@ -100,9 +104,9 @@ public final class FormatWriter {
         return target.lock();
     }
 
-    private SaveReport write(Target target, FormatPlan plan, FormatFiles.LastStep check, SaveControl control)
-            throws IOException {
-        Written written = writeFiles(target, plan, check, control);
+    private SaveReport write(Target target, FormatPlan plan, Replacing rule, FormatFiles.LastStep check,
+            SaveControl control) throws IOException {
+        Written written = writeFiles(target, plan, rule, check, control);
         return plan.report(written.files, written.files.stream().map(Path::toString).toList(), written.nbytes,
                 written.former.deleted, written.former.left);
     }
@@ -113,8 +117,8 @@ public final class FormatWriter {
     /// The files of the set that was replaced.
     private record Former(List<Path> deleted, List<Path> left) {}
 
-    private Written writeFiles(Target target, FormatPlan plan, FormatFiles.LastStep check, SaveControl control)
-            throws IOException {
+    private Written writeFiles(Target target, FormatPlan plan, Replacing rule, FormatFiles.LastStep check,
+            SaveControl control) throws IOException {
         Draft draft = plan.draft();
         SaveOptions options = plan.options();
         SequencedMap<Path, Draft> companions = new LinkedHashMap<>();
@@ -130,8 +134,9 @@ public final class FormatWriter {
                 .mapToLong(Draft::leastBytes).reduce(0, Math::addExact), disk);
         WriteProgress progress = new WriteProgress(options.request().progress(), control, plan.nbytes());
         List<Path> former = former(target.file());
-        try (FormatFiles files = new FormatFiles(disk, progress,
-                References.rule(options.request().isReplacingReferenced()))) {
+        // Before the other files of a set are written.
+        rule.check(target.file());
+        try (FormatFiles files = new FormatFiles(disk, progress, rule)) {
             for (Map.Entry<Path, Draft> companion : companions.entrySet()) {
                 files.write(Target.of(companion.getKey()), companion.getValue());
             }

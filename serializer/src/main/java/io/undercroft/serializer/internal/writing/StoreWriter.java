@@ -5,6 +5,7 @@ import io.undercroft.mmap.RemoteFileException.Kind;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.StateClasses;
+import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.planning.ReadableState;
 import io.undercroft.serializer.internal.planning.SaveControl;
 import io.undercroft.serializer.internal.planning.Staging;
@@ -49,8 +50,10 @@ public final class StoreWriter {
     /// @throws IOException if writing fails; nothing is visible then
     public static SaveReport write(StoreTarget target, @Nullable Object state, CheckpointFormat format,
             SaveOptions options) throws IOException {
-        FormatPlan plan = plan(target, ReadableState.of(state, StateClasses.of(), options), format, options);
+        ReadableState readable = ReadableState.of(state, StateClasses.of(), options);
+        FormatPlan plan = plan(target, readable, format, options);
         return PreparedSave.of(target, (resources, control) -> {
+            References.checkSource(target.location(), options.request(), readable.sources());
             StoreOutput last = resources.add(target.create(Creation.REPLACING));
             return () -> new StoreWriter(target, plan, last, control).write(plan::checkSources);
         }).run();
@@ -70,6 +73,7 @@ public final class StoreWriter {
             SaveOptions options, Staging staging) throws IOException {
         ReadableState original = ReadableState.of(state, StateClasses.of(), options);
         return PreparedSave.of(target, (resources, control) -> {
+            References.checkSource(target.location(), options.request(), original.sources());
             StoreOutput last = resources.add(target.create(Creation.REPLACING));
             Object copy = TreeCopy.of(original.tree(), original.names().storages(), staging, resources);
             FormatPlan.checkSources(original.names());
