@@ -408,8 +408,8 @@ public final class Checkpoint implements AutoCloseable {
     /// @param options in which format, what else to save, and how
     /// @return the files that were written, what of the state they do not keep, and how many bytes they share
     /// @throws LockedException if another writer has the file that would be replaced, or the set
-    /// @throws SourceFileException if the state was opened from the file that would be replaced, or from the set, unless
-    ///     [that is allowed][SaveOptions#replacingSource]
+    /// @throws SourceFileException if the state was opened from the file that would be replaced, or from the set,
+    ///     unless [that is allowed][SaveOptions#replacingSource]
     /// @throws ReferencedFileException if bytes of another known file are stored in the file that would be replaced,
     ///     unless [that is allowed][SaveOptions#replacingReferenced]
     /// @throws java.nio.file.FileAlreadyExistsException if there is a set of that name, and a file that may belong to

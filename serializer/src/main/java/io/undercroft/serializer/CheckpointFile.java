@@ -44,8 +44,8 @@ import org.jspecify.annotations.Nullable;
 ///
 /// A commit follows the snapshot that this object has returned as [#newest] or has committed last. If the file has
 /// another newest snapshot, or was compacted, replaced or deleted by another writer, committing and compacting throw
-/// [StaleFileException]; after another call of [#newest] they succeed. An object that has neither committed nor returned
-/// a snapshot continues from whatever the file has.
+/// [StaleFileException]; after another call of [#newest] they succeed. An object that has neither committed nor
+/// returned a snapshot continues from whatever the file has.
 public final class CheckpointFile implements AutoCloseable {
     private final Path path;
     private final SaveOptions saving;
