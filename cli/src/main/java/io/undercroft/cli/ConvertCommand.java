@@ -427,8 +427,8 @@ final class ConvertCommand {
             case WEIGHTS_ONLY ->
                 "torch.load refuses it with weights_only=True, as it holds %s; load it with weights_only=False"
                         .formatted(Text.names(loss.names()));
-            case ATTRIBUTES -> "%s keeps no attributes: left out %s %s".formatted(format,
-                    loss.count() == 1 ? "was" : "were", Text.names(loss.names()));
+            case ATTRIBUTES -> "left out %s, which %s does not keep: %s".formatted(
+                    Text.count(loss.count(), "attribute"), format, Text.names(loss.names()));
             case OBJECTS -> "%s keeps no objects: what state_dict() has was written of %s of the class%s %s"
                     .formatted(format, Text.count(loss.count(), "object"), loss.names().size() == 1 ? "" : "es",
                             Text.names(loss.names()));

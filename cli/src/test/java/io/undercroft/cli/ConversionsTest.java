@@ -13,6 +13,8 @@ import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -315,6 +317,37 @@ class ConversionsTest {
         assertThat(converted.err()).hasLineCount(1).startsWith("croft: " + out)
                 .contains("npz keeps no sharing: 2 tensors that share storages were each written for themselves");
         assertThat(converted.out()).endsWith(" tensors\n").doesNotContain("storages");
+    }
+
+    @Test
+    void nothingIsSaidOfWhatAFileKeeps() throws IOException {
+        Path records = folder.resolve("records.npz");
+        TypedMap points = new TypedMap("numpy.record");
+        Storage bytes = Storage.copyOf(new byte[32]);
+        points.put("x", Tensor.of(bytes, DType.INT64, 0, Shape.of(2), 2));
+        points.put("y", Tensor.of(bytes, DType.FLOAT64, 1, Shape.of(2), 2));
+        points.attributes().put("dtype", "[('x', '<i8'), ('y', '<f8')]");
+        points.attributes().put("shape", Shape.of(2));
+        Typed texts = new Typed("numpy.str_", List.of("a", "b"));
+        texts.attributes().put("shape", Shape.of(2));
+        Typed dates = new Typed("numpy.datetime64", Tensor.zeros(DType.INT64, 2));
+        dates.attributes().put("unit", "ns");
+        Checkpoint.save(records, Map.of("points", points, "texts", texts, "dates", dates));
+
+        Path gguf = FIXTURES.resolve("gguf/all.gguf");
+        for (Path source : List.of(records, gguf)) {
+            String suffix = source.equals(gguf) ? ".gguf" : ".npz";
+            Path through = folder.resolve("through.croft");
+            assertThat(Invocation.of("convert", source, folder.resolve("again" + suffix)).err()).isEmpty();
+            assertThat(Invocation.of("convert", source, through).err()).isEmpty();
+            assertThat(Invocation.of("convert", through, folder.resolve("last" + suffix)).err()).isEmpty();
+        }
+        Path parameter = folder.resolve("parameter.croft");
+        Typed tagged = new Typed("torch.nn.parameter.Parameter", Tensor.zeros(DType.FLOAT32, 2));
+        tagged.attributes().put("tag", "first");
+        Checkpoint.save(parameter, Map.of("w", tagged));
+        assertThat(Invocation.of("convert", parameter, folder.resolve("out.npz")).err())
+                .contains("left out 1 attribute, which npz does not keep: w/tag");
     }
 
     @Test

@@ -20,7 +20,9 @@ import java.util.Optional;
 /// @param nbytes the size of these files together, in bytes
 /// @param tensors the number of tensors of the state; a tensor in two places counts once
 /// @param storages the number of storages that these tensors are backed by
-/// @param losses what the files do not keep, at most one entry of each kind; empty if they keep everything
+/// @param losses what reading the files does not give back, at most one entry of each kind; empty if it gives back
+///     everything. What a format without [STATE][io.undercroft.serializer.spi.CheckpointFormat.Capability#STATE] never
+///     has is not listed: how maps nest, the types of typed values, and strides
 /// @param deleted files of the set that was replaced which were [deleted][SaveOptions#deletingFormerFiles()]
 /// @param leftBehind files of the set that was replaced which are still there, and which no index names any more
 /// @param dedup how many bytes a `.croft` file shares; empty for every other format
@@ -28,13 +30,14 @@ public record SaveReport(String format, List<Path> files, List<String> locations
         int storages, List<Loss> losses, List<Path> deleted, List<Path> leftBehind, Optional<DedupReport> dedup) {
     /// What a format may be unable to keep.
     public enum Kind {
-        /// Tensors that share a storage were written separately.
+        /// Tensors that share a storage were written separately. Those without elements have no bytes to share.
         SHARING,
         /// Entries of [SaveOptions#metadata] were left out.
         METADATA,
         /// Tensors that require gradients were written without that flag.
         REQUIRES_GRAD,
-        /// Attributes of typed values, of a parameter for instance, were left out.
+        /// Attributes of typed values, of a parameter for instance, were left out, and are not the ones that the format
+        /// has, such as the metadata of GGUF.
         ATTRIBUTES,
         /// Bytes of storages were left out that no tensor reaches, from its first element to its last. The count is one
         /// of bytes, and the names are those of the tensors on these storages. A `.croft` or `.pt` file can keep them.

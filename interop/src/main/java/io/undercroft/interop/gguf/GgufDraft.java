@@ -4,14 +4,17 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.interop.internal.TensorBytes;
+import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
+import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Map;
 import java.util.SequencedMap;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /// A file to be written: its header and the tensors behind it, each from a multiple of the alignment on.
@@ -22,8 +25,10 @@ final class GgufDraft implements Draft {
     private final byte[] header;
     private final List<Tensor> tensors;
     private final long alignment;
+    private final @Nullable Object state;
 
-    private GgufDraft(byte[] header, List<Tensor> tensors, long alignment) {
+    private GgufDraft(byte[] header, List<Tensor> tensors, long alignment, @Nullable Object state) {
+        this.state = state;
         this.header = header;
         this.tensors = tensors;
         this.alignment = alignment;
@@ -33,9 +38,11 @@ final class GgufDraft implements Draft {
     ///
     /// @param tensors the tensors by name
     /// @param values the metadata
+    /// @param state the state, whose attributes the metadata has if it is that of a file
     /// @return the file to be
     /// @throws IllegalArgumentException if the format has no place for something
-    static GgufDraft of(SequencedMap<String, Tensor> tensors, Map<String, @Nullable Object> values) {
+    static GgufDraft of(SequencedMap<String, Tensor> tensors, Map<String, @Nullable Object> values,
+            @Nullable Object state) {
         long alignment = GgufHeader.alignment(values).orElseThrow(() -> new IllegalArgumentException(
                 GgufHeader.ALIGNMENT + " has to be a power of two of the type " + ValueType.UINT32.scalarName()
                         + " up to " + GgufHeader.LARGEST_ALIGNMENT));
@@ -52,7 +59,7 @@ final class GgufDraft implements Draft {
             writeInfo(tensor.getKey(), tensor.getValue(), offset, header);
             offset = Math.addExact(offset, padded(tensor.getValue().nbytes(), alignment));
         }
-        return new GgufDraft(header.toByteArray(), List.copyOf(tensors.values()), alignment);
+        return new GgufDraft(header.toByteArray(), List.copyOf(tensors.values()), alignment, state);
     }
 
     private static void writeInfo(String name, Tensor tensor, long offset, HeaderBytes header) {
@@ -92,6 +99,11 @@ final class GgufDraft implements Draft {
     public long nbytes() {
         return tensors.stream().mapToLong(tensor -> padded(tensor.nbytes(), alignment)).reduce(
                 padded(header.length, alignment), Math::addExact);
+    }
+
+    @Override
+    public boolean keeps(Object value, String attribute, Set<Capability> format) {
+        return value == state && value instanceof TypedMap map && map.type().equals(GgufFormat.NAME);
     }
 
     @Override

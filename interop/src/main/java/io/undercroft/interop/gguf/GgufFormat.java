@@ -38,12 +38,14 @@ import org.jspecify.annotations.Nullable;
 /// the state and the metadata of the options, as strings. Bytes are aligned to `general.alignment` if the state sets
 /// it, else to 32. Sharing is not kept.
 public final class GgufFormat implements CheckpointFormat {
+    static final String NAME = "gguf";
+
     /// For the service loader.
     public GgufFormat() {}
 
     @Override
     public String name() {
-        return "gguf";
+        return NAME;
     }
 
     @Override
@@ -133,6 +135,6 @@ public final class GgufFormat implements CheckpointFormat {
             }
             values.putIfAbsent(key, value);
         });
-        return GgufDraft.of(NamedTensors.of(state, name()), values);
+        return GgufDraft.of(NamedTensors.of(state, name()), values, state);
     }
 }

@@ -4,11 +4,14 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.undercroft.interop.internal.ZipWriter;
 import io.undercroft.interop.internal.ZipWriter.Dialect;
+import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
 import java.io.IOException;
+import java.util.List;
 import java.util.Map;
 import java.util.SequencedMap;
+import java.util.Set;
 
 /// An archive to be written.
 ///
@@ -44,6 +47,16 @@ record ArchiveDraft(SequencedMap<String, Draft> parts, boolean isDeflated) imple
     @Override
     public long leastBytes() {
         return isDeflated ? END : nbytes();
+    }
+
+    @Override
+    public boolean keeps(Object value, String attribute, Set<Capability> format) {
+        return ArrayDraft.isKept(value, attribute);
+    }
+
+    @Override
+    public List<SharedStorage> sharedStorages() {
+        return parts.values().stream().flatMap(part -> part.sharedStorages().stream()).toList();
     }
 
     @Override

@@ -2,16 +2,22 @@ package io.undercroft.interop.numpy;
 
 import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.interop.internal.TensorBytes;
+import io.undercroft.interop.internal.numpy.ArrayNodes;
 import io.undercroft.interop.internal.numpy.NumpyType.Kind;
 import io.undercroft.interop.internal.numpy.NumpyType;
+import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.Set;
 
 /// An array to be written, as `numpy.save` writes it.
 final class ArrayDraft implements Draft {
@@ -33,6 +39,31 @@ final class ArrayDraft implements Draft {
                 ? Kind.of(map.type()) == Kind.RECORD
                 : value instanceof Typed typed && Kind.of(typed.type()) != null
                         && Kind.of(typed.type()) != Kind.OBJECT;
+    }
+
+    /// {@return whether an attribute of the node of an array is there again when the array is read}
+    ///
+    /// @param value a value of a state
+    /// @param attribute the name of an attribute of it
+    static boolean isKept(Object value, String attribute) {
+        return switch (value) {
+            case TypedMap map when isArray(map) -> Set.of(ArrayNodes.DTYPE, ArrayNodes.SHAPE).contains(attribute)
+                    || isOrder(attribute, map.attributes());
+            case Typed typed when isArray(typed) && !Kind.of(typed.type()).isText() ->
+                attribute.equals(ArrayNodes.UNIT);
+            // The characters of a large array are a tensor, which has the length and the shape.
+            case Typed typed when isArray(typed) && !(typed.value() instanceof Tensor) ->
+                Set.of(ArrayNodes.LENGTH, ArrayNodes.SHAPE).contains(attribute)
+                        || (isOrder(attribute, typed.attributes())
+                                && typed.attributes().get(ArrayNodes.SHAPE) instanceof Shape shape
+                                && shape.numel() > 0
+                                && Arrays.stream(shape.toArray()).filter(size -> size > 1).count() > 1);
+            default -> false;
+        };
+    }
+
+    private static boolean isOrder(String attribute, Map<String, ?> attributes) {
+        return attribute.equals(ArrayNodes.FORTRAN) && Boolean.TRUE.equals(attributes.get(attribute));
     }
 
     /// Plans an array.
@@ -73,6 +104,11 @@ final class ArrayDraft implements Draft {
         boolean isFortran = NpyHeader.isFortran(tensor, written.inner());
         return new ArrayDraft(NpyHeader.bytes(where, written.type(), written.shape(), isFortran),
                 isFortran ? NpyHeader.reversed(tensor, written.inner()) : tensor, dtype);
+    }
+
+    @Override
+    public boolean keeps(Object value, String attribute, Set<Capability> format) {
+        return isKept(value, attribute);
     }
 
     @Override

@@ -8,6 +8,7 @@ import io.undercroft.interop.internal.numpy.NumpyType.Field;
 import io.undercroft.interop.internal.numpy.NumpyType.Kind;
 import io.undercroft.interop.internal.numpy.NumpyType;
 import io.undercroft.mmap.AnonymousMemory;
+import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
 import io.undercroft.serializer.state.TypedMap;
@@ -20,6 +21,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /// An array of records to be written, as `numpy.save` writes it. What is between the fields becomes zeros.
@@ -45,7 +47,8 @@ final class RecordDraft implements Draft {
     ///
     /// @param place where it is in a record
     /// @param elements its elements in all records
-    private record Leaf(FieldPlace place, Elements elements) {}
+    /// @param tensor the tensor of the state that has them, or one made of texts
+    private record Leaf(FieldPlace place, Elements elements, Tensor tensor) {}
 
     /// Plans an array.
     ///
@@ -103,8 +106,21 @@ final class RecordDraft implements Draft {
                 throw new IllegalArgumentException(inner + ": the field is " + elements.type().descr() + " "
                         + elements.shape() + ", and its dtype has " + field.type().descr() + " " + there.shape(shape));
             }
-            leaves.add(new Leaf(there, new Elements(elements.type(), tensor)));
+            leaves.add(new Leaf(there, new Elements(elements.type(), tensor), elements.tensor()));
         }
+    }
+
+    @Override
+    public boolean keeps(Object value, String attribute, Set<Capability> format) {
+        return ArrayDraft.isKept(value, attribute);
+    }
+
+    /// Fields that are aligned are read as tensors on the bytes of all records.
+    @Override
+    public List<SharedStorage> sharedStorages() {
+        return List.of(new SharedStorage(leaves.stream()
+                .filter(leaf -> ArrayNodes.isInPlace(type, shape, leaf.elements.type(), leaf.place))
+                .map(Leaf::tensor).toList(), type.itemsize() * shape.numel()));
     }
 
     @Override

@@ -49,10 +49,18 @@ record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, St
                 bases.computeIfAbsent(tensor.storage(), _ -> new HashSet<>()).add(view == null ? name : view.base());
             }
         });
-        List<String> apart = written.entrySet().stream()
-                .filter(entry -> entry.getValue().numel() > 0
-                        && bases.getOrDefault(entry.getValue().storage(), Set.of()).size() > 1)
-                .map(Map.Entry::getKey).toList();
+        List<String> apart = new ArrayList<>();
+        written.forEach((name, tensor) -> {
+            if (tensor.numel() > 0 && bases.getOrDefault(tensor.storage(), Set.of()).size() > 1) {
+                apart.add(name);
+            }
+        });
+        Set<String> first = Set.copyOf(apart);
+        aliases.forEach((name, of) -> {
+            if (first.contains(of)) {
+                apart.add(name);
+            }
+        });
         return apart.isEmpty() ? List.of() : List.of(Loss.of(Kind.SHARING, apart));
     }
 

@@ -54,6 +54,10 @@ final class InertObject {
     static final String ARRAY = "array";
     static final String MASK = "mask";
     static final String FILL_VALUE = "fill_value";
+    /// All attributes that an object can have.
+    static final Set<String> ATTRIBUTES = Set.of(ARGUMENTS, NEW_ARGUMENTS, KEYWORDS, ITEMS, ELEMENTS, STATE, BASE,
+            VALUE,
+            TEXT, CALLABLE, ID, ARRAY, MASK, FILL_VALUE);
 
     /// The key of the items of a dict whose keys are objects, as a list of pairs: no key of a state can be an object.
     static final Symbol OBJECT_KEYS = new Symbol("python:object_keys");

@@ -3,11 +3,16 @@ package io.undercroft.interop.torch;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.undercroft.interop.internal.ZipWriter;
+import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.interop.internal.ZipWriter.Dialect;
 import io.undercroft.serializer.SaveReport.Kind;
 import io.undercroft.serializer.SaveReport.Loss;
+import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
+import io.undercroft.serializer.state.PythonObjects;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
 import java.math.BigInteger;
@@ -18,6 +23,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.SequencedMap;
+import java.util.Set;
 
 /// The zip archive that a pickle and its storages are saved as, byte for byte as PyTorch's writer lays it out.
 ///
@@ -85,6 +91,17 @@ final class TorchArchive implements Draft {
     @Override
     public List<Loss> losses() {
         return distrusted.isEmpty() ? List.of() : List.of(Loss.of(Kind.WEIGHTS_ONLY, distrusted));
+    }
+
+    /// A dict, a bytearray and a frozenset of Python have no attributes.
+    @Override
+    public boolean keeps(Object value, String attribute, Set<Capability> format) {
+        return switch (value) {
+            case TypedMap map when PythonObjects.is(map) -> InertObject.ATTRIBUTES.contains(attribute);
+            case TypedMap map -> !NamedTensors.isPlain(map) || map.type().startsWith("collections.");
+            case Typed typed -> !typed.type().equals(Globals.BYTEARRAY) && !typed.type().equals(Globals.FROZENSET);
+            default -> true;
+        };
     }
 
     @Override

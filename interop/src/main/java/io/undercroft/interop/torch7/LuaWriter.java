@@ -5,6 +5,7 @@ import io.undercroft.interop.internal.Utf8;
 import io.undercroft.interop.internal.Values;
 import io.undercroft.serializer.SaveReport.Kind;
 import io.undercroft.serializer.SaveReport.Loss;
+import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
 import io.undercroft.serializer.spi.RepeatedTexts;
@@ -31,7 +32,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// Plans a file: checks all of a state, and puts everything but the elements of storages into [Code]. It recurses no
@@ -46,9 +46,8 @@ final class LuaWriter {
     private final Deque<String> path = new ArrayDeque<>();
     private final StateIndex index;
     private final RepeatedTexts texts = new RepeatedTexts();
-    /// The names of what Torch7 has no place for.
+    /// The names of tensors that require gradients.
     private final Set<String> gradients = new LinkedHashSet<>();
-    private final Set<String> attributes = new LinkedHashSet<>();
 
     private LuaWriter(StateIndex index, Encoding encoding) {
         this.index = index;
@@ -74,11 +73,23 @@ final class LuaWriter {
     static Draft draft(@Nullable Object state, Encoding encoding) {
         LuaWriter writer = new LuaWriter(StateIndex.of(state), encoding);
         writer.write(state);
-        return new Plan(writer.code.parts(), Stream.of(Loss.of(Kind.REQUIRES_GRAD, writer.gradients),
-                Loss.of(Kind.ATTRIBUTES, writer.attributes)).filter(loss -> loss.count() > 0).toList());
+        return new Plan(writer.code.parts(), writer.gradients.isEmpty()
+                ? List.of()
+                : List.of(Loss.of(Kind.REQUIRES_GRAD, writer.gradients)));
     }
 
     private record Plan(List<Draft> parts, List<Loss> losses) implements Draft {
+        @Override
+        public boolean keeps(Object value, String attribute, Set<Capability> format) {
+            return switch (value) {
+                case TypedMap map -> !NamedTensors.isPlain(map);
+                case Typed typed when typed.type().equals(Nodes.FUNCTION) ->
+                    attribute.equals(Nodes.TAG) || attribute.equals(Nodes.UPVALUES);
+                case Typed typed -> !typed.type().equals(Nodes.TABLE) && !typed.type().equals(Nodes.GENERATOR);
+                default -> true;
+            };
+        }
+
         @Override
         public long nbytes() {
             return parts.stream().mapToLong(Draft::nbytes).reduce(0, Math::addExact);
@@ -232,10 +243,7 @@ final class LuaWriter {
 
     private void writeTypedMap(TypedMap map) {
         if (NamedTensors.isPlain(map)) {
-            writeTable(map, () -> {
-                map.attributes().keySet().forEach(name -> attributes.add(index.pathOf(map, name)));
-                return entries(map);
-            });
+writeTable(map, () -> entries(map));
             return;
         }
         if (writeClass(map, map.type(), map.attributes())) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.SaveReport;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -172,12 +173,12 @@ enum Dialect {
         return format;
     }
 
-    void write(Path path, Object state) throws IOException {
+    SaveReport write(Path path, Object state) throws IOException {
         SaveOptions options = SaveOptions.defaults().format(format).metadata(TEXT);
         for (int i = 0; i < settings.size(); i += 2) {
             options = options.setting(settings.get(i), settings.get(i + 1));
         }
-        Checkpoint.save(path, state, options);
+        return Checkpoint.save(path, state, options);
     }
 
     /// {@return options that say what the file was written with}

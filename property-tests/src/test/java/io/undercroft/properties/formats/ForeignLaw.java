@@ -124,6 +124,14 @@ enum ForeignLaw {
             }
         }
     },
+    LOSSES_ARE_WHAT_IS_NOT_READ_BACK("the losses that a save reports are what reading the file does not give back") {
+        @Override
+        void check(Written written) throws IOException {
+            try (Checkpoint opened = written.open()) {
+                ActualLosses.check(written.state(), Dialect.TEXT, written.report(), opened);
+            }
+        }
+    },
     WHAT_NO_FORMAT_HOLDS_IS_REFUSED_BY_ITS_PATH("what no format holds is refused, and the message has its path") {
         @Override
         void check(Written written) throws IOException {

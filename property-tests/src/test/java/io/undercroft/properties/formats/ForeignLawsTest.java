@@ -34,6 +34,18 @@ class ForeignLawsTest {
         }
     }
 
+    @Property(tries = 300)
+    void theLossesOfAnnotatedStatesAreReportedAndNoOthers(@ForAll Dialect dialect, @ForAll("choices") byte[] choices,
+            @ForAll("choices") byte[] more) throws IOException {
+        try (Scratch scratch = Scratch.make()) {
+            Optional<Written> written = Written.of(dialect, AnnotatedMaker.annotate(dialect.make(choices), more),
+                    scratch);
+            if (written.isPresent()) {
+                ForeignLaw.LOSSES_ARE_WHAT_IS_NOT_READ_BACK.check(written.get());
+            }
+        }
+    }
+
     private static void check(Dialect dialect, Object state) throws IOException {
         try (Scratch scratch = Scratch.make()) {
             Optional<Written> written = Written.of(dialect, state, scratch);

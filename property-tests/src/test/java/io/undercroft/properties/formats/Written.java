@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.undercroft.properties.Scratch;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveReport;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -17,7 +18,8 @@ import java.util.stream.Stream;
 /// @param dialect how
 /// @param state the state
 /// @param scratch where
-record Written(Dialect dialect, Object state, Scratch scratch) {
+/// @param report what the save reported
+record Written(Dialect dialect, Object state, Scratch scratch, SaveReport report) {
     private static final String FILE = "a";
 
     /// Writes a state. If the format cannot hold it, it has to say so before there is a file.
@@ -26,12 +28,11 @@ record Written(Dialect dialect, Object state, Scratch scratch) {
     static Optional<Written> of(Dialect dialect, Object state, Scratch scratch) throws IOException {
         Files.deleteIfExists(scratch.file(FILE));
         try {
-            dialect.write(scratch.file(FILE), state);
+            return Optional.of(new Written(dialect, state, scratch, dialect.write(scratch.file(FILE), state)));
         } catch (IllegalArgumentException e) {
             checkRefusal(e, scratch);
             return Optional.empty();
         }
-        return Optional.of(new Written(dialect, state, scratch));
     }
 
     private static void checkRefusal(IllegalArgumentException e, Scratch scratch) throws IOException {

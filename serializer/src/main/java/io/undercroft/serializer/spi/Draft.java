@@ -1,10 +1,13 @@
 package io.undercroft.serializer.spi;
 
 import io.undercroft.serializer.SaveReport;
+import io.undercroft.serializer.spi.CheckpointFormat.Capability;
+import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.util.Collections;
 import java.util.List;
 import java.util.SequencedMap;
+import java.util.Set;
 
 /// A file of a format that has been planned and not been written. Used once, by one thread, which
 /// need not be the one that planned it.
@@ -32,9 +35,38 @@ public interface Draft {
     }
 
     /// {@return what the file does not keep of the state, beyond what the format [cannot
-    /// hold][CheckpointFormat.Capability] at all} For a set, called for the index only.
+    /// hold][CheckpointFormat.Capability] at all} Tensors that share a storage no more have the names of the file. For a
+    /// set, called for the index only.
     default List<SaveReport.Loss> losses() {
         return List.of();
+    }
+
+    /// {@return whether an attribute of a typed value is there again when the file is read} Unless overridden, all are
+    /// if the format [can hold a state][Capability#STATE].
+    ///
+    /// @param value a [Typed][io.undercroft.serializer.state.Typed] or
+    ///     [TypedMap][io.undercroft.serializer.state.TypedMap] of the state
+    /// @param attribute the name of the attribute
+    /// @param format what the format can hold
+    default boolean keeps(Object value, String attribute, Set<Capability> format) {
+        return format.contains(Capability.STATE);
+    }
+
+    /// {@return the storages that several tensors of the state use again when the file is read} Called only if the
+    /// format [cannot hold sharing][Capability#SHARING].
+    default List<SharedStorage> sharedStorages() {
+        return List.of();
+    }
+
+    /// A storage of a file that is read.
+    ///
+    /// @param tensors the tensors of the state that use it, by identity
+    /// @param nbytes its size in bytes
+    record SharedStorage(List<Tensor> tensors, long nbytes) {
+        /// A storage.
+        public SharedStorage {
+            tensors = List.copyOf(tensors);
+        }
     }
 
     /// {@return whether a name can be that of a file next to an index, and leads nowhere else on any system}

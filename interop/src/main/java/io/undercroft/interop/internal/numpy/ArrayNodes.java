@@ -205,9 +205,9 @@ public final class ArrayNodes {
         long size = type.dtype().itemsize();
         FieldPlace whole = place.with(type.inner(), size);
         boolean isChosen = this.isChosen.test(path);
-        long[] steps = isWhole(type, whole, size) ? whole.steps(size).orElse(null) : null;
-        if (steps != null) {
-            long[] stride = FieldPlace.concat(scaled(layout.stride(), layout.type().itemsize() / size), steps);
+        if (isInPlace(layout.type(), layout.shape(), type, place)) {
+            long[] stride = FieldPlace.concat(scaled(layout.stride(), layout.type().itemsize() / size),
+                    whole.steps(size).orElseThrow());
             // Without elements an offset may be at the end of no bytes.
             return Tensor.of(isChosen ? stored() : blank(), type.dtype(),
                     shape.numel() == 0 ? 0 : whole.offset() / size,
@@ -238,9 +238,16 @@ public final class ArrayNodes {
     }
 
     /// {@return whether a field is in memory as in the file, a whole number of elements from the start of each record}
-    private boolean isWhole(NumpyType type, FieldPlace place, long size) {
+    ///
+    /// @param records the type of the records
+    /// @param shape the shape of the array of records
+    /// @param type the type of the field
+    /// @param place where it is in a record
+    public static boolean isInPlace(NumpyType records, Shape shape, NumpyType type, FieldPlace place) {
+        long size = type.dtype().itemsize();
         return type.isNative() && place.offset() % size == 0
-                && (layout.shape().numel() <= 1 || layout.type().itemsize() % size == 0);
+                && (shape.numel() <= 1 || records.itemsize() % size == 0)
+                && place.with(type.inner(), size).steps(size).isPresent();
     }
 
     private FieldRuns runs(NumpyType type, FieldPlace place) {

@@ -64,6 +64,12 @@ public record PlannedStorage(int number, long nbytes, Device device, List<Span> 
         default void release() {}
     }
 
+    /// {@return whether all its bytes are worth saving}
+    boolean isReachedWhole() {
+        return device.isMeta() || nbytes == 0
+                || (!reached.isEmpty() && reached.getFirst().start() == 0 && reached.getFirst().end() == nbytes);
+    }
+
     /// {@return a storage whose bytes are read in place}
     ///
     /// @param number its number in the snapshot

@@ -6,6 +6,7 @@ import io.undercroft.format.internal.IndexBuilder;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Span;
 import io.undercroft.format.internal.TensorRecord;
+import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.internal.ByteSpan;
@@ -182,9 +183,18 @@ public final class StatePlan {
         return identity;
     }
 
-    /// {@return what the state has and the snapshot will not have; see [ReadableState]}
-    public List<SaveReport.Loss> leftOut() {
-        return leftOut;
+    /// {@return what the state has and the snapshot has not: see [ReadableState], and bytes that no tensor reaches}
+    ///
+    /// @param written what was written
+    public List<SaveReport.Loss> losses(DedupReport written) {
+        if (written.unreached() == 0) {
+            return leftOut;
+        }
+        List<SaveReport.Loss> losses = new ArrayList<>(leftOut);
+        losses.add(new SaveReport.Loss(SaveReport.Kind.UNREACHED, written.unreached(), names.stream()
+                .filter(name -> !storages.get(tensors.get(name.tensor).storage()).isReachedWhole())
+                .map(Name::text).toList()));
+        return losses;
     }
 
     /// Adds the parts before the storages to an index.

@@ -7,6 +7,7 @@ import io.undercroft.serializer.internal.planning.Reach;
 import io.undercroft.serializer.internal.planning.ReadableState;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
+import io.undercroft.serializer.spi.Draft.SharedStorage;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.state.PythonObjects;
 import io.undercroft.serializer.state.StateIndex;
@@ -20,13 +21,14 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.SequencedSet;
 import java.util.Set;
-import java.util.stream.Collectors;
+import java.util.function.BiPredicate;
 import org.jspecify.annotations.Nullable;
 
 /// Finds the parts of a state that a format does not keep.
@@ -43,8 +45,10 @@ final class Losses {
         Set<Capability> can = format.capabilities();
         StateIndex index = state.names();
         List<Loss> losses = new ArrayList<>(state.leftOut());
+        Map<Tensor, SharedStorage> shared = new IdentityHashMap<>();
         if (!can.contains(Capability.SHARING)) {
-            add(Kind.SHARING, sharing(index), losses);
+            draft.sharedStorages().forEach(storage -> storage.tensors().forEach(each -> shared.put(each, storage)));
+            add(Kind.SHARING, sharing(index, shared), losses);
         }
         if (!can.contains(Capability.METADATA)) {
             add(Kind.METADATA, List.copyOf(options.request().metadata().keySet()), losses);
@@ -52,13 +56,13 @@ final class Losses {
         if (!can.contains(Capability.STATE)) {
             add(Kind.REQUIRES_GRAD, tensors(index).stream().filter(tensor -> tensor.is(Tensor.Flag.REQUIRES_GRAD))
                     .map(tensor -> String.valueOf(index.nameOf(tensor))).toList(), losses);
-            add(Kind.ATTRIBUTES, attributes(state.tree(), index), losses);
-            addUnreached(index, losses);
+            addUnreached(index, shared, losses);
             new Modules(index).add(state.tree(), losses);
         }
+        add(Kind.ATTRIBUTES, attributes(state.tree(), index, (value, name) -> draft.keeps(value, name, can)), losses);
         for (Loss loss : draft.losses()) {
             losses.removeIf(there -> there.kind() == loss.kind());
-            losses.add(loss);
+            losses.add(loss.kind() == Kind.SHARING ? named(loss, index) : loss);
         }
         return List.copyOf(losses);
     }
@@ -72,6 +76,13 @@ final class Losses {
         return tensors;
     }
 
+    /// Returns a loss with the names of the state, where the draft has those of the file.
+    private static Loss named(Loss loss, StateIndex index) {
+        Map<String, String> names = new HashMap<>();
+        index.tensors().keySet().forEach(name -> names.put(StateIndex.rawName(name), name));
+        return Loss.of(loss.kind(), loss.names().stream().map(name -> names.getOrDefault(name, name)).toList());
+    }
+
     private static void add(Kind kind, List<String> names, List<Loss> losses) {
         if (!names.isEmpty()) {
             losses.add(Loss.of(kind, names));
@@ -79,12 +90,15 @@ final class Losses {
     }
 
     /// Files of tensors by name contain elements, and not storages.
-    private static void addUnreached(StateIndex index, List<Loss> losses) {
+    private static void addUnreached(StateIndex index, Map<Tensor, SharedStorage> shared, List<Loss> losses) {
         Reach reach = Reach.of(index);
+        Map<Storage, Set<Object>> written = written(index, shared);
         Map<Storage, Long> unreached = new HashMap<>();
         for (Storage storage : index.storages()) {
             long nbytes = reach.unreached(storage);
-            if (nbytes > 0) {
+            boolean isWhole = written.getOrDefault(storage, Set.of(storage)).stream()
+                    .allMatch(there -> there instanceof SharedStorage whole && whole.nbytes() == storage.nbytes());
+            if (nbytes > 0 && !isWhole) {
                 unreached.put(storage, nbytes);
             }
         }
@@ -96,16 +110,29 @@ final class Losses {
         }
     }
 
-    /// Returns the names of tensors whose storage has another name too.
-    private static List<String> sharing(StateIndex index) {
-        Map<Storage, Long> counts = index.tensors().values().stream()
-                .collect(Collectors.groupingBy(Tensor::storage, Collectors.counting()));
+    /// Returns the names of tensors that share bytes with others now, and not when the file is read.
+    private static List<String> sharing(StateIndex index, Map<Tensor, SharedStorage> shared) {
+        Map<Storage, Set<Object>> written = written(index, shared);
         return index.tensors().entrySet().stream()
-                .filter(entry -> counts.getOrDefault(entry.getValue().storage(), 0L) > 1)
+                .filter(entry -> entry.getValue().numel() > 0)
+                .filter(entry -> written.getOrDefault(entry.getValue().storage(), Set.of()).size() > 1)
                 .map(Map.Entry::getKey).toList();
     }
 
-    private static List<String> attributes(@Nullable Object tree, StateIndex index) {
+    /// Returns what each storage is written as: storages that several tensors use, and names of other tensors.
+    private static Map<Storage, Set<Object>> written(StateIndex index, Map<Tensor, SharedStorage> shared) {
+        Map<Storage, Set<Object>> written = new HashMap<>();
+        index.tensors().forEach((name, tensor) -> {
+            SharedStorage there = shared.get(tensor);
+            if (tensor.numel() > 0) {
+                written.computeIfAbsent(tensor.storage(), _ -> new HashSet<>()).add(there == null ? name : there);
+            }
+        });
+        return written;
+    }
+
+    private static List<String> attributes(@Nullable Object tree, StateIndex index,
+            BiPredicate<Object, String> isKept) {
         List<String> names = new ArrayList<>();
         Set<Object> seen = Collections.newSetFromMap(new IdentityHashMap<>());
         Deque<Object> left = new ArrayDeque<>();
@@ -116,8 +143,8 @@ final class Losses {
                 continue;
             }
             switch (value) {
-                case TypedMap map -> addPaths(map, map.attributes(), index, names);
-                case Typed typed -> addPaths(typed, typed.attributes(), index, names);
+                case TypedMap map -> addPaths(map, map.attributes(), index, isKept, names);
+                case Typed typed -> addPaths(typed, typed.attributes(), index, isKept, names);
                 default -> {
                 }
             }
@@ -183,8 +210,10 @@ final class Losses {
         }
     }
 
-    private static void addPaths(Object value, Map<String, ?> attributes, StateIndex index, List<String> names) {
-        attributes.keySet().forEach(name -> names.add(index.pathOf(value, name)));
+    private static void addPaths(Object value, Map<String, ?> attributes, StateIndex index,
+            BiPredicate<Object, String> isKept, List<String> names) {
+        attributes.keySet().stream().filter(name -> !isKept.test(value, name))
+                .forEach(name -> names.add(index.pathOf(value, name)));
     }
 
     private static void enqueue(@Nullable Object value, Deque<Object> left) {

@@ -1,0 +1,236 @@
+package io.undercroft.properties.formats;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.DedupReport;
+import io.undercroft.serializer.SaveReport.Kind;
+import io.undercroft.serializer.SaveReport.Loss;
+import io.undercroft.serializer.SaveReport;
+import io.undercroft.serializer.state.ScalarList;
+import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Sameness;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.IdentityHashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+
+/// What a file does not give back of a state: found by reading it, for a comparison with what the save reported.
+final class ActualLosses {
+    /// How each tensor of the state is named in the file, for files whose tensors are found by names.
+    private final Map<String, Tensor> read = new LinkedHashMap<>();
+    private final Map<String, Object> nodes = new HashMap<>();
+    private final Map<Kind, Set<String>> names = new EnumMap<>(Kind.class);
+    private final List<String> typedPaths = new ArrayList<>();
+    private final StateIndex index;
+    private final Object state;
+    private final Checkpoint opened;
+    private final boolean isOfNames;
+    private long unreached;
+    private long unreachedChunks;
+
+    private ActualLosses(Object state, Checkpoint opened) {
+        this.state = state;
+        this.opened = opened;
+        this.index = StateIndex.of(state);
+        this.isOfNames = Set.of("safetensors", "safetensors-index", "npz", "gguf").contains(opened.format());
+        // Lists of Lua count from 1, and empty storages may part, so its tensors are those at the same places.
+        Object told = opened.format().equals("torch7") ? LuaRetelling.of(state) : state;
+        Map<String, Tensor> byName = StateIndex.of(opened.state()).tensors();
+        Map<String, Tensor> found = new HashMap<>();
+        byName.forEach((name, tensor) -> found.put(inFile(name), tensor));
+        List<String> there = StateIndex.of(told).tensors().sequencedKeySet().stream().map(this::inFile).toList();
+        int at = 0;
+        for (String name : index.tensors().keySet()) {
+            Tensor tensor = found.get(there.get(at++));
+            if (tensor != null) {
+                read.put(name, tensor);
+            }
+        }
+        forEachTyped(told, (path, _) -> typedPaths.add(path));
+        forEachTyped(opened.state(), (path, node) -> nodes.put(inFile(path), node));
+    }
+
+    /// Fails if what a save reported is not what the file lacks.
+    ///
+    /// @param metadata the metadata that the save was given
+    static void check(Object state, Map<String, String> metadata, SaveReport report, Checkpoint opened) {
+        ActualLosses actual = new ActualLosses(state, opened);
+        // What state_dict() of a module has is written under other names than those of the state.
+        if (report.loss(Kind.OBJECTS).isPresent()) {
+            return;
+        }
+        actual.unreachedChunks = report.dedup().map(DedupReport::unreached).orElse(0L);
+        actual.find(metadata);
+        Map<Kind, Set<String>> reported = new EnumMap<>(Kind.class);
+        for (Loss loss : report.losses()) {
+            if (loss.kind() != Kind.WEIGHTS_ONLY && loss.kind() != Kind.UNREADABLE) {
+                reported.put(loss.kind(), new TreeSet<>(loss.names()));
+                assertThat(loss.count()).as(loss.kind().toString())
+                        .isEqualTo(loss.kind() == Kind.UNREACHED ? actual.unreached : loss.names().size());
+            }
+        }
+        assertThat(reported).as("the losses that are reported of %s", report.format()).isEqualTo(actual.names);
+    }
+
+    private String inFile(String name) {
+        return isOfNames ? StateIndex.rawName(name) : name;
+    }
+
+    private void find(Map<String, String> metadata) {
+        metadata.forEach((key, value) -> lost(Kind.METADATA, key, !value.equals(opened.metadata().get(key))));
+        index.tensors().forEach((_, tensor) -> lost(Kind.REQUIRES_GRAD, index.nameOf(tensor),
+                tensor.is(Tensor.Flag.REQUIRES_GRAD)
+                        && !isRead(tensor, there -> there.is(Tensor.Flag.REQUIRES_GRAD))));
+        boolean isRetold = opened.format().equals("torch7");
+        Iterator<String> paths = typedPaths.iterator();
+        forEachTyped(state, (_, node) -> readBack(node, nodes.get(inFile(paths.next())), isRetold));
+        findSharing();
+        index.storages().stream().filter(storage -> !storage.isMeta() && !index.isValue(storage))
+                .forEach(this::findUnreached);
+    }
+
+    private void readBack(Object node, Object there, boolean isRetold) {
+        attributes(node).forEach((key, value) -> {
+            // Version 1 of a class of Torch7 is the one that a file does not say.
+            boolean isUsual = key.equals("version") && Long.valueOf(1).equals(value);
+            lost(Kind.ATTRIBUTES, index.pathOf(node, key),
+                    !isUsual && (there == null || !attributes(there).containsKey(key)
+                            || !(isRetold || isSame(value, attributes(there).get(key)))));
+        });
+    }
+
+    private void findSharing() {
+        Map<Storage, Map<String, Tensor>> storages = new IdentityHashMap<>();
+        index.tensors().forEach((name, tensor) -> {
+            if (tensor.numel() > 0 && read.containsKey(name)) {
+                storages.computeIfAbsent(tensor.storage(), _ -> new LinkedHashMap<>()).put(name, tensor);
+            }
+        });
+        storages.forEach((_, tensors) -> {
+            Set<Storage> there = Collections.newSetFromMap(new IdentityHashMap<>());
+            tensors.keySet().forEach(name -> there.add(read.get(name).storage()));
+            tensors.keySet().forEach(name -> lost(Kind.SHARING, name, there.size() > 1));
+        });
+    }
+
+    private void findUnreached(Storage storage) {
+        BitSet reached = new BitSet();
+        Set<String> on = new HashSet<>();
+        boolean isWhole = false;
+        for (Map.Entry<String, Tensor> entry : index.tensors().entrySet()) {
+            Tensor tensor = entry.getValue();
+            if (tensor.storage() == storage) {
+                on.add(entry.getKey());
+                isWhole |= read.containsKey(entry.getKey())
+                        && read.get(entry.getKey()).storage().nbytes() == storage.nbytes();
+                if (tensor.numel() > 0) {
+                    reached.set((int) (tensor.storageOffset() * tensor.dtype().bits() / Byte.SIZE), end(tensor));
+                }
+            }
+        }
+        long lost = storage.nbytes() - reached.cardinality();
+        boolean isCroft = opened.format().equals("croft");
+        if ((isCroft ? unreachedChunks > 0 : !isWhole) && lost > 0) {
+            // A .croft file leaves out chunks, which are then zeros.
+            unreached = isCroft ? unreachedChunks : unreached + lost;
+            on.forEach(name -> lost(Kind.UNREACHED, name, true));
+        }
+    }
+
+    private static int end(Tensor tensor) {
+        long last = tensor.storageOffset();
+        for (int dim = 0; dim < tensor.dim(); dim++) {
+            last += (tensor.size(dim) - 1) * tensor.stride(dim);
+        }
+        return (int) tensor.dtype().nbytes(last + 1);
+    }
+
+    private boolean isRead(Tensor tensor, Predicate<Tensor> isSame) {
+        return index.tensors().entrySet().stream().filter(entry -> entry.getValue() == tensor)
+                .map(entry -> read.get(entry.getKey())).anyMatch(there -> there != null && isSame.test(there));
+    }
+
+    private void lost(Kind kind, String name, boolean isLost) {
+        if (isLost) {
+            names.computeIfAbsent(kind, _ -> new TreeSet<>()).add(name);
+        }
+    }
+
+    private static boolean isSame(Object expected, Object actual) {
+        try {
+            Sameness.check(plain(expected), plain(actual));
+            return true;
+        } catch (AssertionError _) {
+            return false;
+        }
+    }
+
+    /// {@return a value without the attributes in it, which are lost for themselves}
+    private static Object plain(Object value) {
+        return switch (value) {
+            case Typed typed -> new Typed(typed.type(), plain(typed.value()));
+            case ScalarList scalars -> scalars;
+            case List<?> list -> list.stream().map(ActualLosses::plain).toList();
+            case null, default -> value;
+        };
+    }
+
+    private static Map<String, ?> attributes(Object node) {
+        return node instanceof TypedMap map ? map.attributes() : ((Typed) node).attributes();
+    }
+
+    interface Visitor {
+        void visit(String path, Object node);
+    }
+
+    /// Calls a visitor with each typed value at its first place.
+    static void forEachTyped(Object state, Visitor visitor) {
+        walk("", state, visitor, Collections.newSetFromMap(new IdentityHashMap<>()));
+    }
+
+    private static void walk(String path, Object value, Visitor visitor, Set<Object> seen) {
+        if (value == null || StateIndex.children(value).isEmpty() && !(value instanceof Typed) || !seen.add(value)) {
+            return;
+        }
+        if (value instanceof TypedMap || value instanceof Typed) {
+            visitor.visit(path, value);
+        }
+        Consumer<Map<?, ?>> entries = map -> map.forEach((key, held) -> walk(
+                path.isEmpty() ? StateIndex.segment(key) : path + "/" + StateIndex.segment(key), held, visitor, seen));
+        switch (value) {
+            case Typed typed -> {
+                walk(path, typed.value(), visitor, seen);
+                entries.accept(typed.attributes());
+            }
+            case TypedMap map -> {
+                entries.accept(map);
+                entries.accept(map.attributes());
+            }
+            case Map<?, ?> map -> entries.accept(map);
+            default -> {
+                int at = 0;
+                for (Object element : (Collection<?>) value) {
+                    walk(path.isEmpty() ? "" + at : path + "/" + at, element, visitor, seen);
+                    at++;
+                }
+            }
+        }
+    }
+}
