@@ -243,7 +243,7 @@ final class LuaWriter {
 
     private void writeTypedMap(TypedMap map) {
         if (NamedTensors.isPlain(map)) {
-writeTable(map, () -> entries(map));
+            writeTable(map, () -> entries(map));
             return;
         }
         if (writeClass(map, map.type(), map.attributes())) {

@@ -35,8 +35,8 @@ public interface Draft {
     }
 
     /// {@return what the file does not keep of the state, beyond what the format [cannot
-    /// hold][CheckpointFormat.Capability] at all} Tensors that share a storage no more have the names of the file. For a
-    /// set, called for the index only.
+    /// hold][Capability] at all} Tensors that share a storage no more have the names of the file. For a set, called for
+    /// the index only.
     default List<SaveReport.Loss> losses() {
         return List.of();
     }
