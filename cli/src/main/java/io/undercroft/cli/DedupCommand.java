@@ -152,6 +152,7 @@ final class DedupCommand {
                 long storages = Sizes.sum(checkpoint.storages().stream().filter(storage -> !storage.isMeta())
                         .mapToLong(Storage::nbytes));
                 shares.add(new Share(file, checkpoint.format(), Files.size(file), storages, unique.add(checkpoint)));
+                return IntegrityChecks.noteUnreadable(checkpoint, Saver.unreadable(checkpoint), run);
             }
         } catch (FormatException e) {
             if (!SKIPPED.contains(e.code())) {

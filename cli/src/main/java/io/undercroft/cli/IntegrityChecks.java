@@ -13,6 +13,7 @@ import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Unreadable;
 import java.io.IOException;
 import java.util.List;
+import java.util.SequencedMap;
 
 /// Checks of a file before commands use it, and messages about damage.
 final class IntegrityChecks {
@@ -28,6 +29,24 @@ final class IntegrityChecks {
     /// @throws FormatException if any part of it is damaged, or another file that it needs cannot be used
     static void require(Checkpoint checkpoint) throws IOException {
         require(checkpoint, List.of());
+    }
+
+    /// Refuses a damaged file, unless only the descriptions of tensors are wrong, which the command names.
+    ///
+    /// @throws FormatException as [#require(Checkpoint)]
+    static void requireReadable(Checkpoint checkpoint) throws IOException {
+        require(checkpoint, Unreadable.damages(Saver.unreadable(checkpoint)));
+    }
+
+    /// Names the tensors that cannot be read.
+    ///
+    /// @return the most severe of their codes
+    static int noteUnreadable(Checkpoint checkpoint, SequencedMap<String, FormatException> unreadable,
+            CommandRunner run) {
+        return run.ofEach(List.copyOf(unreadable.sequencedEntrySet()), each -> run.fail(
+                CommandRunner.code(each.getValue()), "%s: the tensor %s cannot be read, the others can: %s [%s]"
+                        .formatted(checkpoint.location(), FormatException.quote(each.getKey()), each.getValue().what(),
+                                each.getValue().code())));
     }
 
     private static void require(Checkpoint checkpoint, List<Damage> accepted) throws IOException {
@@ -101,7 +120,7 @@ final class IntegrityChecks {
     /// @throws FormatException if any part of it is damaged
     static void requireBeforeSaving(Checkpoint checkpoint) throws IOException {
         if (!hasChecksums(checkpoint) || checkpoint.skippedCommit().isPresent()) {
-            require(checkpoint, Unreadable.damages(Saver.unreadable(checkpoint)));
+            requireReadable(checkpoint);
         }
     }
 

@@ -13,7 +13,6 @@ import io.undercroft.cli.internal.inspect.JsonReport;
 import io.undercroft.cli.internal.inspect.SnapshotList;
 import io.undercroft.cli.internal.inspect.TextReport;
 import io.undercroft.cli.internal.inspect.VerificationJson;
-import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.UnreadPart;
@@ -87,7 +86,7 @@ final class ReadingCommands {
                     Checkpoint checkpoint = Inputs.open(file, arguments.opening().progress(bar));
                     Sha256 digests = hashes ? new Sha256(ElementBudget.of(checkpoint)) : null) {
                 if (hashes) {
-                    IntegrityChecks.require(checkpoint);
+                    IntegrityChecks.requireReadable(checkpoint);
                     bar.erase();
                 }
                 run.noteSkippedCommit(checkpoint);
@@ -113,7 +112,8 @@ final class ReadingCommands {
                     TextReport.print(inspection, out);
                 }
                 IntegrityChecks.noteDangerous(checkpoint, run);
-                return run.worse(noteUnreadable(checkpoint, inspection), noteNotHashed(checkpoint, digests));
+                return run.worse(IntegrityChecks.noteUnreadable(checkpoint, inspection.unreadable(), run),
+                        noteNotHashed(checkpoint, digests));
             }
         });
     }
@@ -121,17 +121,9 @@ final class ReadingCommands {
     /// Computes the digests before any is printed, so that progress can be shown.
     private static void hash(Inspection inspection, boolean hashesStorages, Sha256 digests) {
         try (ProgressBar bar = ProgressBar.onTerminal()) {
-            digests.computeAll(hashesStorages ? inspection.storages() : List.of(), inspection.tensors().values(), bar);
+            digests.computeAll(hashesStorages ? inspection.readableStorages() : List.of(),
+                    inspection.tensors().values(), bar);
         }
-    }
-
-    /// Names the tensors that cannot be read.
-    private int noteUnreadable(Checkpoint checkpoint, Inspection inspection) {
-        SequencedMap<String, FormatException> unreadable = inspection.unreadable();
-        return run.ofEach(List.copyOf(unreadable.sequencedEntrySet()), each -> run.fail(
-                CommandRunner.code(each.getValue()), "%s: the tensor %s cannot be read, the others can: %s [%s]"
-                        .formatted(checkpoint.location(), FormatException.quote(each.getKey()), each.getValue().what(),
-                                each.getValue().code())));
     }
 
     /// Says how many digests are missing, and why.

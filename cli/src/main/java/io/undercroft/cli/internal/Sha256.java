@@ -5,6 +5,7 @@ import io.undercroft.serializer.analysis.ElementBudget;
 import io.undercroft.serializer.analysis.LastLoan;
 import io.undercroft.serializer.analysis.Sizes;
 import io.undercroft.serializer.analysis.TensorBlocks;
+import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.spi.Backing;
@@ -64,12 +65,12 @@ public final class Sha256 implements AutoCloseable {
         return storage.isMeta() ? null : of(new Range(storage, 0, storage.nbytes()));
     }
 
-    /// {@return the digest of the elements in row-major order, or null if they have no bytes (on the meta device) or
-    /// the [budget][#budget] does not allow it}
+    /// {@return the digest of the elements in row-major order, or null if they have no bytes (on the meta device), cannot
+    /// be read, or the [budget][#budget] does not allow it}
     ///
     /// @param tensor the tensor, of any strides
     public @Nullable String of(Tensor tensor) {
-        if (tensor.device().isMeta()) {
+        if (tensor.device().isMeta() || Unreadable.why(tensor).isPresent()) {
             return null;
         }
         if (isOneRun(tensor)) {

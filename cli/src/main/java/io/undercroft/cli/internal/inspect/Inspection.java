@@ -124,6 +124,17 @@ public final class Inspection {
                 : index().storages().stream().filter(storage -> !users(storage).isEmpty()).toList();
     }
 
+    /// {@return the storages without those of tensors that cannot be read}
+    public List<Storage> readableStorages() {
+        return storages().stream().filter(this::isReadable).toList();
+    }
+
+    /// {@return whether a storage has bytes, and is not that of a placeholder}
+    boolean isReadable(Storage storage) {
+        return users(storage).stream().map(tensors::get)
+                .noneMatch(tensor -> tensor != null && Unreadable.why(tensor).isPresent());
+    }
+
     /// Returns the number of a storage in order of first use, or null for one that only the key of a map holds.
     @Nullable
     Integer idOf(Storage storage) {

@@ -148,7 +148,8 @@ public final class JsonReport {
                 .member("device", storage.device().toString());
         Sha256 digests = inspection.digests();
         if (digests != null) {
-            write(json, storage.isMeta(), digests.of(storage), digests);
+            boolean isRead = inspection.isReadable(storage);
+            write(json, storage.isMeta() || !isRead, isRead ? digests.of(storage) : null, digests);
         }
     }
 
