@@ -45,7 +45,7 @@ final class Losses {
         Set<Capability> can = format.capabilities();
         StateIndex index = state.names();
         List<Loss> losses = new ArrayList<>(state.leftOut());
-        Map<Tensor, SharedStorage> shared = new IdentityHashMap<>();
+        IdentityHashMap<Tensor, SharedStorage> shared = new IdentityHashMap<>();
         if (!can.contains(Capability.SHARING)) {
             draft.sharedStorages().forEach(storage -> storage.tensors().forEach(each -> shared.put(each, storage)));
             add(Kind.SHARING, sharing(index, shared), losses);
@@ -90,7 +90,8 @@ final class Losses {
     }
 
     /// Files of tensors by name contain elements, and not storages.
-    private static void addUnreached(StateIndex index, Map<Tensor, SharedStorage> shared, List<Loss> losses) {
+    private static void addUnreached(StateIndex index, IdentityHashMap<Tensor, SharedStorage> shared,
+            List<Loss> losses) {
         Reach reach = Reach.of(index);
         Map<Storage, Set<Object>> written = written(index, shared);
         Map<Storage, Long> unreached = new HashMap<>();
@@ -111,7 +112,7 @@ final class Losses {
     }
 
     /// Returns the names of tensors that share bytes with others now, and not when the file is read.
-    private static List<String> sharing(StateIndex index, Map<Tensor, SharedStorage> shared) {
+    private static List<String> sharing(StateIndex index, IdentityHashMap<Tensor, SharedStorage> shared) {
         Map<Storage, Set<Object>> written = written(index, shared);
         return index.tensors().entrySet().stream()
                 .filter(entry -> entry.getValue().numel() > 0)
@@ -120,7 +121,7 @@ final class Losses {
     }
 
     /// Returns what each storage is written as: storages that several tensors use, and names of other tensors.
-    private static Map<Storage, Set<Object>> written(StateIndex index, Map<Tensor, SharedStorage> shared) {
+    private static Map<Storage, Set<Object>> written(StateIndex index, IdentityHashMap<Tensor, SharedStorage> shared) {
         Map<Storage, Set<Object>> written = new HashMap<>();
         index.tensors().forEach((name, tensor) -> {
             SharedStorage there = shared.get(tensor);
