@@ -18,6 +18,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /// An array to be written, as `numpy.save` writes it.
 final class ArrayDraft implements Draft {
@@ -46,23 +47,26 @@ final class ArrayDraft implements Draft {
     /// @param value a value of a state
     /// @param attribute the name of an attribute of it
     static boolean isKept(Object value, String attribute) {
-        return switch (value) {
-            case TypedMap map when isArray(map) -> Set.of(ArrayNodes.DTYPE, ArrayNodes.SHAPE).contains(attribute)
-                    || isOrder(attribute, map.attributes());
-            case Typed typed when isArray(typed) && !Kind.of(typed.type()).isText() ->
-                attribute.equals(ArrayNodes.UNIT);
-            // The characters of a large array are a tensor, which has the length and the shape.
-            case Typed typed when isArray(typed) && !(typed.value() instanceof Tensor) ->
-                Set.of(ArrayNodes.LENGTH, ArrayNodes.SHAPE).contains(attribute)
-                        || (isOrder(attribute, typed.attributes())
-                                && typed.attributes().get(ArrayNodes.SHAPE) instanceof Shape shape
-                                && shape.numel() > 0
-                                && Arrays.stream(shape.toArray()).filter(size -> size > 1).count() > 1);
-            default -> false;
-        };
+        if (value instanceof TypedMap map) {
+            return isArray(map) && (Set.of(ArrayNodes.DTYPE, ArrayNodes.SHAPE).contains(attribute)
+                    || isOrder(attribute, map.attributes()));
+        }
+        Kind kind = value instanceof Typed typed ? Kind.of(typed.type()) : null;
+        if (!(value instanceof Typed node) || kind == null || !isArray(node)) {
+            return false;
+        }
+        if (!kind.isText()) {
+            return attribute.equals(ArrayNodes.UNIT);
+        }
+        // The characters of a large array are a tensor, which has the length and the shape.
+        return !(node.value() instanceof Tensor)
+                && (Set.of(ArrayNodes.LENGTH, ArrayNodes.SHAPE).contains(attribute)
+                        || (isOrder(attribute, node.attributes())
+                                && node.attributes().get(ArrayNodes.SHAPE) instanceof Shape shape && shape.numel() > 0
+                                && Arrays.stream(shape.toArray()).filter(size -> size > 1).count() > 1));
     }
 
-    private static boolean isOrder(String attribute, Map<String, ?> attributes) {
+    private static boolean isOrder(String attribute, Map<String, ? extends @Nullable Object> attributes) {
         return attribute.equals(ArrayNodes.FORTRAN) && Boolean.TRUE.equals(attributes.get(attribute));
     }
 
