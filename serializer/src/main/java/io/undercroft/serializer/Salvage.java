@@ -98,8 +98,8 @@ public final class Salvage implements AutoCloseable {
         try {
             if (!new CroftFormat().matches(file)) {
                 throw new FormatException("CROFT-SALVAGE", "this is no .croft file, and only those can be salvaged", 0,
-                        "croft verify lists the damage of a file of another format, and croft convert saves the tensors "
-                                + "of it that can be read");
+                        "croft verify lists the damage of a file of another format, and croft convert saves the "
+                                + "tensors of it that can be read");
             }
             SnapshotSearch.Found found = SnapshotSearch.find(new FileSource(file), Limits.DEFAULT);
             Salvage salvage = new Salvage(file, found, options.checksums(ChecksumPolicy.NONE));

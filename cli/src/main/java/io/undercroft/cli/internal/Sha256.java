@@ -65,8 +65,8 @@ public final class Sha256 implements AutoCloseable {
         return storage.isMeta() ? null : of(new Range(storage, 0, storage.nbytes()));
     }
 
-    /// {@return the digest of the elements in row-major order, or null if they have no bytes (on the meta device), cannot
-    /// be read, or the [budget][#budget] does not allow it}
+    /// {@return the digest of the elements in row-major order, or null if they have no bytes (on the meta device),
+    /// cannot be read, or the [budget][#budget] does not allow it}
     ///
     /// @param tensor the tensor, of any strides
     public @Nullable String of(Tensor tensor) {
