@@ -167,7 +167,7 @@ class PageInBrowserTest {
         Checkpoint.save(file, state, SaveOptions.defaults().chunkSize(1 << 16));
         open(file);
         browser.choose("#file", file);
-        browser.until("source !== null");
+        browser.until("source.size === 1");
 
         JsonNode all = browser.evaluate("""
                 (async () => {
@@ -218,7 +218,7 @@ class PageInBrowserTest {
         Checkpoint.save(file, state);
         open(file);
         browser.choose("#file", file);
-        browser.until("source !== null");
+        browser.until("source.size === 1");
 
         for (int i = 0; i < state.size(); i++) {
             String name = state.keySet().stream().toList().get(i);
@@ -245,7 +245,7 @@ class PageInBrowserTest {
         Checkpoint.save(file, state);
         open(file);
         browser.choose("#file", file);
-        browser.until("source !== null");
+        browser.until("source.size === 1");
 
         browser.evaluate("activate(0)");
         browser.until("document.querySelector('#statistics svg')");
@@ -326,6 +326,93 @@ class PageInBrowserTest {
         }
         assertThat(end).isEqualTo(Files.size(file));
         screenshot("croft");
+    }
+
+    @Test
+    void aModelOfSeveralFilesHasOneMapAndStatisticsOfTheChosenFiles() throws IOException, InterruptedException {
+        Path index = PageTest.shards(folder);
+        Path second = folder.resolve("model-00002-of-00002.safetensors");
+        open(folder);
+
+        assertThat(browser.text("#summary")).contains("3.9 MiB in 3 files", "4 storages of 3.9 MiB");
+        assertThat(browser.text("#notes")).isEmpty();
+        assertThat(browser.text("#row-0")).contains("1000.0 KiB");
+        assertThat(browser.text("#legend")).contains("Header: ", " in 3", "Storage: 3.9 MiB");
+        assertThat(browser.text("#map-range")).contains("byte 0 of " + index.getFileName(), second.getFileName() + "");
+        long end = 0;
+        for (JsonNode segment : browser.evaluate("segments.map(s => [s.from, s.to])")) {
+            assertThat(segment.get(0).asLong()).isEqualTo(end);
+            end = segment.get(1).asLong();
+        }
+        assertThat(end).isEqualTo(browser.evaluate("data.file.nbytes").asLong());
+        browser.evaluate("select(tensors[3])");
+        assertThat(browser.text("#statistics")).contains("Choose the file " + second.getFileName() + " above");
+        browser.choose("#file", second);
+        browser.until("document.querySelector('#statistics svg')");
+        assertThat(browser.text("#statistics")).containsPattern("Maximum\\s+1,023,996\\s");
+        browser.evaluate("select(tensors[0])");
+        assertThat(browser.text("#statistics")).contains("Choose the file model-00001-of-00002.safetensors above");
+        screenshot("shards");
+    }
+
+    @Test
+    void headersStandOverTheirColumnsAndNoSizeIsCut() throws IOException, InterruptedException {
+        PageTest.shards(folder);
+        open(folder);
+        for (int width : new int[]{1400, 1000}) {
+            browser.size(width, 900);
+            for (String view : new String[]{"tensors", "storages"}) {
+                browser.evaluate("show('" + view + "')");
+                assertThat(browser.evaluate("""
+                        [...document.querySelectorAll('#columns > *')].map((head, i) => {
+                            const cell = document.querySelector('#row-0').children[i];
+                            const box = head.getBoundingClientRect(), under = cell.getBoundingClientRect();
+                            return Math.max(Math.abs(box.left - under.left), Math.abs(box.right - under.right)) < 1.5
+                                && (!head.className.includes('number') || cell.scrollWidth <= Math.ceil(under.width));
+                        }).every(is => is)""").asBoolean()).as(view + " " + width).isTrue();
+            }
+        }
+    }
+
+    @Test
+    void metadataAndValuesAreNoWarnings() throws IOException, InterruptedException {
+        open(TRAINING);
+        assertThat(browser.text("#notes")).isEmpty();
+        assertThat(browser.text("#about")).contains("values of the state");
+        browser.evaluate("document.querySelector('#about').open = true");
+        assertThat(browser.text("#about")).contains("optimizer/param_groups/0/lr", "0.001");
+    }
+
+    @Test
+    void hundredThousandHostileNamesAreShownAsText() throws IOException, InterruptedException {
+        Map<String, Object> state = new LinkedHashMap<>();
+        String[] hostile = {"<script>window.ran = 1</script>", "'\"><svg onload='window.ran=1'>",
+                "javascript:window.ran=1",
+                "\u202e\u2066txt.exe\u200b\ufeff", "\u0000\u001b[2J\r\n", "${window.ran = 1}", "constructor"};
+        Tensor shared = Tensor.arange(DType.INT8, 100_000);
+        for (int i = 0; i < 100_000; i++) {
+            state.put(i + hostile[i % hostile.length], shared.narrow(0, i, 1));
+        }
+        state.put("values", Map.of(hostile[0], hostile[1], hostile[3], hostile[4]));
+        Path file = folder.resolve("hostile.croft");
+        Checkpoint.save(file, state);
+        open(file);
+
+        for (int i = 0; i < hostile.length; i++) {
+            browser.evaluate("activate(" + i + ")");
+            String shown = browser.text("#detail h2");
+            assertThat(shown).startsWith(i + "").matches("[\\x20-\\x7e]+");
+        }
+        browser.evaluate("document.querySelector('#about').open = true");
+        browser.evaluate("select(storages[0])");
+        assertThat(browser.evaluate("typeof window.ran").asText()).isEqualTo("undefined");
+        assertThat(browser.evaluate("document.scripts.length + ' ' + document.querySelectorAll('svg, img').length")
+                .asText()).isEqualTo("1 0");
+        assertThat(browser.text("#about")).contains("<script>window.ran = 1<~1script>".replace("~1", "/"))
+                .doesNotContain("\u202e", "\u001b");
+        assertThat(browser.evaluate("document.querySelectorAll('.row').length").asInt()).isLessThan(100);
+        browser.size(400, 900);
+        assertThat(browser.evaluate("document.documentElement.scrollWidth <= innerWidth").asBoolean()).isTrue();
     }
 
     @Test

@@ -16,6 +16,7 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -106,6 +107,52 @@ class PageTest {
             }
             assertThat(HexFormat.of().formatHex(digest.digest())).isEqualTo(storage.get("sha256").asText());
         }
+    }
+
+    @Test
+    void theFilesOfAModelFollowOneAnother() throws Exception {
+        Path index = shards(folder);
+        List<Path> files = List.of(index, folder.resolve("model-00001-of-00002.safetensors"),
+                folder.resolve("model-00002-of-00002.safetensors"));
+        ByteArrayOutputStream all = new ByteArrayOutputStream();
+        for (Path file : files) {
+            all.write(Files.readAllBytes(file));
+        }
+
+        JsonNode data = data(page(folder, "--hash"));
+
+        assertThat(data.at("/file/nbytes").asLong()).isEqualTo(all.size());
+        assertThat(data.at("/file/files").findValuesAsText("name"))
+                .isEqualTo(files.stream().map(file -> file.getFileName().toString()).toList());
+        assertThat(data.get("storages")).hasSize(4);
+        for (JsonNode storage : data.get("storages")) {
+            JsonNode extent = storage.at("/extents/0");
+            MessageDigest digest = MessageDigest.getInstance("SHA-256");
+            digest.update(all.toByteArray(), extent.get(3).asInt(), extent.get(1).asInt());
+            assertThat(HexFormat.of().formatHex(digest.digest())).isEqualTo(storage.get("sha256").asText());
+        }
+    }
+
+    /// Writes a model of two files.
+    static Path shards(Path folder) throws IOException {
+        Map<String, Object> state = new LinkedHashMap<>();
+        for (int i = 0; i < 4; i++) {
+            float[] elements = new float[256_000];
+            for (int j = 0; j < elements.length; j++) {
+                elements[j] = (i + 1) * j;
+            }
+            state.put("layer." + i, Tensor.of(elements));
+        }
+        Path index = folder.resolve("model.safetensors.index.json");
+        Checkpoint.save(index, state, SaveOptions.defaults().setting("safetensors.shard", "2MiB"));
+        return index;
+    }
+
+    @Test
+    void valuesThatAreNoTensorsAreInThePage() throws IOException {
+        JsonNode values = data(page(TRAINING)).get("values");
+        assertThat(values.findValuesAsText("path")).contains("step", "optimizer/param_groups/0/lr");
+        assertThat(values.findValuesAsText("value")).contains("3", "0.001", "list of 2: 0.9, 0.999");
     }
 
     @Test

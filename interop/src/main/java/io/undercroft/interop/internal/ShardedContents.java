@@ -3,6 +3,7 @@ package io.undercroft.interop.internal;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.serializer.Damage;
+import io.undercroft.serializer.Extent;
 import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.UnreadPart;
@@ -102,6 +103,17 @@ final class ShardedContents implements Contents {
     public List<FilePiece> runs(Storage storage, MappedFile index) {
         ShardFile shard = shardsOfStorages().get(storage);
         return shard == null ? List.of() : shard.contents().runs(storage, shard.file());
+    }
+
+    @Override
+    public List<Extent> extents(Storage storage) {
+        ShardFile shard = shardsOfStorages().get(storage);
+        if (shard == null) {
+            return List.of();
+        }
+        int file = 1 + shards.indexOf(shard);
+        return shard.contents().extents(storage).stream().map(extent -> new Extent(extent.start(), extent.length(),
+                extent.place(), file, extent.offset(), extent.digest())).toList();
     }
 
     private synchronized IdentityHashMap<Storage, ShardFile> shardsOfStorages() {

@@ -16,6 +16,8 @@ import java.util.Set;
 public final class DiskBytes {
     private DiskBytes() {}
 
+    private record OfFile(int file, long offset) {}
+
     /// Bytes in another file: their offset, and their digest, since the extent does not say in which file they are.
     private record OfBase(long offset, Optional<Digest128> digest) {}
 
@@ -26,7 +28,7 @@ public final class DiskBytes {
     /// @param storages storages of it
     public static OptionalLong of(Checkpoint checkpoint, Collection<Storage> storages) {
         // Extents of one snapshot that begin at the same byte are the same bytes.
-        Set<Long> offsets = new HashSet<>();
+        Set<OfFile> offsets = new HashSet<>();
         Set<OfBase> ofBases = new HashSet<>();
         long nbytes = 0;
         for (Storage storage : storages) {
@@ -36,7 +38,7 @@ public final class DiskBytes {
             }
             for (Extent extent : extents) {
                 boolean isNew = switch (extent.place()) {
-                    case FILE -> offsets.add(extent.offset());
+                    case FILE -> offsets.add(new OfFile(extent.file(), extent.offset()));
                     case BASE -> ofBases.add(new OfBase(extent.offset(), extent.digest()));
                     case NOWHERE -> false;
                 };

@@ -116,7 +116,7 @@ final class CroftStorages implements AutoCloseable {
             Extent.Place place = extent.kind() == ExtentKind.ZERO
                     ? Extent.Place.NOWHERE
                     : extent.base() == ExtentRecord.THIS_FILE ? Extent.Place.FILE : Extent.Place.BASE;
-            all.add(new Extent(start, extent.length(), place, extent.fileOffset(),
+            all.add(new Extent(start, extent.length(), place, 0, extent.fileOffset(),
                     place == Extent.Place.NOWHERE ? Optional.empty() : Optional.of(extent.digest())));
             start += extent.length();
         }

@@ -100,7 +100,7 @@ public interface Contents {
         OptionalLong place = storage.nbytes() == 0 ? OptionalLong.empty() : placeOf(storage);
         return place.isEmpty()
                 ? List.of()
-                : List.of(new Extent(0, storage.nbytes(), Extent.Place.FILE, place.getAsLong(), Optional.empty()));
+                : List.of(new Extent(0, storage.nbytes(), Extent.Place.FILE, 0, place.getAsLong(), Optional.empty()));
     }
 
     /// {@return storages in the groups in which they are loaded from a store, one group after the other} By default one

@@ -9,6 +9,9 @@ import io.undercroft.serializer.FileRegion;
 import io.undercroft.serializer.SaveProgress;
 import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.serializer.analysis.DiskBytes;
+import io.undercroft.serializer.analysis.Sizes;
+import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.state.StatePart;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -30,6 +33,7 @@ import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.LongStream;
 
 /// A self-contained page about a file: the entries of [JsonReport] in a fixed page whose script shows them.
 ///
@@ -58,15 +62,26 @@ public final class HtmlReport {
     private final LeftOut leftOut = new LeftOut();
     private final SaveProgress progress;
     private final long total;
+    private final StateValues values;
     private long done;
     private int tensors;
     private int storages;
     private int leftOutRegions;
+    /// Where each file begins if they follow one another.
+    private final long[] starts;
 
     private HtmlReport(Inspection inspection, Writer out, SaveProgress progress) {
         this.inspection = inspection;
         this.progress = progress;
         this.total = Math.min(inspection.tensors().size(), MOST_TENSORS) + (long) inspection.storages().size();
+        this.values = new StateValues(inspection.checkpoint().tree(), MOST_NOTES, MOST_NOTES);
+        this.starts = sizes(inspection.checkpoint()).toArray();
+        long start = 0;
+        for (int i = 0; i < starts.length; i++) {
+            long size = starts[i];
+            starts[i] = start;
+            start += size;
+        }
         this.entries = JsonReport.shortened(inspection, LONGEST_TEXT, MOST_ALIASES);
         this.out = new ScriptWriter(out);
     }
@@ -124,8 +139,10 @@ public final class HtmlReport {
     private void write(Json json, String file, OptionalLong modified) throws IOException {
         Checkpoint checkpoint = inspection.checkpoint();
         json.object("file", about -> {
-            about.member("name", shortened(file)).member("nbytes", checkpoint.fileSizes().firstEntry().getValue())
-                    .member("parts", checkpoint.fileSizes().size() - 1);
+            about.member("name", shortened(file)).member("nbytes", Sizes.sum(sizes(checkpoint)))
+                    .list("files", checkpoint.fileSizes().entrySet(), (each, one) -> each
+                            .member("name", shortened(one.getKey().substring(one.getKey().lastIndexOf('/') + 1)))
+                            .member("nbytes", one.getValue()));
             if (modified.isPresent()) {
                 about.member("modified", modified.getAsLong());
             }
@@ -143,6 +160,7 @@ public final class HtmlReport {
         writeNotes(json, checkpoint);
         json.object("left_out", each -> each.member("tensors", inspection.tensors().size() - tensors)
                 .member("storages", inspection.storages().size() - storages).member("regions", leftOutRegions)
+                .member("values", values.leftOut() + Math.max(0, values.lines().size() - MOST_NOTES))
                 .member("metadata", Math.max(0, checkpoint.metadata().size() - MOST_NOTES))
                 .member("foreign_classes", Math.max(0, checkpoint.foreignClasses().size() - MOST_NOTES))
                 .member("unread", Math.max(0, checkpoint.unread().size() - MOST_NOTES))
@@ -199,7 +217,7 @@ public final class HtmlReport {
             boolean isListed = (users == 0 || used.contains(storage)) && storages < MOST_TENSORS
                     && out.written() < 2 * MOST_CHARACTERS;
             if (!isListed) {
-                leftOut.add(DiskBytes.extents(inspection.checkpoint(), storage));
+                leftOut.add(extents(storage));
                 continue;
             }
             json.generator().writeStartObject();
@@ -214,7 +232,7 @@ public final class HtmlReport {
 
     /// Writes `[start, nbytes, place, offset]` for each run of bytes; chunks that follow one another are one run.
     private void writeExtents(Json json, Storage storage) throws IOException {
-        List<Extent> extents = DiskBytes.extents(inspection.checkpoint(), storage);
+        List<Extent> extents = extents(storage);
         List<long[]> runs = new ArrayList<>();
         for (Extent extent : extents) {
             if (!runs.isEmpty() && continues(runs.getLast(), extent)) {
@@ -229,6 +247,20 @@ public final class HtmlReport {
         } else {
             writeRows(json, "extents", runs);
         }
+    }
+
+    private static LongStream sizes(Checkpoint checkpoint) {
+        return checkpoint.fileSizes().values().stream().mapToLong(Long::longValue);
+    }
+
+    /// Returns the extents of a storage with their offsets in all files, as if these followed one another.
+    private List<Extent> extents(Storage storage) {
+        return DiskBytes.extents(inspection.checkpoint(), storage).stream()
+                .map(extent -> extent.file() == 0
+                        ? extent
+                        : new Extent(extent.start(), extent.length(), extent.place(), 0,
+                                starts[extent.file()] + extent.offset(), extent.digest()))
+                .toList();
     }
 
     /// Returns the number of a place in the page.
@@ -259,8 +291,13 @@ public final class HtmlReport {
         json.list("bases", few(checkpoint.bases()), entries::writeBase);
         json.list("foreign_classes", few(checkpoint.foreignClasses()), entries::write);
         json.list("unread", few(checkpoint.unread()), entries::writeUnread);
+        json.list("values", few(values.lines()), HtmlReport::writeValue);
         json.list("metadata", few(checkpoint.metadata().entrySet()), (each, entry) -> each
                 .member("key", shortened(entry.getKey())).member("value", shortened(entry.getValue())));
+    }
+
+    private static void writeValue(Json json, StatePart part) throws IOException {
+        json.member("path", shortened(StateIndex.rawName(part.path()))).member("value", StateOutline.of(part.value()));
     }
 
     private static <T> Iterable<T> few(Collection<T> all) {

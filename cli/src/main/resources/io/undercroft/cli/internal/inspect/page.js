@@ -7,6 +7,19 @@ element("data").remove();
 
 const FILE = 0, BASE = 1, NOWHERE = 2;
 
+// The files of the page follow one another: offsets are those in all of them.
+const files = data.file.files;
+files.forEach((file, i) => { file.start = i === 0 ? 0 : files[i - 1].start + files[i - 1].nbytes; });
+
+function fileAt(offset) {
+    let low = 0, high = files.length - 1;
+    while (low < high) {
+        const middle = (low + high + 1) >> 1;
+        if (files[middle].start <= offset) low = middle; else high = middle - 1;
+    }
+    return files[low];
+}
+
 // ---- texts
 
 const number = n => Number.isSafeInteger(n) ? n.toLocaleString("en") : "about " + Number(n).toPrecision(4);
@@ -22,6 +35,10 @@ const count = (n, noun) => number(n) + " " + noun + (n === 1 ? "" : "s");
 const plain = text => String(text).replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu,
     c => "\\u{" + c.codePointAt(0).toString(16) + "}");
 const figure = x => Number.isInteger(x) ? number(x) : String(Number(x.toPrecision(7)));
+const place = offset => {
+    const file = fileAt(offset);
+    return "byte " + number(Math.floor(offset - file.start)) + (files.length > 1 ? " of " + plain(file.name) : "");
+};
 const shape = t => "[" + t.shape.join(", ") + "]";
 
 function make(tag, attributes, ...children) {
@@ -101,7 +118,9 @@ function where(storage) {
     const places = storage.extents.filter(extent => extent[2] !== NOWHERE);
     if (places.length === 0) return "zeros, not stored";
     const other = places.some(extent => extent[2] === BASE) ? ", other file" : "";
-    return (places.length === 1 ? "at " + number(places[0][3]) : places.length + " runs") + other;
+    const at = places[0][3], file = fileAt(at);
+    return (places.length === 1 ? "at " + number(at - file.start) : places.length + " runs") + other
+        + (files.length > 1 && !other ? " of " + plain(file.name) : "");
 }
 
 // ---- colours and canvases
@@ -180,12 +199,16 @@ function makeSegments() {
     ranges.sort((a, b) => a.from - b.from || a.to - b.to);
     const all = [];
     const knowsRegions = data.regions.length > 0;
-    let end = 0;
+    let end = 0, next = 1;
+    // What is in front of the first storage of a file is its header.
     const gap = to => {
-        if (to <= end) return;
-        const isHeader = end === 0 && !knowsRegions && ranges.length > 0;
-        all.push({ from: end, to, kind: isHeader ? "header" : "other" });
-        end = to;
+        while (end < to) {
+            while (next < files.length && files[next].start <= end) next++;
+            const until = Math.min(to, files[next]?.start ?? to);
+            const isHeader = fileAt(end).start === end && !knowsRegions && ranges.length > 0;
+            all.push({ from: end, to: until, kind: isHeader ? "header" : "other" });
+            end = until;
+        }
     };
     for (const range of ranges) {
         gap(Math.min(range.from, data.file.nbytes));
@@ -237,18 +260,19 @@ function drawMap() {
         drawn.fillRect(left - 1, isHere ? 0 : height - 6, Math.max(3, right - left + 2), isHere ? 5 : 6);
     }
     const [from, to] = element("map-range").children;
-    from.textContent = "byte " + number(Math.floor(map.from));
-    to.textContent = number(Math.ceil(map.to)) + (map.from > 0 || map.to < data.file.nbytes ? " of "
-        + bytes(data.file.nbytes) : "");
+    from.textContent = place(map.from);
+    to.textContent = number(Math.ceil(map.to) - fileAt(map.to - 1).start)
+        + (map.from > 0 || map.to < data.file.nbytes ? ", " + bytes(map.to - map.from) + " of "
+            + bytes(data.file.nbytes) : files.length > 1 ? " of " + plain(files.at(-1).name) : "");
 }
 
 function describe(part) {
-    const place = bytes(part.to - part.from) + " at byte " + number(part.from);
-    if (!part.storage) return KINDS[part.kind][0] + ", " + place;
+    const size = bytes(part.to - part.from) + " at " + place(part.from);
+    if (!part.storage) return KINDS[part.kind][0] + ", " + size;
     const names = part.storage.users.slice(0, 3).map(t => plain(t.name)).join(", ");
     const more = part.storage.tensors > 3 ? " and " + (part.storage.tensors - 3) + " more" : "";
     return "Storage " + part.storage.id + (part.sharers ? " and others, these bytes are stored once" : "") + ", "
-        + place + (names ? ": " + names + more : "");
+        + size + (names ? ": " + names + more : "");
 }
 
 function go(to) {
@@ -278,7 +302,11 @@ function zoom(factor) {
 }
 
 function prepareMap() {
-    if (data.file.parts > 0 || segments.length === 0) {
+    if (files.length > 1) {
+        element("map-title").textContent = "Map of " + count(files.length, "file");
+        element("zoom-all").textContent = "All files";
+    }
+    if (segments.length === 0) {
         element("map-section").hidden = true;
         return;
     }
@@ -408,6 +436,10 @@ function columns() {
             title + (isSorted ? list.descending ? " ▼" : " ▲" : ""));
     });
     element("columns").replaceChildren(...heads, make("span", { class: "tensor-bar" }, shown.bar[0]));
+    // The list has a border, and perhaps a scroll bar.
+    const box = element("list"), border = (box.offsetWidth - box.clientWidth) || 0;
+    element("columns").style.marginLeft = box.clientLeft + "px";
+    element("columns").style.marginRight = Math.max(0, border - box.clientLeft) + "px";
 }
 
 // Sorts ascending, then descending, then in the order of the file.
@@ -584,9 +616,9 @@ function storageDetail(storage, tensor) {
     const title = "Storage " + storage.id;
     const canvas = make("canvas", {});
     canvas.draw = () => drawSpans(canvas, storage, tensor, lanes => lanes > 8 ? 10 : 14, MOST_LANES);
-    const runs = (storage.extents ?? []).slice(0, 12).map(([start, nbytes, place, offset]) => bytes(nbytes)
-        + (place === NOWHERE ? " of zeros, which are not stored" : " at byte " + number(offset)
-            + (place === BASE ? " of another file" : "")) + (start > 0 ? ", from byte " + number(start) + " on" : ""));
+    const runs = (storage.extents ?? []).slice(0, 12).map(([start, nbytes, kind, offset]) => bytes(nbytes)
+        + (kind === NOWHERE ? " of zeros, which are not stored"
+            : kind === BASE ? " at byte " + number(offset) + " of another file" : " at " + place(offset)) + (start > 0 ? ", from byte " + number(start) + " on" : ""));
     const more = (storage.extents ?? []).length - runs.length;
     const users = tensor ? [tensor, ...storage.users.filter(t => t !== tensor)] : storage.users;
     const parts = [
@@ -639,7 +671,13 @@ function startStatistics(tensor) {
     const why = obstacle(tensor);
     const say = what => box.replaceChildren(make("h3", {}, "Statistics"), make("p", { class: "quiet" }, what));
     if (why) { say(why); return; }
-    if (!source) { say("Choose the file above to see them."); return; }
+    const missing = [...new Set(tensor.on.extents.filter(extent => extent[2] === FILE)
+        .map(extent => fileAt(extent[3])))].find(file => !source.has(file));
+    if (missing) {
+        say(files.length > 1 ? "Choose the file " + plain(missing.name) + " above to see them."
+            : "Choose the file above to see them.");
+        return;
+    }
     const size = tensor.to - tensor.from;
     if (size <= AUTOMATIC) { compute(tensor, box); return; }
     box.replaceChildren(make("h3", {}, "Statistics"), make("button", { type: "button",
@@ -707,18 +745,31 @@ function statisticsDetail(found) {
 }
 
 function prepareSource() {
-    if (data.file.parts > 0 || !tensors.some(t => !obstacle(t))) {
+    if (!tensors.some(t => !obstacle(t))) {
         element("source").replaceChildren("No statistics: the file does not store the bytes of any tensor of this "
             + "page as they are in memory.");
         return;
     }
+    if (files.length > 1) {
+        element("file").multiple = true;
+        element("source-label").textContent = "To see statistics, choose some or all of the files:";
+    }
     element("file").addEventListener("change", event => {
-        const [file] = event.target.files;
         const status = element("source-status");
-        source = file && file.size === data.file.nbytes ? file : null;
-        status.className = file && !source ? "wrong" : "";
-        status.textContent = !file ? "" : !source
-            ? "This is another file: it has " + number(file.size) + " bytes, not " + number(data.file.nbytes) + "."
+        const wrong = [];
+        if (files.length === 1) source.clear();
+        for (const chosen of event.target.files) {
+            const file = files.find(each => each.nbytes === chosen.size
+                && (files.length === 1 || each.name === chosen.name));
+            if (file) source.set(file, chosen); else wrong.push(chosen);
+        }
+        const [file] = event.target.files;
+        status.className = wrong.length > 0 ? "wrong" : "";
+        status.textContent = !file ? "" : wrong.length > 0
+            ? (files.length > 1 ? plain(wrong[0].name) + " is none of the files of this page, or has another size."
+                : "This is another file: it has " + number(file.size) + " bytes, not " + number(data.file.nbytes) + ".")
+            : files.length > 1 ? count(source.size, "file") + " chosen. They are read by this page only, and not sent "
+                + "anywhere."
             : data.file.modified !== undefined
                 && Math.floor(file.lastModified / 1000) !== Math.floor(data.file.modified / 1000)
                 ? "Its modification time differs from that of the file of this page: it is a copy, or it was changed."
@@ -737,17 +788,15 @@ function notes() {
             + count(leftOut.tensors, "tensor") + " and " + count(leftOut.storages, "storage")
             + ", so that a browser can open it. croft inspect --json prints all.");
     }
-    for (const [kind, what] of Object.entries({ regions: "part of the map", metadata: "line of metadata",
+    for (const [kind, what] of Object.entries({ regions: "part of the map", values: "value", metadata: "line of metadata",
         foreign_classes: "class or function", unread: "part that is not in the state", bases: "base" })) {
         if (leftOut[kind]) all.push("Left out, " + what + ": " + number(leftOut[kind]));
     }
     if (data.regions_problem) all.push("The map lacks parts: " + data.regions_problem);
     const unreadable = tensors.filter(t => t.unreadable).length;
     if (unreadable) all.push(count(unreadable, "tensor") + " cannot be read.");
-    if (data.file.parts) all.push("This is an index of " + count(data.file.parts, "file")
-        + ", which contain the bytes. A page about one of them has a map.");
     const unplaced = storages.filter(s => s.device !== "meta" && s.nbytes > 0 && s.extents?.length === 0).length;
-    if (unplaced && !data.file.parts) all.push("The map lacks " + count(unplaced, "storage")
+    if (unplaced) all.push("The map lacks " + count(unplaced, "storage")
         + ", whose bytes are not stored as they are in memory.");
     if (data.saved_from.length) all.push("Saved from " + data.saved_from.join(", ") + ".");
     for (const base of data.bases) {
@@ -757,7 +806,6 @@ function notes() {
         all.push("Dangerous if Python loads it: " + each.class);
     }
     for (const part of data.unread) all.push("Not in the state: " + part.what + ", " + bytes(part.nbytes));
-    for (const { key, value } of data.metadata) all.push(key + ": " + value);
     const shown = all.slice(0, 8).map(each => make("li", {}, plain(each)));
     if (all.length > 8) {
         shown.push(make("li", {}, make("details", {}, make("summary", {}, (all.length - 8) + " more"),
@@ -766,18 +814,34 @@ function notes() {
     element("notes").replaceChildren(...shown);
 }
 
+// Texts about the file, and the values of the state that are no tensors.
+function about() {
+    const pairs = [...data.metadata.map(({ key, value }) => [key, value]),
+        ...data.values.map(({ path, value }) => [path, value])];
+    const box = element("about");
+    box.hidden = pairs.length === 0;
+    box.open = pairs.length <= 12;
+    box.firstElementChild.textContent = [
+        data.metadata.length > 0 ? count(data.metadata.length, "text") + " about the file" : "",
+        data.values.length > 0 ? count(data.values.length, "value") + " of the state" : "",
+    ].filter(part => part !== "").join(", ");
+    box.lastElementChild.replaceChildren(...pairs.flatMap(([name, value]) =>
+        [make("dt", {}, plain(name)), make("dd", {}, plain(value))]));
+}
+
 function start() {
     const name = plain(data.file.name);
     document.title = name + " – croft inspect";
     element("name").textContent = name;
     const held = storages.reduce((sum, storage) => sum + storage.nbytes, 0);
-    element("summary").textContent = [data.format + ", " + bytes(data.file.nbytes),
+    element("summary").textContent = [data.format + ", " + bytes(data.file.nbytes) + (files.length > 1 ? " in " + count(files.length, "file") : ""),
         data.snapshot ? "snapshot " + plain(data.snapshot) : "",
         count(tensors.length + data.left_out.tensors, "tensor"),
         count(storages.length + data.left_out.storages, "storage")
             + (data.left_out.storages ? "" : " of " + bytes(held)),
     ].filter(part => part !== "").join(" · ");
     notes();
+    about();
     prepareMap();
     prepareList();
     prepareSource();

@@ -1,9 +1,9 @@
 "use strict";
 
-// Statistics of a tensor, computed from `source`, the file that the user chooses.
+// Statistics of a tensor, computed from `source`, which has the file that the user chooses for each file of the page.
 
 const WINDOW = 4 << 20, BINS = 64;
-let source = null;
+const source = new Map();
 
 // Decodes the float with these numbers of bits of exponent and fraction, for each bit pattern. In the kinds "fn" and
 // "fnuz", the greatest exponent is that of numbers, and NaN is all ones or the negative zero.
@@ -64,7 +64,9 @@ async function read(storage, from, to) {
     for (const [start, nbytes, place, offset] of storage.extents) {
         const first = Math.max(from, start), end = Math.min(to, start + nbytes);
         if (first >= end || place === NOWHERE) continue;
-        const slice = source.slice(offset + first - start, offset + end - start);
+        const file = fileAt(offset);
+        const at = offset - file.start - start;
+        const slice = source.get(file).slice(at + first, at + end);
         all.set(new Uint8Array(await slice.arrayBuffer()), first - from);
     }
     return all.buffer;
