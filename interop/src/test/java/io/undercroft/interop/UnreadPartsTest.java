@@ -22,6 +22,7 @@ import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
@@ -182,7 +183,52 @@ class UnreadPartsTest {
                 .isEqualTo("SAFETENSORS-LAYOUT");
         Path two = together("two.npy", saved("a.npy", 3), saved("b.npy", 2));
         assertThat(refusal(two)).hasMessageContainingAll("136 more follow", "numpy.savez");
-        assertThat(refusal(together("r.pt", saved("a.pt", 3), REST)).code()).isEqualTo("ZIP-END");
+    }
+
+    @Test
+    void whatFollowsAnArchiveIsReported() throws IOException {
+        for (String name : List.of("a.pt", "a.npz")) {
+            Path archive = saved(name, 3);
+            long end = Files.size(archive);
+            for (byte[] rest : List.of(REST, new byte[1 << 16])) {
+                Path longer = together("r-" + name, archive, rest);
+                assertThat(unread(longer)).containsExactly(
+                        new UnreadPart(Kind.BYTES, "what is behind the archive", end, rest.length));
+                try (Checkpoint c = Checkpoint.open(longer)) {
+                    assertThat(c.tensor("t").toFloatArray()).containsExactly(1, 1, 1);
+                    assertThat(c.verify().damages()).isEmpty();
+                }
+            }
+            assertThat(refusal(together("r-" + name, archive, new byte[(1 << 16) + 1])).code()).isEqualTo("ZIP-END");
+        }
+    }
+
+    /// `numpy.load` takes any archive; members that are no arrays are bytes to it.
+    @Test
+    void anArchiveOfArraysMayHaveOtherRecords() throws IOException {
+        for (List<String> others : List.of(List.of("readme.txt"), List.of("dir/"), List.of("dir/", "dir/x.json"))) {
+            for (boolean isFirst : new boolean[]{true, false}) {
+                Path path = folder.resolve("mixed");
+                try (var zip = new ZipOutputStream(Files.newOutputStream(path))) {
+                    List<String> names = new ArrayList<>(others);
+                    names.add(isFirst ? names.size() : 0, "t.npy");
+                    for (String name : names) {
+                        zip.putNextEntry(new ZipEntry(name));
+                        zip.write(name.equals("t.npy")
+                                ? Files.readAllBytes(saved("a.npy", 3))
+                                : new byte[name.endsWith("/") ? 0 : 5]);
+                    }
+                }
+                try (Checkpoint c = Checkpoint.open(path)) {
+                    assertThat(c.format()).isEqualTo("npz");
+                    assertThat(c.tensor("t").toFloatArray()).containsExactly(1, 1, 1);
+                    String file = others.getLast();
+                    assertThat(c.unread()).extracting(UnreadPart::what).isEqualTo(file.endsWith("/")
+                            ? List.of()
+                            : List.of("1 record that the state does not refer to: '" + file + "'"));
+                }
+            }
+        }
     }
 
     @Test

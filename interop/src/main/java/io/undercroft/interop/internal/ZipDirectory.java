@@ -43,7 +43,8 @@ public final class ZipDirectory {
     private static final int END_SIZE = 22;
     private static final int ZIP64_LOCATOR_SIZE = 20;
     private static final int ZIP64_END_SIZE = 56;
-    private static final int LONGEST_COMMENT = 0xFFFF;
+    /// How many bytes behind the end record Python looks for it.
+    private static final int LONGEST_REST = 1 << 16;
     private static final long LARGEST_DIRECTORY = 1L << 30;
     private static final long ALIGNMENT = 64;
     /// The size of a record, in bytes, of which several fit into the buffer of a reader.
@@ -65,10 +66,13 @@ public final class ZipDirectory {
 
     private final MappedFile file;
     private final SequencedMap<String, ZipRecord> records;
+    /// Where the comment ends, and with it the archive.
+    private final long end;
 
-    private ZipDirectory(MappedFile file, SequencedMap<String, ZipRecord> records) {
+    private ZipDirectory(MappedFile file, SequencedMap<String, ZipRecord> records, long end) {
         this.file = file;
         this.records = records;
+        this.end = end;
     }
 
     /// {@return the name of the record that an archive starts with, from its local header; nothing if the file does not
@@ -101,7 +105,7 @@ public final class ZipDirectory {
     /// @param file any file
     /// @throws IOException if reading fails
     public static boolean isEmpty(MappedFile file) throws IOException {
-        return file.size() == END_SIZE && reader(file, 0, END_SIZE).i32() == END;
+        return file.size() >= END_SIZE && reader(file, 0, END_SIZE).i32() == END;
     }
 
     /// {@return whether the bytes of a file up to an offset end as an archive without a comment does}
@@ -113,7 +117,8 @@ public final class ZipDirectory {
         return offset >= END_SIZE && reader(file, offset - END_SIZE, offset).i32() == END;
     }
 
-    /// Reads the directory of an archive that ends with the file. Other bytes may be before it.
+    /// Reads the directory of an archive. Other bytes may be before it, and up to 64 KiB behind it: Python and PyTorch
+    /// read such files, and take the last end record in them.
     ///
     /// @param file the file; the directory keeps using it
     /// @return its directory
@@ -121,7 +126,7 @@ public final class ZipDirectory {
     /// @throws FormatException if the file is no zip archive, damaged, or uses what this reader does not support
     public static ZipDirectory read(MappedFile file) throws IOException {
         End end = End.find(file);
-        return new ZipDirectory(file, byName(bounded(entries(file, end), end), end));
+        return new ZipDirectory(file, byName(bounded(entries(file, end), end), end), end.end);
     }
 
     /// Reads the directory of an archive, as [#read], in which every record has a checksum. Elsewhere a checksum of 0
@@ -132,9 +137,10 @@ public final class ZipDirectory {
     /// @throws IOException if reading fails
     /// @throws FormatException as [#read]
     public static ZipDirectory readWithChecksums(MappedFile file) throws IOException {
-        SequencedMap<String, ZipRecord> records = new LinkedHashMap<>(read(file).records);
+        ZipDirectory read = read(file);
+        SequencedMap<String, ZipRecord> records = new LinkedHashMap<>(read.records);
         records.replaceAll((_, record) -> record.withCrc());
-        return new ZipDirectory(file, Collections.unmodifiableSequencedMap(records));
+        return new ZipDirectory(file, Collections.unmodifiableSequencedMap(records), read.end);
     }
 
     /// {@return the name of the file}
@@ -309,7 +315,7 @@ public final class ZipDirectory {
         return records.isEmpty() ? 0 : first;
     }
 
-    /// {@return the parts of the file that a state does not refer to: bytes before the archive, and records}
+    /// {@return the parts of the file that a state does not refer to: bytes before and behind the archive, and records}
     ///
     /// @param isKnown whether a record belongs to the state
     public List<UnreadPart> besides(Predicate<ZipRecord> isKnown) {
@@ -324,6 +330,9 @@ public final class ZipDirectory {
             }
         }
         others.part().ifPresent(parts::add);
+        if (end < file.size()) {
+            parts.add(new UnreadPart(Kind.BYTES, "what is behind the archive", end, file.size() - end));
+        }
         return parts;
     }
 
@@ -397,11 +406,12 @@ public final class ZipDirectory {
     /// @param directorySize bytes in it
     /// @param count entries in it
     /// @param base the offset of the archive in the file: its offsets count from there
-    private record End(long directory, long directorySize, long count, long base) {
+    /// @param end where the comment ends that follows the record
+    private record End(long directory, long directorySize, long count, long base, long end) {
         static End find(MappedFile file) throws IOException {
-            // Few archives have a comment after the end record.
+            // Few archives have a comment or anything else after the end record.
             End end = find(file, Math.min(file.size(), END_SIZE));
-            end = end == null ? find(file, Math.min(file.size(), END_SIZE + LONGEST_COMMENT)) : end;
+            end = end == null ? find(file, Math.min(file.size(), END_SIZE + LONGEST_REST)) : end;
             if (end == null) {
                 throw damaged("ZIP-END", "the end of the zip directory is missing", FormatException.NO_OFFSET);
             }
@@ -413,17 +423,28 @@ public final class ZipDirectory {
             ByteReader tail = new ByteReader(
                     MemorySegment.ofArray(ByteReader.bytes(file, tailStart, (int) tailSize)), LIMITS);
             for (long at = tailSize - END_SIZE; at >= 0; at--) {
-                // The comment has to end exactly at the end of the file, otherwise these four bytes are not an end
-                // record.
-                if (tail.at(at).i32() == END && at + END_SIZE + tail.at(at + 20).u16() == tailSize) {
+                // These four bytes may be in a comment, too.
+                if (tail.at(at).i32() == END && (at + END_SIZE + tail.at(at + 20).u16() == tailSize
+                        || isBehindDirectory(file, tail.at(at + 12).u32(), tailStart + at))) {
                     return read(file, tail, at, tailStart + at);
                 }
             }
             return null;
         }
 
+        /// {@return whether a directory of a size, or the locator of a Zip64 record, ends where an end record starts}
+        private static boolean isBehindDirectory(MappedFile file, long size, long position) throws IOException {
+            return size == 0 || isAt(file, position - ZIP64_LOCATOR_SIZE, position, ZIP64_LOCATOR)
+                    || isAt(file, position - size, position, ENTRY);
+        }
+
+        private static boolean isAt(MappedFile file, long start, long end, int signature) throws IOException {
+            return start >= 0 && end - start >= Integer.BYTES && reader(file, start, end).i32() == signature;
+        }
+
         private static End read(MappedFile file, ByteReader tail, long at, long position) throws IOException {
-            End plain = new End(tail.at(at + 16).u32(), tail.at(at + 12).u32(), tail.at(at + 10).u16(), 0);
+            long end = Math.min(file.size(), position + END_SIZE + tail.at(at + 20).u16());
+            End plain = new End(tail.at(at + 16).u32(), tail.at(at + 12).u32(), tail.at(at + 10).u16(), 0, end);
             int disk = tail.at(at + 4).u16();
             if (disk != 0 && disk != 0xFFFF) {
                 throw damaged("ZIP-DISKS", "the archive is one part of several", position);
@@ -446,7 +467,7 @@ public final class ZipDirectory {
                 throw damaged("ZIP-END", "the Zip64 end record lies outside the archive", locator);
             }
             ByteReader in = reader(file, at, locator);
-            End wide = new End(in.at(at + 48).i64(), in.at(at + 40).i64(), in.at(at + 32).i64(), 0);
+            End wide = new End(in.at(at + 48).i64(), in.at(at + 40).i64(), in.at(at + 32).i64(), 0, plain.end);
             if (in.at(at).i32() != ZIP64_END || !wide.agreesWith(plain)) {
                 throw damaged("ZIP-END", "the two end records of the zip directory contradict each other", at);
             }
@@ -463,18 +484,18 @@ public final class ZipDirectory {
                     && (plain.directory == 0xFFFFFFFFL || plain.directory == directory);
         }
 
-        private End checkedBefore(long end) {
-            if (directory < 0 || directorySize < 0 || directory > end || directorySize > end - directory) {
-                throw damaged("ZIP-END", "the zip directory lies outside the archive", end);
+        private End checkedBefore(long place) {
+            if (directory < 0 || directorySize < 0 || directory > place || directorySize > place - directory) {
+                throw damaged("ZIP-END", "the zip directory lies outside the archive", place);
             }
             if (directorySize > LARGEST_DIRECTORY) {
-                throw new FormatException("ZIP-DIRECTORY", "the zip directory takes " + directorySize + " bytes", end,
+                throw new FormatException("ZIP-DIRECTORY", "the zip directory takes " + directorySize + " bytes", place,
                         "Directories up to " + LARGEST_DIRECTORY + " bytes can be read; split the archive");
             }
             // The directory ends where its end record starts. If that is less than recorded, other bytes precede the
             // archive.
-            long start = end - directorySize;
-            return new End(start, directorySize, count, start - directory);
+            long start = place - directorySize;
+            return new End(start, directorySize, count, start - directory, end);
         }
     }
 

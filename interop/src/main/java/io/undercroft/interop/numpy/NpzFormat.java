@@ -44,6 +44,8 @@ import org.jspecify.annotations.Nullable;
 /// `deflate`.
 public final class NpzFormat implements CheckpointFormat {
     private static final String SUFFIX = ".npy";
+    /// The end of the name of the record that each archive of PyTorch has.
+    private static final String PICKLE = "/data.pkl";
     /// What the codes begin with of exceptions that concern one record.
     private static final List<String> UNREADABLE = List.of("NPY", "ZIP", "TORCH");
     private static final String COMPRESSION = "npz.compression";
@@ -56,19 +58,21 @@ public final class NpzFormat implements CheckpointFormat {
         return "npz";
     }
 
-    /// An archive of arrays only: a file of PyTorch may hold a record of any name among others.
+    /// An archive with an array, which is none of PyTorch: that may hold a record of any name among others.
     @Override
     public boolean matches(MappedFile file) throws IOException {
         String first = ZipDirectory.firstName(file).orElse("");
-        return first.endsWith(SUFFIX) ? holdsArraysOnly(file) : ZipDirectory.isEmpty(file);
+        return first.isEmpty() ? ZipDirectory.isEmpty(file) : holdsArrays(file, first);
     }
 
-    private static boolean holdsArraysOnly(MappedFile file) throws IOException {
+    private static boolean holdsArrays(MappedFile file, String first) throws IOException {
         try {
-            return ZipDirectory.read(file).records().stream().allMatch(record -> record.name().endsWith(SUFFIX));
+            ZipDirectory zip = ZipDirectory.read(file);
+            return zip.records().stream().anyMatch(NpzFormat::isArray)
+                    && zip.records().stream().noneMatch(record -> record.name().endsWith(PICKLE));
         } catch (FormatException _) {
             // The directory of a damaged archive cannot be read, which open() reports.
-            return true;
+            return first.endsWith(SUFFIX);
         }
     }
 

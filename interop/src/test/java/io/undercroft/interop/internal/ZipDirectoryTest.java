@@ -7,6 +7,9 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.UnreadPart;
+import io.undercroft.serializer.UnreadPart.Kind;
+import java.util.Arrays;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -127,6 +130,37 @@ class ZipDirectoryTest {
             assertThat(zip.find("c")).isEmpty();
         });
         assertThat(code(archive(""))).isEqualTo("fine");
+    }
+
+    private static byte[] with(byte[] archive, int commentLength, byte[] rest) {
+        byte[] bytes = Arrays.copyOf(archive, archive.length + rest.length);
+        System.arraycopy(rest, 0, bytes, archive.length, rest.length);
+        ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN).putShort(archive.length - 2, (short) commentLength);
+        return bytes;
+    }
+
+    /// The last end record counts, as for Python and PyTorch, whatever length of a comment it has.
+    @Test
+    void bytesBehindTheEndRecordAreNotRead() throws IOException {
+        byte[] archive = archive(null);
+        for (int rest : new int[]{1, 21, 22, 23, 1000, 0xFFFF, 0x10000}) {
+            for (int comment : new int[]{0, rest / 2, rest, rest + 1, 0xFFFF}) {
+                read(with(archive, comment, new byte[rest]), zip -> {
+                    assertThat(text(zip, "a")).isEqualTo("stored bytes");
+                    int end = archive.length + Math.min(comment & 0xFFFF, rest);
+                    assertThat(zip.besides(_ -> true)).isEqualTo(end == archive.length + rest
+                            ? List.of()
+                            : List.of(new UnreadPart(Kind.BYTES, "what is behind the archive", end,
+                                    archive.length + rest - end)));
+                });
+            }
+        }
+        assertThat(code(with(archive, 0, new byte[0x10001]))).isEqualTo("ZIP-END");
+        byte[] other = with(archive("c"), 7, new byte[0]);
+        // The comment of the first one ends with the file, and the one of the second is cut.
+        byte[] two = with(archive, other.length, other);
+        assertThat(code(two)).isEqualTo("fine");
+        read(two, zip -> assertThat(zip.before()).isEqualTo(archive.length));
     }
 
     @Test
