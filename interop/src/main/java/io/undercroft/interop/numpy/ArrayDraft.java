@@ -106,7 +106,7 @@ final class ArrayDraft implements Draft {
         Tensor tensor = written.tensor();
         NamedTensors.checkBytes(where, tensor);
         boolean isFortran = NpyHeader.isFortran(tensor, written.inner());
-        return new ArrayDraft(NpyHeader.bytes(where, written.type(), written.shape(), isFortran),
+        return new ArrayDraft(NpyHeader.bytes(written.type(), written.shape(), isFortran),
                 isFortran ? NpyHeader.reversed(tensor, written.inner()) : tensor, dtype);
     }
 

@@ -128,7 +128,7 @@ final class DictReader {
         skipSpace();
         long position = position();
         if (!take('[')) {
-            return NumpyType.parse(string(), position);
+            return NumpyType.parseAll(string(), position);
         }
         if (depth == NumpyType.DEEPEST) {
             throw malformed("records are in records more than " + NumpyType.DEEPEST + " deep");

@@ -54,8 +54,8 @@ public final class NpyFormat implements CheckpointFormat {
 
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
-        NpyHeader header = NpyHeader.read(count -> ByteReader.bytes(file, 0, count), file.size(), 0);
         ReadBudget budget = ReadBudget.of(file.size());
+        NpyHeader header = NpyHeader.read(count -> ByteReader.bytes(file, 0, count), file.size(), 0, budget);
         if (header.isPickled()) {
             Pickles pickles = PickleReader.get().in(file, options, budget);
             Object state = pickles.read(header.length(), file.size());

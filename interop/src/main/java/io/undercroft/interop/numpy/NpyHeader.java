@@ -6,6 +6,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.numpy.ArrayLayout;
 import io.undercroft.interop.internal.numpy.NumpyType;
+import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -23,8 +24,10 @@ record NpyHeader(ArrayLayout layout, int length) {
     /// The magic number, the version, and the length of the rest, which takes 2 or 4 bytes.
     private static final int PREFIX = 12;
     private static final int SHORT_PREFIX = 10;
-    /// NumPy itself accepts 10 000 by default.
-    private static final int LONGEST = 0xFFFF;
+    /// The longest text of version 1.
+    private static final int LONGEST_SHORT = 0xFFFF;
+    /// What each byte of the text may take in memory: `i,i,i` has a field in two bytes.
+    private static final long COST = 64;
     private static final int NEWEST_VERSION = 3;
     private static final int ALIGNMENT = 64;
     /// NumPy leaves as much space for the first size as any size takes, so that arrays can grow in place.
@@ -43,7 +46,8 @@ record NpyHeader(ArrayLayout layout, int length) {
     /// @param source where it is
     /// @param size the bytes of header and elements
     /// @param base where the header starts in the file, or [FormatException#NO_OFFSET] if it is compressed
-    static NpyHeader read(Source source, long size, long base) throws IOException {
+    /// @param budget what reading the file may cost
+    static NpyHeader read(Source source, long size, long base, ReadBudget budget) throws IOException {
         if (size < PREFIX) {
             throw damaged("NPY-HEADER", "an array of " + size + " bytes lacks its header", base);
         }
@@ -61,9 +65,11 @@ record NpyHeader(ArrayLayout layout, int length) {
         long length = version == 1
                 ? Short.toUnsignedLong(numbers.getShort(8))
                 : Integer.toUnsignedLong(numbers.getInt(8));
-        if (length > LONGEST || length > size - prefix) {
+        if (length > size - prefix) {
             throw damaged("NPY-HEADER", "a header of " + length + " bytes does not fit into " + size, base);
         }
+        budget.takeMemory(COST * length);
+        budget.takeSteps(length);
         byte[] all = source.first(prefix + (int) length);
         String text = new String(all, prefix, (int) length, version == NEWEST_VERSION ? UTF_8 : ISO_8859_1);
         return checked(new DictReader(text, base == FormatException.NO_OFFSET ? base : base + prefix), all.length, size,
@@ -131,30 +137,25 @@ record NpyHeader(ArrayLayout layout, int length) {
 
     /// {@return a header as NumPy writes it, of a multiple of 64 bytes}
     ///
-    /// @param path where the array is in the state, for messages
     /// @param type the type of the elements
     /// @param shape the shape of the array
     /// @param isFortran whether the elements are in column-major order
-    /// @throws IllegalArgumentException if it is too long
-    static byte[] bytes(String path, NumpyType type, Shape shape, boolean isFortran) {
+    static byte[] bytes(NumpyType type, Shape shape, boolean isFortran) {
         StringBuilder text = new StringBuilder("{'descr': " + type.descr() + ", 'fortran_order': "
                 + (isFortran ? "True" : "False") + ", 'shape': " + NumpyType.tuple(shape) + ", }");
         if (shape.rank() > 0) {
             text.repeat(' ', LONGEST_SIZE - Long.toString(shape.size(isFortran ? -1 : 0)).length());
         }
-        // Version 1 has Latin-1 and a length of two bytes, version 3 has UTF-8 and one of four.
+        // Versions 1 and 2 have Latin-1, and 3 has UTF-8; the length has two bytes in version 1, and then four.
         boolean isLatin = text.chars().allMatch(c -> c <= 0xFF);
-        int prefix = isLatin ? SHORT_PREFIX : PREFIX;
         int size = text.toString().getBytes(isLatin ? ISO_8859_1 : UTF_8).length;
+        boolean isShort = isLatin && size + ALIGNMENT <= LONGEST_SHORT;
+        int prefix = isShort ? SHORT_PREFIX : PREFIX;
         byte[] rest = text.repeat(' ', ALIGNMENT - (prefix + size + 1) % ALIGNMENT).append('\n').toString()
                 .getBytes(isLatin ? ISO_8859_1 : UTF_8);
-        if (rest.length > LONGEST) {
-            throw new IllegalArgumentException(path + ": the names of the fields take more than " + LONGEST
-                    + " bytes, which is the most in the header of an array");
-        }
         ByteBuffer bytes = ByteBuffer.allocate(prefix + rest.length).order(ByteOrder.LITTLE_ENDIAN).put(MAGIC)
-                .put(new byte[]{(byte) (isLatin ? 1 : NEWEST_VERSION), 0});
-        (isLatin ? bytes.putShort((short) rest.length) : bytes.putInt(rest.length)).put(rest);
+                .put(new byte[]{(byte) (isShort ? 1 : isLatin ? 2 : NEWEST_VERSION), 0});
+        (isShort ? bytes.putShort((short) rest.length) : bytes.putInt(rest.length)).put(rest);
         return bytes.array();
     }
 

@@ -117,16 +117,8 @@ public final class NpzFormat implements CheckpointFormat {
 
     private static @Nullable Object array(String name, RecordBytes bytes, OpenOptions options, Allowance allowance,
             Pickles pickles, ReadBudget budget) throws IOException {
-        NpyHeader header;
         try {
-            header = bytes.header();
-        } catch (FormatException e) {
-            return unreadable(e, bytes, budget);
-        }
-        // A compressed header takes a hundredth of that in the file.
-        budget.takeMemory(bytes.record.isStored() ? 0 : 4L * header.length());
-        budget.takeSteps(header.length());
-        try {
+            NpyHeader header = bytes.header(budget);
             if (header.isPickled()) {
                 return bytes.behind(header).objects(pickles, budget);
             }
@@ -179,9 +171,9 @@ public final class NpzFormat implements CheckpointFormat {
             }
         }
 
-        NpyHeader header() throws IOException {
+        NpyHeader header(ReadBudget budget) throws IOException {
             long base = record.isStored() ? zip.dataOffset(record) : FormatException.NO_OFFSET;
-            NpyHeader header = NpyHeader.read(count -> zip.stream(record).first(count), record.size(), base);
+            NpyHeader header = NpyHeader.read(count -> zip.stream(record).first(count), record.size(), base, budget);
             header.requireEnd(record.size(), base);
             return header;
         }

@@ -70,7 +70,7 @@ final class RecordDraft implements Draft {
         } catch (ArithmeticException e) {
             throw new IllegalArgumentException(path + ": the records have more than 2^63-1 bytes", e);
         }
-        return new RecordDraft(NpyHeader.bytes(path, type, shape, isFortran), type, shape, isFortran, leaves);
+        return new RecordDraft(NpyHeader.bytes(type, shape, isFortran), type, shape, isFortran, leaves);
     }
 
     private static NumpyType type(String path, String descr) {

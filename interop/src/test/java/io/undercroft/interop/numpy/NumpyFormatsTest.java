@@ -19,6 +19,9 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.serializer.state.TypedMap;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -220,7 +223,7 @@ class NumpyFormatsTest {
 
         @Override
         public void writeTo(Output output) throws IOException {
-            output.write(MemorySegment.ofArray(NpyHeader.bytes("a",
+            output.write(MemorySegment.ofArray(NpyHeader.bytes(
                     NumpyType.of(DType.UINT8).orElseThrow(), Shape.of(count + 1), false)));
             for (long left = count; left > 0; left -= SOME.byteSize()) {
                 output.write(SOME.asSlice(0, Math.min(left, SOME.byteSize())));
@@ -315,6 +318,101 @@ class NumpyFormatsTest {
                 .satisfies(e -> assertThat(e.getMessage()).contains("x.npy").doesNotContain("\n")).actual();
     }
 
+    /// What `numpy.dtype(name).str` and `descr` of NumPy 2.4 print.
+    @ParameterizedTest
+    @CsvSource(delimiter = '=', quoteCharacter = '`', value = {
+            "'|b1' = ? bool bool_ >? |? b1",
+            "'|u1' = B ubyte uint8 u1 >u1",
+            "'<c16' = D cdouble complex complex128 c16 <D",
+            "'<c8' = F complex64 csingle",
+            "'<c32' = G clongdouble complex256 c32 |G",
+            "'<u2' = H uint16 ushort <H u2",
+            "'<u4' = I uint32 uintc",
+            "'<u8' = L N P Q uint uint64 uintp ulong ulonglong <N",
+            "'<M8' = M datetime64 M8 <datetime64 <M8[generic]",
+            "'|S0' = S a bytes bytes_ >S",
+            "'<U0' = U str str_ unicode",
+            "'|i1' = b byte int8 i1",
+            "'|S1' = c <c a1",
+            "'<f8' = d double float float64 |d f8",
+            "'<f2' = e float16 half",
+            "'<f4' = f float32 single f4 |f4 float32",
+            "'<f16' = float128 g longdouble f16 |f16 <g",
+            "'>f16' = >g",
+            "'<i2' = h int16 short",
+            "'<i4' = i int32 intc",
+            "'<i8' = int int64 int_ intp l long longlong n p q |i8 i8",
+            "'<m8' = m timedelta64",
+            "'<M8[s]' = datetime64[s] M8[s] <datetime64[s]",
+            "'<m8[25ns]' = timedelta64[25ns] m8[25ns]",
+            "'|V3' = V3 |V3",
+            "[('f0', '<f4'), ('f1', '<i4')] = f4,i4 <f4,i4 float32,int32, f,i,"
+    })
+    void aTypeHasTheNamesThatNumpyHasForIt(String descr, String names) throws IOException {
+        for (String name : names.split(" ")) {
+            Path same = Files.write(folder.resolve("same.npy"), array(1, header("'" + name + "'"), 64));
+            Path copy = folder.resolve("copy.npy");
+            try (Checkpoint c = Checkpoint.open(same)) {
+                Checkpoint.save(copy, c.state());
+            }
+            assertThat(new String(Files.readAllBytes(copy), ISO_8859_1)).as(name).contains("{'descr': "
+                    + (descr.startsWith("'>") && !descr.contains("16") ? descr.replace('>', '<') : descr) + ", ");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '=', quoteCharacter = '`', value = {
+            "int32, float64 = [('f0', '<i4'), ('f1', '<f8')]",
+            "f4,(2,)i4 = [('f0', '<f4'), ('f1', '<i4', (2,))]",
+            "2i4,3f8 = [('f0', '<i4', (2,)), ('f1', '<f8', (3,))]",
+            "d, = [('f0', '<f8')]",
+            "(2,2)M8[s],f4 = [('f0', '<M8[s]', (2, 2)), ('f1', '<f4')]",
+            "|b1,1i4 = [('f0', '|b1'), ('f1', '<i4', (1,))]",
+            "f4,(2,3) <i4 , U3 = [('f0', '<f4'), ('f1', '<i4', (2, 3)), ('f2', '<U3')]"
+    })
+    void severalTypesAreFieldsAsInNumpy(String name, String descr) throws IOException {
+        Path path = Files.write(folder.resolve("a.npy"), array(1, header("'" + name + "'"), 256));
+        try (Checkpoint c = Checkpoint.open(path)) {
+            assertThat(((TypedMap) c.state()).attributes()).containsEntry("dtype", descr);
+        }
+    }
+
+    private static String header(String descr) {
+        return "{'descr': " + descr + ", 'fortran_order': False, 'shape': (2,), }";
+    }
+
+    /// NumPy writes version 2.0 if the header has more than 65,535 bytes.
+    @Test
+    void recordsOfThousandsOfFieldsAreReadAndWrittenAgain() throws IOException {
+        int count = 4000;
+        String descr = IntStream.range(0, count).mapToObj(i -> "('field%d', '<f4')".formatted(i))
+                .collect(Collectors.joining(", ", "[", "]"));
+        byte[] file = array(2, header(descr), 2 * 4 * count);
+        ByteBuffer.wrap(file).order(ByteOrder.LITTLE_ENDIAN).putFloat(file.length - 4, 5);
+        Path copy = folder.resolve("copy.npy");
+        try (Checkpoint c = Checkpoint.open(Files.write(folder.resolve("a.npy"), file))) {
+            assertThat(c.names()).hasSize(count);
+            assertThat(c.tensor("field3999").toFloatArray()).containsExactly(0, 5);
+            Checkpoint.save(copy, c.state());
+        }
+        assertThat(Files.readAllBytes(copy)[6]).isEqualTo((byte) 2);
+        try (Checkpoint c = Checkpoint.open(copy)) {
+            assertThat(c.tensor("field3999").toFloatArray()).containsExactly(0, 5);
+        }
+    }
+
+    @Test
+    void aHeaderOutOfProportionToTheFileCostsNothing() throws IOException {
+        String names = "i,".repeat(2_000_000);
+        Path zip = folder.resolve("a.npz");
+        try (ZipOutputStream out = new ZipOutputStream(Files.newOutputStream(zip))) {
+            out.putNextEntry(new ZipEntry("a.npy"));
+            out.write(array(2, header("'" + names + "'"), 0));
+        }
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Checkpoint.open(zip).close())
+                .satisfies(e -> assertThat(e.code()).isEqualTo("COST-MEMORY"));
+    }
+
     @ParameterizedTest
     @CsvSource(delimiter = '#', quoteCharacter = '`', value = {
             "TORCH-PICKLE # {'descr': '|O', 'fortran_order': False, 'shape': (1,), }",
@@ -326,7 +424,14 @@ class NumpyFormatsTest {
             "NPY-DTYPE # {'descr': '<f8[ns]', 'fortran_order': False, 'shape': (1,), }",
             "NPY-DTYPE # {'descr': '<f10', 'fortran_order': False, 'shape': (1,), }",
             "NPY-DTYPE # {'descr': '<c12', 'fortran_order': False, 'shape': (1,), }",
-            "NPY-DTYPE # {'descr': 'U', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': '<float32', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': 'd8', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': 'M[s]', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': 'f4,,i4', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': ',', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': 'f4,(2', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': 'f4,(2 3)i4', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': 'f4,99999999999999999999i4', 'fortran_order': False, 'shape': (1,), }",
             "NPY-DTYPE # {'descr': '<U9999999999999999999', 'fortran_order': False, 'shape': (1,), }",
             "NPY-DTYPE # {'descr': '', 'fortran_order': False, 'shape': (1,), }",
             "TORCH-PICKLE # {'descr': [('a', '<f4'), ('b', '|O')], 'fortran_order': False, 'shape': (1,), }",
@@ -385,7 +490,8 @@ class NumpyFormatsTest {
     void versionsAndLengthsAreChecked() throws IOException {
         String header = "{'descr': '<f8', 'fortran_order': False, 'shape': (1,)}";
         assertThat(refusal(array(4, header, 8)).code()).isEqualTo("NPY-VERSION");
-        assertThat(refusal(array(2, header + " ".repeat(1 << 16), 8)).code()).isEqualTo("NPY-HEADER");
+        assertThat(refusal(Arrays.copyOf(array(2, header + " ".repeat(1 << 16), 8), 1 << 16)).code())
+                .isEqualTo("NPY-HEADER");
         assertThat(refusal(array(2, "[".repeat(60_000), 8)).code()).isEqualTo("NPY-HEADER");
         assertThat(refusal(array(2, "{'descr': " + "[('a', ".repeat(9_000), 8)).what()).contains("16 deep");
         assertThat(refusal("\u0093NUMPX\1\0\0\0\0\0\0\0".getBytes(ISO_8859_1)).code()).isEqualTo("NPY-HEADER");

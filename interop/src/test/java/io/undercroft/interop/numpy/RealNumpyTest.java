@@ -42,10 +42,55 @@ class RealNumpyTest {
                 python.test("numpy.load reads the same from every header that is taken here",
                         this::headersMeanTheSame),
                 python.test("numpy.load ignores what follows an array, and refuses a checksum of 0", this::unusualEnds),
+                python.test("every name of a type that numpy.load takes means the same here", this::namesMeanTheSame),
                 python.test("numpy.load opens the archives with a comment or a rest that open here",
                         this::endsOfArchivesMeanTheSame),
                 python.test("numpy.load reads the same from random arrays of all types, and from ours of them",
                         this::randomArraysComeBack));
+    }
+
+    /// Each name alone, and with each byte order, size and unit, in a header; and what `numpy.save` makes of the array.
+    private void namesMeanTheSame(RealPython python) throws IOException {
+        String taken = python.run("""
+                import numpy as np, io, struct
+                names = {name for name in np.sctypeDict if isinstance(name, str)} | set(np.typecodes['All'])
+                names |= {'str', 'bytes', 'int', 'float', 'complex', 'bool', 'unicode', 'a', 'c', 'N', 'n'}
+                names |= {kind + str(size) for kind in 'biufcSUVaMm?dlhBHILQqpPeFDgG'
+                          for size in (1, 2, 4, 5, 8, 12, 16, 24, 32)}
+                names |= {name + '[' + unit + ']' for name in ('M8', 'm8', 'datetime64', 'timedelta64', 'M', 'f8')
+                          for unit in 'Y M W D h m s ms us ns ps fs as 25s 7D generic'.split()}
+                names |= {order + name for order in '<>=|' for name in names}
+                names |= {'f4,i4', '<f4,>i4', 'f4, i4', 'f4,(2,)i4', '2i4,3f8', 'f4,f4,f4', 'i4,', 'S3,U2',
+                          'float32,int8', 'M8[s],m8', 'b1,?', '|u1,>f4', '(2,2)M8[s],f4', '|b1,1i4', 'U3,'}
+                for number, name in enumerate(sorted(names)):
+                    header = "{'descr': %r, 'fortran_order': False, 'shape': (2,), }" % name
+                    try:
+                        size = 2 * np.dtype(name).itemsize
+                        data = bytes(i % 2 for i in range(size)) if np.dtype(name).kind != 'U' else bytes(size)
+                        file = b'\\x93NUMPY\\1\\0' + struct.pack('<H', len(header)) + header.encode() + data
+                        array = np.load(io.BytesIO(file))
+                    except (TypeError, ValueError):
+                        continue
+                    if array.dtype.str == '|V0' or name[0] in '<>' and array.dtype.kind == 'V' and ',' not in name:
+                        continue
+                    open(sys.argv[1] + f'/{number}.npy', 'wb').write(file)
+                    np.save(sys.argv[1] + f'/{number}.theirs.npy', array)
+                    print(number, name)
+                """, folder);
+        List<String> names = taken.lines().toList();
+        assertThat(names).hasSizeGreaterThan(400);
+        for (String name : names) {
+            String number = name.substring(0, name.indexOf(' '));
+            List<byte[]> written = new ArrayList<>();
+            for (String suffix : List.of(".npy", ".theirs.npy")) {
+                Path copy = folder.resolve("copy.npy");
+                try (Checkpoint c = Checkpoint.open(folder.resolve(number + suffix))) {
+                    Checkpoint.save(copy, c.state());
+                }
+                written.add(Files.readAllBytes(copy));
+            }
+            assertThat(written.get(0)).as(name).isEqualTo(written.get(1));
+        }
     }
 
     /// Lengths of a comment and of what is really there, of archives with and without a Zip64 record.

@@ -4,6 +4,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import java.nio.ByteOrder;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -36,8 +37,19 @@ public record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, St
             Map.entry("f4", DType.FLOAT32), Map.entry("f8", DType.FLOAT64), Map.entry("c8", DType.COMPLEX64),
             Map.entry("c16", DType.COMPLEX128));
     private static final Map<DType, String> BY_DTYPE = byDType();
-    /// Byte order, code, size and unit.
-    private static final Pattern DESCR = Pattern.compile("([<>|=]?)([A-Za-z?])([0-9]*)(?:\\[([^\\[\\]]*)])?");
+    /// The codes that NumPy writes, each with the other names that `numpy.dtype` takes for it on 64-bit machines.
+    private static final Map<String, String> BY_NAME = byName("b1 ? bool bool_", "i1 b byte int8", "i2 h short int16",
+            "i4 i intc int32", "i8 l q p n int int_ long longlong intp int64", "u1 B ubyte uint8", "u2 H ushort uint16",
+            "u4 I uintc uint32", "u8 L Q P N uint ulong ulonglong uintp uint64", "f2 e half float16",
+            "f4 f single float32", "f8 d double float float64", "f16 g longdouble float128", "c8 F csingle complex64",
+            "c16 D cdouble complex complex128", "c32 G clongdouble complex256", "S0 S a bytes bytes_", "S1 c",
+            "U0 U str str_ unicode", "V0 V void", "O object object_", "M8 M datetime64", "m8 m timedelta64");
+    /// Byte order, name, and unit.
+    private static final Pattern DESCR = Pattern.compile("([<>|=]?)([A-Za-z0-9_?]+)(?:\\[([^\\[\\]]*)])?");
+    private static final Pattern CODE = Pattern.compile("([A-Za-z])([0-9]*)");
+    /// A field among several that commas separate: byte order, sizes in brackets or one size, byte order, and type.
+    private static final Pattern ITEM = Pattern.compile(" *([<>|=]?) *(?:\\(([ ,0-9]*)\\)|([0-9]*)) *([<>|=]?)"
+            + "([A-Za-z_?][A-Za-z0-9_?]*(?:\\[[A-Za-z0-9]*])?) *");
     private static final Pattern UNIT = Pattern.compile("[0-9]{0,9}(?:Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)");
     /// A size of more digits is none of an element in a file.
     private static final int MOST_DIGITS = 18;
@@ -107,30 +119,93 @@ public record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, St
         }
     }
 
+    private static Map<String, String> byName(String... lines) {
+        Map<String, String> codes = new HashMap<>();
+        for (String line : lines) {
+            String[] names = line.split(" ");
+            Arrays.stream(names).skip(1).forEach(name -> codes.put(name, names[0]));
+        }
+        return codes;
+    }
+
     private static Map<DType, String> byDType() {
         Map<DType, String> codes = new HashMap<>();
         BY_CODE.forEach((code, dtype) -> codes.put(dtype, code));
         return codes;
     }
 
-    /// Returns the type that a header describes.
+    /// Returns the type that a header describes by a text.
     ///
-    /// @param descr as NumPy writes it, for instance `<f4`
+    /// @param descr a type that [#parse] takes, or several that commas separate: `f4,(2,)i4`, which NumPy calls `f0`,
+    ///     `f1` and so on. A comma may follow the last one
+    /// @param position where it is in the file, for messages
+    public static NumpyType parseAll(String descr, long position) {
+        if (descr.indexOf(',') < 0) {
+            return parse(descr, position);
+        }
+        List<Field> fields = new ArrayList<>();
+        long end = 0;
+        try {
+            for (int start = 0; start < descr.length();) {
+                int comma = comma(descr, start);
+                Field field = item(descr, start, comma, "f" + fields.size(), end, position);
+                fields.add(field);
+                end = field.end();
+                start = comma + 1;
+            }
+        } catch (ArithmeticException | IllegalArgumentException _) {
+            throw unknown(descr, position);
+        }
+        return record(List.copyOf(fields), end);
+    }
+
+    /// {@return the next comma that is not in brackets, or the end}
+    private static int comma(String descr, int start) {
+        int at = start;
+        while (at < descr.length() && descr.charAt(at) != ',') {
+            at = descr.charAt(at) == '(' ? Math.max(at, descr.indexOf(')', at)) + 1 : at + 1;
+        }
+        return at;
+    }
+
+    private static Field item(String descr, int start, int end, String name, long offset, long position) {
+        Matcher item = ITEM.matcher(descr).region(start, end);
+        if (!item.matches() || (!item.group(1).isEmpty() && !item.group(4).isEmpty())) {
+            throw unknown(descr, position);
+        }
+        String sizes = item.group(2) == null ? item.group(3) : item.group(2);
+        Shape shape = sizes.isBlank()
+                ? Shape.SCALAR
+                : Shape.of(Arrays.stream(sizes.split(",")).map(String::strip).mapToLong(Long::parseLong).toArray());
+        return new Field(name, null, offset, parse(item.group(1) + item.group(4) + item.group(5), position), shape);
+    }
+
+    /// Returns the type of elements that are one number, text or time.
+    ///
+    /// @param descr as NumPy writes it, for instance `<f4`, or by another name that `numpy.dtype` takes: `float32`, `d`
     /// @param position where it is in the file, for messages
     public static NumpyType parse(String descr, long position) {
         Matcher parts = DESCR.matcher(descr);
-        if (!parts.matches() || parts.group(3).length() > MOST_DIGITS) {
+        if (!parts.matches()) {
+            throw unknown(descr, position);
+        }
+        String name = parts.group(2);
+        // Only the short names and those of times have a byte order.
+        boolean isName = parts.group(1).isEmpty() || name.length() == 1 || name.endsWith("64") && name.contains("time");
+        Matcher named = CODE.matcher(isName ? BY_NAME.getOrDefault(name, name) : name);
+        String unit = parts.group(3);
+        if (!named.matches() || named.group(2).length() > MOST_DIGITS || (unit != null && name.length() == 1)) {
             throw unknown(descr, position);
         }
         ByteOrder order = parts.group(1).equals(">") ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN;
-        String code = parts.group(2);
-        String digits = parts.group(3);
-        String unit = parts.group(4);
+        String code = named.group(1);
+        String digits = named.group(2);
         DType dtype = unit == null ? BY_CODE.get(code + digits) : null;
         if (dtype != null) {
             return new NumpyType(Kind.NUMBER, dtype, 1, order, "", List.of());
         }
-        if (code.equalsIgnoreCase("m") && digits.equals("8") && (unit == null || UNIT.matcher(unit).matches())) {
+        if (code.equalsIgnoreCase("m") && digits.equals("8")
+                && (unit == null || unit.equals(GENERIC) || UNIT.matcher(unit).matches())) {
             return time(code.equals("M") ? Kind.DATE : Kind.SPAN, unit == null ? GENERIC : unit, order);
         }
         if (code.equals("O")) {
@@ -143,11 +218,15 @@ public record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, St
         return switch (code) {
             case "U" -> new NumpyType(Kind.TEXT, DType.UINT32, size, order, "", List.of());
             case "S", "a" -> new NumpyType(Kind.BYTES, DType.UINT8, size, order, "", List.of());
-            case "V" -> opaque(descr, size, position);
-            case "f" -> longDouble(descr, size, size, position);
-            case "c" -> longDouble(descr, size, size / 2, position);
+            case "V" -> opaque(marked(parts.group(1), "|") + code + size, size, position);
+            case "f" -> longDouble(marked(parts.group(1), "<") + code + size, size, size, position);
+            case "c" -> longDouble(marked(parts.group(1), "<") + code + size, size, size / 2, position);
             default -> throw unknown(descr, position);
         };
+    }
+
+    private static String marked(String order, String absent) {
+        return order.isEmpty() || order.equals("=") || order.equals("|") ? absent : order;
     }
 
     private static NumpyType time(Kind kind, String unit, ByteOrder order) {
