@@ -162,11 +162,11 @@ public final class Sameness {
     }
 
     /// Whether it is of a class of this project that is no value: a tuple, what has a type of another system,
-    /// or an object of a test. Lists that decode their elements when they are read are ordinary lists.
+    /// or an object of a test. Maps of files and lists that decode their elements when they are read are ordinary ones.
     private static boolean hasFields(Object object) {
         String type = object.getClass().getName();
         return type.startsWith("io.undercroft.") && !type.startsWith("io.undercroft.storage.")
-                && !(object instanceof Enum)
+                && !(object instanceof Enum) && !type.equals("io.undercroft.serializer.state.StateMap")
                 && !object.getClass().getSuperclass().getName().equals("io.undercroft.serializer.state.ScalarList");
     }
 

@@ -191,7 +191,8 @@ public record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, St
         }
         String name = parts.group(2);
         // Only the short names and those of times have a byte order.
-        boolean isName = parts.group(1).isEmpty() || name.length() == 1 || (name.endsWith("64") && name.contains("time"));
+        boolean isTime = name.endsWith("64") && name.contains("time");
+        boolean isName = parts.group(1).isEmpty() || name.length() == 1 || isTime;
         Matcher named = CODE.matcher(isName ? BY_NAME.getOrDefault(name, name) : name);
         String unit = parts.group(3);
         if (!named.matches() || named.group(2).length() > MOST_DIGITS || (unit != null && name.length() == 1)) {
