@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 final class StateValues {
     private static final int MOST_LEVELS = 6;
     private static final int MOST_ENTERED = 4;
-    /// Of a container below the first level only so many elements are looked at.
+    /// Of a container below the first level, and of a list, only so many elements are looked at.
     private static final int MOST_VISITED = 10_000;
 
     private final List<StatePart> lines = new ArrayList<>();
@@ -55,7 +55,8 @@ final class StateValues {
             return;
         }
         int[] shown = {0, 0};
-        container.elements().limit(level == 0 ? Long.MAX_VALUE : MOST_VISITED).forEach(child -> {
+        boolean isWhole = level == 0 && container.value() instanceof Map;
+        container.elements().limit(isWhole ? Long.MAX_VALUE : MOST_VISITED).forEach(child -> {
             boolean isTold = StateOutline.isTold(child.value());
             // A typed tensor, such as dates of NumPy, is shown on the first level only.
             boolean isShown = level == 0
