@@ -377,7 +377,8 @@ class ConversionsTest {
 
         assertThat(base).hasBinaryContent(before);
         assertThat(Invocation.of("convert", thin, folder.resolve("other.pt"), "--root", folder).code()).isZero();
-        assertThat(Invocation.of("convert", thin, thin, "--root", folder).code()).isZero();
+        assertOneLine(Invocation.of("convert", thin, thin, "--root", folder), thin + ": ", "--in-place");
+        assertThat(Invocation.of("convert", thin, thin, "--root", folder, "--in-place").code()).isZero();
     }
 
     @Test
@@ -444,7 +445,7 @@ class ConversionsTest {
         assertThat(second.err()).contains("1 file of the set that it replaced is left behind",
                 "model-00001-of-00001.safetensors");
         Files.delete(index.resolveSibling("model-00001-of-00001.safetensors"));
-        Invocation third = Invocation.of("convert", index, index, "--delete-old-shards");
+        Invocation third = Invocation.of("convert", index, index, "--in-place", "--delete-old-shards");
         assertThat(third.err()).isEmpty();
         assertThat(third.out()).contains("of the set that it replaced");
         try (Stream<Path> files = Files.list(index.getParent())) {

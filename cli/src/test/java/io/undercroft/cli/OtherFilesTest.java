@@ -313,7 +313,8 @@ class OtherFilesTest {
                 "no.croft: there is no such file");
         assertOneLine(Invocation.of("convert", torch, file, "--base", notes), notes + ": ", "known format");
         assertOneLine(Invocation.of("convert", torch, base, "--base", base), "cannot be its own base");
-        assertOneLine(Invocation.of("convert", base, base, "--base", base), "cannot be its own base");
+        assertOneLine(Invocation.of("convert", base, base, "--base", base), "opened from this file");
+        assertOneLine(Invocation.of("convert", base, base, "--base", base, "--in-place"), "cannot be its own base");
         assertOneLine(Invocation.of("convert", torch, file, "--base", base, "--sharing", "identity"), "--sharing");
         assertThat(file).doesNotExist();
     }

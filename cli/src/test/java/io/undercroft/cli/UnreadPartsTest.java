@@ -73,7 +73,7 @@ class UnreadPartsTest {
         assertThat(Invocation.of("verify", part).err()).contains(lacks);
         assertThat(Invocation.of("verify", part).code()).isZero();
         assertThat(Invocation.of("diff", part, croft).err()).contains(lacks);
-        assertThat(Invocation.of("extract", part, "u").err()).contains("no tensor 'u'", lacks);
+        assertThat(Invocation.of("extract", part, "u").err()).contains("no tensor or value 'u'", lacks);
         Path out = folder.resolve("out.croft");
         List<Invocation> refused = List.of(Invocation.of("convert", part, out),
                 Invocation.of("convert", part, out, "--base", part), Invocation.of("append", croft, part),

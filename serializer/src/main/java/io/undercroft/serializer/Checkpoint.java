@@ -817,7 +817,7 @@ public final class Checkpoint implements AutoCloseable {
                 names().stream(), aliases().keySet().stream(), metadata().keySet().stream())
                 .flatMap(Function.identity()).distinct().toList();
         return new NoSuchElementException(location() + " has no tensor or value " + FormatException.quote(path)
-                + lookup().hint(path, paths));
+                + lookup().hint(path, paths) + otherFiles());
     }
 
     /// {@return the value at a path, which is of a certain class}
@@ -923,8 +923,12 @@ public final class Checkpoint implements AutoCloseable {
         return new NoSuchElementException(location() + " has no tensor " + FormatException.quote(name) + " among "
                 + (options.request().isPartial() ? "the " + names.size() + " that were chosen" : "its " + names.size())
                 + lookup().hint(name, Stream.concat(names.stream(), aliases().keySet().stream()).toList())
-                + unread().stream().filter(part -> part.kind() == Kind.FILE).map(part -> "; it may be in "
-                        + part.what()).collect(Collectors.joining()));
+                + otherFiles());
+    }
+
+    private String otherFiles() {
+        return unread().stream().filter(part -> part.kind() == Kind.FILE).map(part -> "; it may be in " + part.what())
+                .collect(Collectors.joining());
     }
 
     /// {@return the tensors by their [names][#names], in that order} A view: each tensor is created by [#tensor] when

@@ -141,7 +141,9 @@ public final class HtmlReport {
         json.object("file", about -> {
             about.member("name", shortened(file)).member("nbytes", Sizes.sum(sizes(checkpoint)))
                     .list("files", checkpoint.fileSizes().entrySet(), (each, one) -> each
-                            .member("name", shortened(one.getKey().substring(one.getKey().lastIndexOf('/') + 1)))
+                            .member("name", shortened(starts.length == 1
+                                    ? file
+                                    : one.getKey().substring(one.getKey().lastIndexOf('/') + 1)))
                             .member("nbytes", one.getValue()));
             if (modified.isPresent()) {
                 about.member("modified", modified.getAsLong());
