@@ -369,7 +369,7 @@ final class ConvertCommand {
                     Text.names(report.leftBehind().stream().map(file -> String.valueOf(file.getFileName())).toList())));
         }
         report.losses().stream().filter(ConvertCommand::isWorthSaying)
-                .forEach(loss -> run.note(target + ": " + describe(loss, report.format(), sharing)));
+                .forEach(loss -> run.note(target + ": " + describe(loss, report.format(), sharing, part.readable())));
         return saver.noteLeftOut(checkpoint, target, part.unreadable(), arguments);
     }
 
@@ -414,7 +414,7 @@ final class ConvertCommand {
                 || loss.names().stream().anyMatch(name -> !name.endsWith("_metadata")));
     }
 
-    private static String describe(SaveReport.Loss loss, String format, boolean keepsSharing) {
+    private static String describe(SaveReport.Loss loss, String format, boolean keepsSharing, int names) {
         return switch (loss.kind()) {
             case SHARING -> "%s%d tensors that share storages were each written for themselves"
                     .formatted(keepsSharing ? "" : format + " keeps no sharing: ", loss.count());
@@ -431,6 +431,9 @@ final class ConvertCommand {
                         .formatted(Text.names(loss.names()));
             case ATTRIBUTES -> "left out %s, which %s does not keep: %s".formatted(
                     Text.count(loss.count(), "attribute"), format, Text.names(loss.names()));
+            case METADATA_ONLY -> ("safetensors.torch.load_file returns %d of %d names, as only the metadata has %s; "
+                    + "--to-set safetensors.sharing=copy writes every name as a tensor")
+                    .formatted(names - loss.count(), names, Text.names(loss.names()));
             case OBJECTS -> "%s keeps no objects: what state_dict() has was written of %s of the class%s %s"
                     .formatted(format, Text.count(loss.count(), "object"), loss.names().size() == 1 ? "" : "es",
                             Text.names(loss.names()));

@@ -221,6 +221,7 @@ public final class CheckpointFile implements AutoCloseable {
     public synchronized Optional<Checkpoint> newest() throws IOException {
         checkOpen();
         if (!Files.exists(path)) {
+            seen.clear();
             return Optional.empty();
         }
         Checkpoint newest = kept(Checkpoint.open(path, opening.newest()));

@@ -45,6 +45,11 @@ public record SaveReport(String format, List<Path> files, List<String> locations
         /// The file of PyTorch is not one of weights only: `torch.load` requires `weights_only=False`, or for the names
         /// to be allowed with `torch.serialization.add_safe_globals`. The names are those of the classes.
         WEIGHTS_ONLY,
+        /// Further names of tensors are only in the metadata of a safetensors file. They are there again when this
+        /// library reads it, or `load_model` of the reference library; its `load_file` returns the other names only.
+        /// With the setting `safetensors.sharing` = `copy`, each name is written as a tensor. The reasons say which
+        /// names the tensors have.
+        METADATA_ONLY,
         /// Modules of PyTorch were written as what `state_dict()` has: their parameters and buffers. The count is one
         /// of objects, and the names are those of their classes.
         OBJECTS,

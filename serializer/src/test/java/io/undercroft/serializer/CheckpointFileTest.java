@@ -357,6 +357,9 @@ class CheckpointFileTest {
             Files.delete(path);
             assertStale(() -> commit(file, 7, 7), "deleted");
             assertThat(path).doesNotExist();
+            assertThat(file.newest()).isEmpty();
+            commit(file, 7, 7);
+            assertThat(messages(file)).containsExactly("step 7");
         }
     }
 

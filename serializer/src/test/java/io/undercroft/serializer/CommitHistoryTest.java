@@ -139,7 +139,9 @@ class CommitHistoryTest {
             commit(file, state(2));
             commit(another, state(3));
             commit(another, state(4));
+            assertThat(file.newest()).isPresent();
             assertThat(commit(file, state(3)).written()).isZero();
+            assertThat(another.newest()).isPresent();
             assertThat(commit(another, state(2)).written()).isZero();
             assertThat(file.verify().isIntact()).isTrue();
         }
@@ -152,10 +154,13 @@ class CommitHistoryTest {
                 commit(file, state(step));
             }
             another.compact(Retention.last(1));
+            assertThat(file.newest()).isPresent();
             assertThat(commit(file, state(1)).written()).isEqualTo(CHANGED * 32);
             Files.delete(path);
+            assertThat(another.newest()).isEmpty();
             commit(another, state(4));
             commit(another, state(5));
+            assertThat(file.newest()).isPresent();
             assertThat(commit(file, state(1)).written()).isEqualTo(CHANGED * 32);
             assertThat(commit(file, state(4)).written()).isZero();
             assertThat(file.verify().isIntact()).isTrue();

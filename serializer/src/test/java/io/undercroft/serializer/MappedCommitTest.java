@@ -148,6 +148,7 @@ class MappedCommitTest {
         try (Checkpoint checkpoint = open(MapMode.PRIVATE)) {
             Map<String, Object> state = tensors(checkpoint);
             Files.move(other, path, StandardCopyOption.REPLACE_EXISTING);
+            assertThat(file.newest()).isPresent();
             assertThat(file.commit(state, OPTIONS).written()).isEqualTo(SIZE);
         }
         assertSaved("t1", noise(SIZE, 1));

@@ -21,6 +21,7 @@ import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 
 /// Which tensors of a state are written, and how the others use them.
 ///
@@ -40,7 +41,7 @@ record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, St
     }
 
     /// {@return what this plan does not keep: the tensors that share a storage with others that are written apart from
-    /// them}
+    /// them, and for other libraries the aliases}
     List<Loss> losses() {
         Map<Storage, Set<String>> bases = new HashMap<>();
         written.forEach((name, tensor) -> {
@@ -61,7 +62,9 @@ record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, St
                 apart.add(name);
             }
         });
-        return apart.isEmpty() ? List.of() : List.of(Loss.of(Kind.SHARING, apart));
+        Loss further = new Loss(Kind.METADATA_ONLY, aliases.size(), List.copyOf(aliases.keySet()),
+                aliases.values().stream().map(of -> "a further name of " + FormatException.quote(of)).toList());
+        return Stream.of(Loss.of(Kind.SHARING, apart), further).filter(loss -> loss.count() > 0).toList();
     }
 
     /// {@return a plan that keeps what tensors share}

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.undercroft.interop.RealPython;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.SaveReport.Kind;
+import io.undercroft.serializer.SaveReport;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -13,6 +15,8 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
@@ -41,6 +45,8 @@ class RealLibrariesTest {
                         this::everyDTypeGoesThere),
                 python.test("what save_file writes is read and written again byte by byte", this::everyDTypeComesBack),
                 python.test("load_model takes tied tensors of ours", this::tiedGoesThere),
+                python.test("load_file returns all names but those that the report says, and all of them from copies",
+                        this::theReportSaysWhatLoadFileLacks),
                 python.test("what save_model tied is tied here", this::tiedComesBack),
                 python.test("views of ours are whole tensors there", this::viewsGoThere));
     }
@@ -62,6 +68,29 @@ class RealLibrariesTest {
             }
         }
         return state;
+    }
+
+    private void theReportSaysWhatLoadFileLacks(RealPython python) throws IOException {
+        Tensor embedding = Tensor.arange(DType.FLOAT32, 6);
+        Map<String, Object> state = Map.of("head", embedding, "wte", embedding, "third", embedding, "bias",
+                Tensor.zeros(DType.FLOAT32, 2), "part", embedding.narrow(0, 1, 2));
+        for (String sharing : List.of("keep", "copy")) {
+            Path set = Files.createDirectory(folder.resolve(sharing));
+            for (String name : List.of("model.safetensors", "model.safetensors.index.json")) {
+                SaveReport report = Checkpoint.save(set.resolve(name), state,
+                        SaveOptions.defaults().setting("safetensors.sharing", sharing));
+                Set<String> lacking = report.loss(Kind.METADATA_ONLY).map(loss -> Set.copyOf(loss.names()))
+                        .orElse(Set.of());
+                assertThat(lacking).hasSize(sharing.equals("keep") ? 2 : 0);
+                Set<String> expected = new TreeSet<>(state.keySet());
+                expected.removeAll(lacking);
+                List<Path> files = report.files().stream().filter(file -> file.toString().endsWith("s")).toList();
+                assertThat(python.run("""
+                        from safetensors.torch import load_file
+                        print(' '.join(sorted(name for path in sys.argv[1:] for name in load_file(path))))
+                        """, files.toArray())).isEqualToIgnoringWhitespace(String.join(" ", expected));
+            }
+        }
     }
 
     private void everyDTypeGoesThere(RealPython python) throws IOException {

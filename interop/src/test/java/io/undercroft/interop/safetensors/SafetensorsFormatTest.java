@@ -388,7 +388,7 @@ class SafetensorsFormatTest {
                 state("b", first, "a", first.view(2, 2), "d", other.narrow(1, 1, 2), "c", other, "z", other));
         byte[] written = Files.readAllBytes(path);
         try (Checkpoint c = Checkpoint.open(path)) {
-            assertThat(export(c.state(), options.metadata(c.metadata()))).hasBinaryContent(written);
+            assertThat(export(c.state(), options.metadata(c.metadata()).replacingSource())).hasBinaryContent(written);
         }
         Checkpoint.save(path,
                 state("a", first.view(2, 2), "c", other, "b", first, "z", other, "d", other.narrow(1, 1, 2)));

@@ -26,6 +26,11 @@ public final class LastSeen {
         seen = new Seen(key(file), newest);
     }
 
+    /// Records that the writer sees no file.
+    public void clear() {
+        seen = null;
+    }
+
     /// Refuses a file that is another one now, or has another newest snapshot.
     ///
     /// @param file the file

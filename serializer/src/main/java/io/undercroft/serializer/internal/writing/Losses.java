@@ -62,7 +62,7 @@ final class Losses {
         add(Kind.ATTRIBUTES, attributes(state.tree(), index, (value, name) -> draft.keeps(value, name, can)), losses);
         for (Loss loss : draft.losses()) {
             losses.removeIf(there -> there.kind() == loss.kind());
-            losses.add(loss.kind() == Kind.SHARING ? named(loss, index) : loss);
+            losses.add(loss.kind() == Kind.SHARING || loss.kind() == Kind.METADATA_ONLY ? named(loss, index) : loss);
         }
         return List.copyOf(losses);
     }
@@ -80,7 +80,8 @@ final class Losses {
     private static Loss named(Loss loss, StateIndex index) {
         Map<String, String> names = new HashMap<>();
         index.tensors().keySet().forEach(name -> names.put(StateIndex.rawName(name), name));
-        return Loss.of(loss.kind(), loss.names().stream().map(name -> names.getOrDefault(name, name)).toList());
+        return new Loss(loss.kind(), loss.count(),
+                loss.names().stream().map(name -> names.getOrDefault(name, name)).toList(), loss.reasons());
     }
 
     private static void add(Kind kind, List<String> names, List<Loss> losses) {
