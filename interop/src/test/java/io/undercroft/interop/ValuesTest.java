@@ -12,6 +12,7 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.math.BigInteger;
+import java.nio.charset.Charset;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -93,7 +94,7 @@ class ValuesTest {
             String header = "{'descr': '<U5', 'fortran_order': False, 'shape': ()}\n";
             out.write(new byte[]{(byte) 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (byte) header.length(), 0});
             out.write(header.getBytes(UTF_8));
-            out.write("grüße".getBytes("UTF-32LE"));
+            out.write("grüße".getBytes(Charset.forName("UTF-32LE")));
         }
         try (Checkpoint c = Checkpoint.open(npz)) {
             assertThat(c.value("note", String.class)).isEqualTo("grüße");

@@ -180,7 +180,7 @@ class FileAccessTest {
     @Test
     void whereTheGroupCannotBeKeptTheModeAllowsNobodyMoreThanBefore() throws Exception {
         assumeTrue(PeerJvm.canStartBy(AS_NOBODY), "only root can be another user");
-        for (String entry : System.getProperty("java.class.path").split(File.pathSeparator)) {
+        for (String entry : System.getProperty("java.class.path").split(File.pathSeparator, -1)) {
             assumeTrue(!Files.isDirectory(Path.of(entry)) || Commands.succeed(Stream.concat(AS_NOBODY.stream(),
                     Stream.of("test", "-x", entry)).toArray(String[]::new)), "the classes are root's");
         }

@@ -369,7 +369,7 @@ class FoundFormatsTest {
         Path file = folder.resolve("model.raw");
         if (thing.isZip) {
             try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(file))) {
-                for (String name : thing.bytes.split(" ")) {
+                for (String name : thing.bytes.split(" ", -1)) {
                     zip.putNextEntry(new ZipEntry(name));
                     zip.write(new byte[100]);
                 }

@@ -580,6 +580,7 @@ class JavaObjectsTest {
         FIRST, LAST
     }
 
+    @SuppressWarnings("UnusedVariable") // Read when it is saved.
     private static final class Group {
         Object stages = new Stage[]{Stage.LAST};
         Object thread = Thread.currentThread();

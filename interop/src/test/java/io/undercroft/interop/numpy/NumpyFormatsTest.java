@@ -349,7 +349,7 @@ class NumpyFormatsTest {
             "[('f0', '<f4'), ('f1', '<i4')] = f4,i4 <f4,i4 float32,int32, f,i,"
     })
     void aTypeHasTheNamesThatNumpyHasForIt(String descr, String names) throws IOException {
-        for (String name : names.split(" ")) {
+        for (String name : names.split(" ", -1)) {
             Path same = Files.write(folder.resolve("same.npy"), array(1, header("'" + name + "'"), 64));
             Path copy = folder.resolve("copy.npy");
             try (Checkpoint c = Checkpoint.open(same)) {

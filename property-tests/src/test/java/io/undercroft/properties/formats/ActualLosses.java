@@ -117,7 +117,7 @@ final class ActualLosses {
     }
 
     private void findSharing() {
-        Map<Storage, Map<String, Tensor>> storages = new IdentityHashMap<>();
+        IdentityHashMap<Storage, Map<String, Tensor>> storages = new IdentityHashMap<>();
         index.tensors().forEach((name, tensor) -> {
             if (tensor.numel() > 0 && read.containsKey(name)) {
                 storages.computeIfAbsent(tensor.storage(), _ -> new LinkedHashMap<>()).put(name, tensor);
@@ -206,7 +206,7 @@ final class ActualLosses {
     }
 
     private static void walk(String path, Object value, Visitor visitor, Set<Object> seen) {
-        if (value == null || StateIndex.children(value).isEmpty() && !(value instanceof Typed) || !seen.add(value)) {
+        if (value == null || (StateIndex.children(value).isEmpty() && !(value instanceof Typed)) || !seen.add(value)) {
             return;
         }
         if (value instanceof TypedMap || value instanceof Typed) {

@@ -89,7 +89,7 @@ final class AnnotatedMaker {
     }
 
     private Typed texts(String type, DType characters) {
-        long rows = 1 + choices.below(2);
+        long rows = 1L + choices.below(2);
         if (choices.below(3) == 0) {
             return new Typed(type, Tensor.zeros(characters, 5000, 3));
         }
@@ -105,7 +105,7 @@ final class AnnotatedMaker {
 
     /// Fields on the bytes of all records, as they are read, or each for itself.
     private TypedMap records() {
-        long count = 1 + choices.below(3);
+        long count = 1L + choices.below(3);
         Storage bytes = Storage.allocate(count * 16);
         boolean isOne = choices.yes();
         TypedMap records = new TypedMap("numpy.record");

@@ -53,6 +53,7 @@ class FloatBitsLawsTest {
             List<Float> list, Map<String, Double> map, Optional<Float> optional,
             OptionalDouble wideOptional, Complex complex) {}
 
+    @SuppressWarnings("UnusedVariable") // Read when it is saved.
     private static class Fields {
         float real;
         double wide;
@@ -61,6 +62,7 @@ class FloatBitsLawsTest {
         List<Double> list = List.of();
     }
 
+    @SuppressWarnings("UnusedVariable") // Read when it is saved.
     private static final class Outer extends Fields {
         float outerReal;
         double[] wides = {};
