@@ -583,7 +583,7 @@ class JavaObjectsTest {
     @SuppressWarnings("UnusedVariable") // Read when it is saved.
     private static final class Group {
         Object stages = new Stage[]{Stage.LAST};
-        Object thread = Thread.currentThread();
+        Object thread = new Thread(() -> {});
     }
 
     private record Run(String name, Momentum optimizer, Object stage) {}
