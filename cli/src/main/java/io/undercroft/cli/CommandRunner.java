@@ -1,6 +1,7 @@
 package io.undercroft.cli;
 
 import io.undercroft.cli.internal.Json;
+import io.undercroft.cli.internal.JsonFiles;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.StandardInput;
 import io.undercroft.cli.internal.UnreadParts;
@@ -27,6 +28,7 @@ import java.util.NoSuchElementException;
 import java.util.SequencedMap;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.function.ToIntBiFunction;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -75,6 +77,14 @@ final class CommandRunner {
 
     private final Output out;
     private final PrintWriter err;
+    private @Nullable Failure failure;
+
+    /// Why the last body failed.
+    ///
+    /// @param exitCode the exit code
+    /// @param code the fault for programs, if the cause has a code
+    /// @param message the message
+    private record Failure(int exitCode, @Nullable String code, String message) {}
 
     CommandRunner(Output out, PrintWriter err) {
         this.out = out;
@@ -156,6 +166,32 @@ final class CommandRunner {
         return worst;
     }
 
+    /// Runs a body for each file of the command line. What it prints as JSON for several files is one object, in which
+    /// a file that cannot be read has an error.
+    ///
+    /// @param body prints to its second argument with `--json`
+    /// @return the most severe of their codes
+    int ofFiles(Arguments arguments, ToIntBiFunction<Path, JsonFiles> body) {
+        List<Path> files = arguments.paths(0);
+        if (!arguments.has(Arguments.JSON)) {
+            return ofEach(files, file -> body.applyAsInt(file, new JsonFiles(out, 1)));
+        }
+        JsonFiles json = new JsonFiles(out, files.size());
+        int code = ofEach(files, file -> {
+            failure = null;
+            int ended = body.applyAsInt(file, json);
+            Failure why = failure;
+            return why == null || ended == BROKEN_PIPE ? ended : worse(ended, of(() -> {
+                json.printError(Inputs.shown(file), why.exitCode, why.code, why.message);
+                return OK;
+            }));
+        });
+        return code == BROKEN_PIPE ? code : worse(code, of(() -> {
+            json.end();
+            return OK;
+        }));
+    }
+
     /// {@return the more severe of two codes}
     int worse(int one, int other) {
         return SEVERITY.indexOf(other) > SEVERITY.indexOf(one) ? other : one;
@@ -235,11 +271,13 @@ final class CommandRunner {
         }
     }
 
-    private int explain(Throwable failure, @Nullable String message, int code) {
-        note(String.valueOf(message));
+    private int explain(Throwable cause, @Nullable String message, int code) {
+        failure = new Failure(code, cause instanceof FormatException fault ? fault.code() : null,
+                StandardInput.shown(String.valueOf(message)));
+        note(failure.message);
         if (DEBUG) {
             StringWriter trace = new StringWriter();
-            failure.printStackTrace(new PrintWriter(trace));
+            cause.printStackTrace(new PrintWriter(trace));
             trace.toString().lines().map(line -> line.replace("\t", "    ")).map(FormatException::printable)
                     .forEach(err::println);
         }

@@ -3,6 +3,7 @@ package io.undercroft.cli;
 import static io.undercroft.cli.Arguments.flag;
 import static io.undercroft.cli.Arguments.knownFiles;
 
+import io.undercroft.cli.internal.JsonFiles;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.ProgressBar;
 import io.undercroft.cli.internal.Sha256;
@@ -45,7 +46,7 @@ final class ReadingCommands {
     SequencedMap<String, Subcommand> all() {
         SequencedMap<String, Subcommand> commands = new LinkedHashMap<>();
         commands.put("inspect", new Subcommand("Shows what files hold, and which tensors share a storage.",
-                () -> List.of(knownFiles(), flag(JSON, "Print one JSON object per file (docs/inspect-json.md)."),
+                () -> List.of(knownFiles(), Arguments.json(),
                         flag("--hash", "Add the SHA-256 of every tensor and storage."), PageFile.option(),
                         Arguments.only(), Arguments.sort(), Arguments.at(),
                         Arguments.root(), Arguments.otherFile(), Arguments.location(), Arguments.format(),
@@ -60,7 +61,7 @@ final class ReadingCommands {
                         + "found, 4 if a file is damaged, and 3 if no damage was found but a file, or another file "
                         + "that it references, is missing or --root was not given.",
                 () -> List.of(knownFiles(),
-                        flag(JSON, "Print one JSON object per file (docs/inspect-json.md)."),
+                        Arguments.json(),
                         Arguments.number("--at", "Only snapshot N and those before it."), Arguments.root(),
                         Arguments.otherFile(), Arguments.format(), Arguments.setting()),
                 this::verify));
@@ -76,10 +77,11 @@ final class ReadingCommands {
         if (misuse.isPresent()) {
             return run.complain(misuse.get());
         }
-        return run.ofEach(files, file -> inspect(file, arguments, !file.equals(files.getFirst())));
+        return run.ofFiles(arguments,
+                (file, json) -> inspect(file, arguments, !file.equals(files.getFirst()), json));
     }
 
-    private int inspect(Path file, Arguments arguments, boolean isNext) {
+    private int inspect(Path file, Arguments arguments, boolean isNext, JsonFiles json) {
         return run.of(file, () -> {
             boolean hashes = arguments.has("--hash");
             try (ProgressBar bar = ProgressBar.onTerminal();
@@ -104,7 +106,7 @@ final class ReadingCommands {
                         return code;
                     }
                 } else if (arguments.has(JSON)) {
-                    JsonReport.print(inspection, out);
+                    JsonReport.print(inspection, json);
                 } else {
                     if (isNext) {
                         out.line("");
@@ -189,10 +191,10 @@ final class ReadingCommands {
     }
 
     private int verify(Arguments arguments) {
-        return run.ofEach(arguments.paths(0), file -> verify(file, arguments));
+        return run.ofFiles(arguments, (file, json) -> verify(file, arguments, json));
     }
 
-    private int verify(Path file, Arguments arguments) {
+    private int verify(Path file, Arguments arguments, JsonFiles json) {
         return run.of(file, () -> {
             // Whatever device its storages are for, its bytes are in the file.
             try (ProgressBar bar = ProgressBar.onTerminal();
@@ -200,7 +202,7 @@ final class ReadingCommands {
                 Verification verification = checkpoint.verify();
                 bar.erase();
                 if (arguments.has(JSON)) {
-                    VerificationJson.print(checkpoint, verification, out);
+                    VerificationJson.print(checkpoint, verification, json);
                 }
                 if (!verification.damages().isEmpty()) {
                     return IntegrityChecks.tell(Inputs.shown(file), verification, run);

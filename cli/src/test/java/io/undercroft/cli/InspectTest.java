@@ -4,8 +4,10 @@ import static io.undercroft.cli.Invocation.TRAINING;
 import static io.undercroft.cli.Invocation.torch;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
@@ -15,6 +17,7 @@ import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -23,6 +26,8 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class InspectTest {
     @TempDir
@@ -65,6 +70,61 @@ class InspectTest {
         assertThat(state.at("/model/lm_head.weight/$tensor").asText()).isEqualTo(Invocation.HEAD);
         assertThat(state.at("/optimizer/state/$keys").asText()).isEqualTo("int");
         assertThat(state.at("/optimizer/state/0/exp_avg/$tensor").asText()).isEqualTo("optimizer/state/0/exp_avg");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"inspect", "verify"})
+    void severalFilesAreOneJsonDocumentAndOneThatCannotBeOpenedIsAnElement(String command) throws IOException {
+        Path tied = torch("tied.pt");
+        Path none = folder.resolve("none.pt");
+        Path notes = Files.writeString(folder.resolve("notes.txt"), "no tensors");
+
+        Invocation several = Invocation.of(command, "--json", tied, none, TRAINING, notes);
+
+        JsonNode document = document(several);
+        assertThat(several.code()).isEqualTo(3);
+        assertThat(document.properties()).extracting(Map.Entry::getKey).containsExactly("files");
+        JsonNode files = document.get("files");
+        assertThat(files).extracting(file -> file.get("file").asText()).containsExactly(tied.toString(),
+                none.toString(), TRAINING.toString(), notes.toString());
+        for (int i : new int[]{0, 2}) {
+            ObjectNode element = files.get(i).deepCopy();
+            ObjectNode single = document(Invocation.of(command, "--json", i == 0 ? tied : TRAINING)).deepCopy();
+            single.remove("file");
+            element.remove("file");
+            assertThat(element).isEqualTo(single);
+        }
+        assertThat(files.get(1).toString()).isEqualTo(
+                "{\"file\":\"%s\",\"error\":{\"exit_code\":3,\"code\":null,\"what\":\"%s\"}}"
+                        .formatted(none, none + ": there is no such file; check the path"));
+        assertThat(files.get(3).at("/error/code").asText()).isEqualTo("FORMAT-UNKNOWN");
+        assertThat(several.err().lines()).hasSize(2)
+                .allMatch(line -> files.findValuesAsText("what").stream().anyMatch(line::endsWith));
+        assertThat(document(Invocation.of(command, "--json", none, notes)).get("files")).hasSize(2);
+    }
+
+    @Test
+    void aDamagedFileAmongSeveralHasItsFaultInTheJsonDocument() throws IOException {
+        Path damaged = folder.resolve("damaged.croft");
+        Checkpoint.save(damaged, Map.of("w", Tensor.arange(DType.FLOAT32, 20_000)));
+        byte[] bytes = Files.readAllBytes(damaged);
+        bytes[bytes.length / 2] ^= 1;
+        Files.write(damaged, bytes);
+
+        Invocation hashed = Invocation.of("inspect", "--json", "--hash", damaged, TRAINING);
+        Invocation verified = Invocation.of("verify", "--json", damaged, TRAINING);
+
+        assertThat(hashed.code()).isEqualTo(4);
+        assertThat(document(hashed).at("/files/0/error/code").asText()).isEqualTo("DAMAGED");
+        assertThat(document(hashed).at("/files/1/tensors")).hasSize(113);
+        assertThat(verified.code()).isEqualTo(4);
+        assertThat(document(verified).at("/files/0/damages")).hasSize(1);
+        assertThat(document(verified).at("/files/1/damages")).isEmpty();
+    }
+
+    /// {@return the only document}
+    private static JsonNode document(Invocation printed) throws IOException {
+        return new ObjectMapper().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS).readTree(printed.out());
     }
 
     @Test

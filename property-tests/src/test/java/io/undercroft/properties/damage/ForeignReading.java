@@ -2,6 +2,7 @@ package io.undercroft.properties.damage;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.undercroft.cli.internal.JsonFiles;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.inspect.Inspection;
 import io.undercroft.cli.internal.inspect.JsonReport;
@@ -106,7 +107,7 @@ public final class ForeignReading {
         Output out = new Output(counter);
         switch (report) {
             case TEXT -> TextReport.print(new Inspection(checkpoint, null, List.of()), out);
-            case JSON -> JsonReport.print(new Inspection(checkpoint, null, List.of()), out);
+            case JSON -> JsonReport.print(new Inspection(checkpoint, null, List.of()), new JsonFiles(out, 1));
             case VERIFICATION -> checkpoint.verify().damages().forEach(damage -> out.line(damage.what()));
         }
         out.flush();

@@ -3,6 +3,7 @@ package io.undercroft.properties.formats;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.fail;
 
+import io.undercroft.cli.internal.JsonFiles;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.inspect.Inspection;
 import io.undercroft.cli.internal.inspect.JsonReport;
@@ -88,7 +89,7 @@ public record Writer(String name, String fileName, Action action, UnaryOperator<
             names.forEach(opened::tensor);
             assertThat(opened.verify().damages()).isEmpty();
             Inspection inspection = new Inspection(opened, null, List.of());
-            JsonReport.print(inspection, new Output(new ByteArrayOutputStream()));
+            JsonReport.print(inspection, new JsonFiles(new Output(new ByteArrayOutputStream()), 1));
             TextReport.print(inspection, new Output(new ByteArrayOutputStream()));
             if (name.equals("croft")) {
                 StateIndex.of(state).tensors().forEach((tensor, saved) -> sameGeometry(saved, opened.tensor(tensor)));

@@ -1,7 +1,8 @@
 package io.undercroft.cli.internal.inspect;
 
 import io.undercroft.cli.internal.Json;
-import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.JsonFiles;
+import io.undercroft.cli.internal.StandardInput;
 import io.undercroft.cli.internal.Sha256;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.format.FormatException;
@@ -65,14 +66,19 @@ public final class JsonReport {
     /// Writes the report.
     ///
     /// @param inspection the open file
-    /// @param out the destination
+    /// @param files the destination
     /// @throws IOException if the file cannot be read
-    public static void print(Inspection inspection, Output out) throws IOException {
+    public static void print(Inspection inspection, JsonFiles files) throws IOException {
         // Used for both passes, as a set of very many containers grows for long.
         Set<Object> written = Collections.newSetFromMap(new IdentityHashMap<>());
         Json.write(bounded(inspection), new JsonReport(inspection.withoutDigests(), written)::write);
         written.clear();
-        Json.print(out, new JsonReport(inspection, written)::write);
+        files.print(json -> {
+            if (files.areSeveral()) {
+                json.member("file", StandardInput.shown(inspection.checkpoint().location()));
+            }
+            new JsonReport(inspection, written).write(json);
+        });
     }
 
     /// Writes a value of the state as in the report, on one line.

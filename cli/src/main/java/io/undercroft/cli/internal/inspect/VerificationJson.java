@@ -1,7 +1,7 @@
 package io.undercroft.cli.internal.inspect;
 
 import io.undercroft.cli.internal.Json;
-import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.JsonFiles;
 import io.undercroft.cli.internal.StandardInput;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.Damage;
@@ -16,10 +16,10 @@ public final class VerificationJson {
     ///
     /// @param checkpoint the file that was verified
     /// @param verification the result
-    /// @param out the destination
-    /// @throws IOException never, as `out` throws its own exceptions
-    public static void print(Checkpoint checkpoint, Verification verification, Output out) throws IOException {
-        Json.print(out, all -> all.member("file", StandardInput.shown(checkpoint.location()))
+    /// @param files the destination
+    /// @throws IOException never, as the destination throws its own exceptions
+    public static void print(Checkpoint checkpoint, Verification verification, JsonFiles files) throws IOException {
+        files.print(all -> all.member("file", StandardInput.shown(checkpoint.location()))
                 .member("format", checkpoint.format()).member("complete", verification.isComplete())
                 .list("damages", verification.damages(), VerificationJson::write)
                 .member("unverified_nbytes", verification.unverifiedBytes())
