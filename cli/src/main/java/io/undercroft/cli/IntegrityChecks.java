@@ -10,10 +10,11 @@ import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
-import io.undercroft.serializer.spi.Unreadable;
 import java.io.IOException;
+import java.util.Collection;
 import java.util.List;
 import java.util.SequencedMap;
+import java.util.function.Predicate;
 
 /// Checks of a file before commands use it, and messages about damage.
 final class IntegrityChecks {
@@ -28,14 +29,16 @@ final class IntegrityChecks {
     ///
     /// @throws FormatException if any part of it is damaged, or another file that it needs cannot be used
     static void require(Checkpoint checkpoint) throws IOException {
-        require(checkpoint, List.of());
+        require(checkpoint, _ -> false);
     }
 
-    /// Refuses a damaged file, unless only the descriptions of tensors are wrong, which the command names.
+    /// Refuses a damaged file, unless only the descriptions of tensors are wrong or unknown, which the command names.
     ///
     /// @throws FormatException as [#require(Checkpoint)]
     static void requireReadable(Checkpoint checkpoint) throws IOException {
-        require(checkpoint, Unreadable.damages(Saver.unreadable(checkpoint)));
+        Collection<FormatException> faults = Saver.unreadable(checkpoint).values();
+        require(checkpoint, damage -> faults.stream()
+                .anyMatch(fault -> Damage.of(damage.where(), damage.length(), fault).equals(damage)));
     }
 
     /// Names the tensors that cannot be read.
@@ -49,9 +52,8 @@ final class IntegrityChecks {
                                 each.getValue().code())));
     }
 
-    private static void require(Checkpoint checkpoint, List<Damage> accepted) throws IOException {
-        List<Damage> damages = checkpoint.verify().damages().stream().filter(damage -> !accepted.contains(damage))
-                .toList();
+    private static void require(Checkpoint checkpoint, Predicate<Damage> isAccepted) throws IOException {
+        List<Damage> damages = checkpoint.verify().damages().stream().filter(isAccepted.negate()).toList();
         if (damages.isEmpty()) {
             return;
         }
@@ -182,6 +184,11 @@ final class IntegrityChecks {
                 ? "%s cannot be read: %s [%s]".formatted(damage.where(), damage.what(), damage.code())
                 : "%s damaged: %s [%s] (%d bytes at byte 0x%X)".formatted(subject(damage), damage.what(),
                         damage.code(), damage.length(), damage.offset());
+    }
+
+    /// {@return the exit code of a command that found damage}
+    static int code(Damage damage) {
+        return CommandRunner.isUnknown(damage.code()) ? CommandRunner.MISSING : CommandRunner.DAMAGED;
     }
 
     private static String subject(Damage damage) {

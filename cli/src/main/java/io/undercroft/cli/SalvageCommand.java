@@ -75,8 +75,7 @@ final class SalvageCommand {
         if (!salvage.damagedNames().isEmpty()) {
             run.note("%s: left out: %s".formatted(source, Text.names(salvage.damagedNames())));
         }
-        return salvage.damages().isEmpty() && salvage.skippedCommit().isEmpty()
-                ? CommandRunner.OK
-                : CommandRunner.DAMAGED;
+        int code = salvage.skippedCommit().isEmpty() ? CommandRunner.OK : CommandRunner.DAMAGED;
+        return run.ofEach(salvage.damages(), damage -> run.worse(code, IntegrityChecks.code(damage)));
     }
 }

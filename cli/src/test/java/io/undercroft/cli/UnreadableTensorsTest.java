@@ -5,28 +5,41 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.undercroft.format.Digest128;
+import io.undercroft.format.internal.Digests;
+import io.undercroft.format.internal.index.Index;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.Published;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.zip.CRC32;
 import java.util.zip.ZipEntry;
+import java.util.zip.ZipFile;
 import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /// A file with one tensor that cannot be read has the same readable tensors for every command, and none calls the file
-/// damaged.
+/// damaged unless the tensor breaks a rule of the format.
 class UnreadableTensorsTest {
+    private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+    private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+
     @TempDir
     Path folder;
 
@@ -34,7 +47,10 @@ class UnreadableTensorsTest {
         return switch (name) {
             case "model.gguf" -> gguf();
             case "model.npz" -> npz();
-            default -> safetensors();
+            case "model.safetensors" -> safetensors();
+            case "model.pt" -> torch();
+            case "outside.croft" -> croft("TENS 1, 'bad', float64 [2]: byte offset", 4096);
+            default -> croft("DTYP 1, float64: elements per block", 2);
         };
     }
 
@@ -73,17 +89,90 @@ class UnreadableTensorsTest {
         return Files.write(folder.resolve("model.npz"), zip.toByteArray());
     }
 
+    /// The second tensor reaches outside its storage, which is damage.
+    private Path torch() throws IOException {
+        Path whole = folder.resolve("whole.pt");
+        Tensor all = Tensor.zeros(DType.UINT8, 100);
+        Map<String, Tensor> state = new LinkedHashMap<>();
+        state.put("a", all);
+        state.put("bad", all.narrow(0, 77, 2));
+        state.put("c", Tensor.of(1f));
+        Checkpoint.save(whole, state);
+        ByteArrayOutputStream zip = new ByteArrayOutputStream();
+        try (ZipFile in = new ZipFile(whole.toFile()); ZipOutputStream out = new ZipOutputStream(zip)) {
+            out.setMethod(ZipOutputStream.STORED);
+            for (ZipEntry entry : Collections.list(in.entries())) {
+                String bytes = new String(in.getInputStream(entry).readAllBytes(), ISO_8859_1);
+                byte[] changed = (entry.getName().endsWith("/data.pkl") ? bytes.replace("K\u004d", "K\u00ff") : bytes)
+                        .getBytes(ISO_8859_1);
+                CRC32 crc = new CRC32();
+                crc.update(changed);
+                ZipEntry copy = new ZipEntry(entry.getName());
+                copy.setSize(changed.length);
+                copy.setCrc(crc.getValue());
+                out.putNextEntry(copy);
+                out.write(changed);
+            }
+        }
+        Files.delete(whole);
+        return Files.write(folder.resolve("model.pt"), zip.toByteArray());
+    }
+
+    /// The type of the second tensor has blocks of two elements, which is a later version of the format; or the tensor
+    /// begins behind its storage, which is damage.
+    private Path croft(String field, int value) throws IOException {
+        Path file = folder.resolve("model.croft");
+        Map<String, Tensor> state = new LinkedHashMap<>();
+        state.put("a", Tensor.of(1f, 2f));
+        state.put("bad", Tensor.of(1.0, 2.0));
+        state.put("c", Tensor.of(3f));
+        Checkpoint.save(file, state);
+        Map<String, Long> fields = new HashMap<>();
+        Invocation.of("hexdump", "--json", file).json().get("parts").forEach(part -> part.get("lines")
+                .forEach(line -> fields.put(part.get("title").asText().replaceFirst(" of snapshot.*", "") + ": "
+                        + line.get("name").asText(), line.get("offset").asLong())));
+        MemorySegment bytes = MemorySegment.ofArray(Files.readAllBytes(file));
+        bytes.set(INT, place(fields, field), value);
+        long commit = place(fields, "commit record of the first snapshot, snapshot 1: signature");
+        MemorySegment index = bytes.asSlice(bytes.get(LONG, commit + 16), bytes.get(LONG, commit + 24));
+        long entry = place(fields, "entry of " + field.substring(0, 4) + ": section");
+        bytes.set(INT, entry + 36,
+                Digests.crc32c(index.asSlice(bytes.get(LONG, entry + 8), bytes.get(LONG, entry + 16))));
+        MemorySegment directory = Index.directory(index);
+        directory.set(INT, 24, Index.directoryChecksum(directory));
+        put(bytes, commit + 32, Digests.xxh3(directory));
+        put(bytes, commit + 96, Digests.xxh3(index));
+        bytes.set(INT, commit + 764, Digests.crc32c(bytes.asSlice(commit, 764)));
+        return Files.write(file, bytes.toArray(ValueLayout.JAVA_BYTE));
+    }
+
+    private static long place(Map<String, Long> fields, String name) {
+        assertThat(fields).containsKey(name);
+        return fields.get(name);
+    }
+
+    private static void put(MemorySegment bytes, long at, Digest128 digest) {
+        bytes.set(LONG, at, digest.low());
+        bytes.set(LONG, at + 8, digest.high());
+    }
+
+    /// The exit code of every command: 4 if the tensor breaks a rule, 3 if it is of a type that is not known.
+    private static int code(String name) {
+        return name.equals("model.pt") || name.equals("outside.croft") ? 4 : 3;
+    }
+
     @ParameterizedTest
-    @ValueSource(strings = {"model.gguf", "model.npz", "model.safetensors"})
+    @ValueSource(strings = {"model.gguf", "model.npz", "model.safetensors", "model.pt", "model.croft",
+            "outside.croft"})
     void digestsOfTheOthersArePrinted(String name) throws IOException {
         Path file = make(name);
 
         Invocation text = Invocation.of("inspect", "--hash", file);
         Invocation json = Invocation.of("inspect", "--hash", "--json", file);
 
-        assertThat(text.code()).isEqualTo(3);
+        assertThat(text.code()).as(text.err()).isEqualTo(code(name));
         assertThat(text.out()).contains("…");
-        assertThat(json.code()).isEqualTo(3);
+        assertThat(json.code()).isEqualTo(code(name));
         for (JsonNode tensor : json.json().get("tensors")) {
             assertThat(tensor.get("sha256").isNull()).isEqualTo(tensor.get("name").asText().equals("bad"));
         }
@@ -93,7 +182,8 @@ class UnreadableTensorsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"model.gguf", "model.npz", "model.safetensors"})
+    @ValueSource(strings = {"model.gguf", "model.npz", "model.safetensors", "model.pt", "model.croft",
+            "outside.croft"})
     void everyCommandReadsTheOthersNamesTheOneAndSaysThatNothingIsDamaged(String name) throws IOException {
         Path file = make(name);
         Path target = folder.resolve("out.croft");
@@ -111,11 +201,21 @@ class UnreadableTensorsTest {
         ran.put("diff --stats", Invocation.of("diff --stats", file, file));
         ran.put("dedup", Invocation.of("dedup", file));
         ran.put("extract", Invocation.of("extract", file, "bad"));
+        ran.put("extract -o", Invocation.of("extract", file, "bad", "-o", folder.resolve("bad.npy")));
+        String shared = "croft-test-unreadable-" + ProcessHandle.current().pid();
+        ran.put("publish", Invocation.of("shm publish", file, shared));
+        try (Checkpoint published = Published.attach(shared)) {
+            assertThat(published.names()).containsExactly("a", "c");
+        } finally {
+            Published.unpublish(shared);
+        }
 
         ran.forEach((command, result) -> {
-            assertThat(result.code()).as("%s: %s", command, result.err()).isEqualTo(3);
-            assertThat(result.err()).as(command).containsPattern("bad|GGUF-TYPE").doesNotContain("is damaged",
-                    "are damaged");
+            assertThat(result.code()).as("%s: %s", command, result.err()).isEqualTo(code(name));
+            assertThat(result.err()).as(command).containsPattern("bad|GGUF-TYPE|TORCH-TENSOR|record 1 of");
+            if (code(name) == 3) {
+                assertThat(result.err()).as(command).doesNotContain("is damaged", "are damaged");
+            }
         });
         assertThat(Invocation.of("extract", file, "a").code()).isZero();
         assertThat(Invocation.of("extract", file, "c").code()).isZero();
@@ -131,5 +231,20 @@ class UnreadableTensorsTest {
             }
         }
         assertThat(readable).containsExactly("a", "c");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"model.croft", "outside.croft"})
+    void salvagingSavesTheOthersAndEndsWithTheSameCode(String name) throws IOException {
+        Path target = folder.resolve("salvaged.croft");
+
+        Invocation salvaged = Invocation.of("salvage", make(name), target);
+
+        assertThat(salvaged.code()).as(salvaged.err()).isEqualTo(code(name));
+        assertThat(salvaged.err()).contains("left out: bad");
+        assertThat(salvaged.err().contains("damaged")).isEqualTo(code(name) == 4);
+        try (Checkpoint read = Checkpoint.open(target)) {
+            assertThat(read.names()).containsExactly("a", "c");
+        }
     }
 }

@@ -29,6 +29,7 @@ import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.SequencedSet;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /// What is left of a damaged `.croft` file: [CheckpointFile#salvage].
 ///
@@ -175,26 +176,25 @@ public final class Salvage implements AutoCloseable {
             String name = snapshot.name(number);
             try {
                 int tensor = snapshot.tensorOfName(number);
-                checkIntact(tensor);
-                intact.put(name, tensor);
+                FormatException fault = faultOf(snapshot.tensor(tensor).storage(), tensor);
+                if (fault == null) {
+                    intact.put(name, tensor);
+                } else {
+                    damaged.put(name, new Hurt(number, fault));
+                }
             } catch (FormatException e) {
                 damaged.put(name, new Hurt(number, e));
+                damages.add(Damage.of("tensor " + FormatException.quote(name), 0, e));
             }
         } catch (FormatException e) {
             damages.add(Damage.of("name " + number, 0, e));
         }
     }
 
-    private void checkIntact(int tensor) {
-        int storage = snapshot.tensor(tensor).storage();
-        FormatException lost = lostStorages.get(storage);
-        if (lost != null) {
-            throw lost;
-        }
+    /// Returns what is wrong with the bytes of a tensor, or null.
+    private @Nullable FormatException faultOf(int storage, int tensor) {
         DamagedStorage hurt = damagedStorages.get(storage);
-        if (hurt != null && hurt.hits(tensor)) {
-            throw hurt.refusal();
-        }
+        return hurt != null && hurt.hits(tensor) ? hurt.refusal() : lostStorages.get(storage);
     }
 
     /// {@return the snapshot that was opened}
