@@ -43,9 +43,9 @@ class Content:
     """What an index says. Storages are lists of extents, made by `raw` or (1, length); tensors are (name, storage,
     sizes, strides)."""
 
-    def __init__(self, storages, tensors, bases=(), free=(), extra=(), blocks=False, wide=0):
+    def __init__(self, storages, tensors, bases=(), free=(), extra=(), blocks=False, wide=0, dtype=(0, 5, 8)):
         self.storages, self.tensors, self.bases, self.free, self.extra = storages, tensors, bases, free, extra
-        self.blocks, self.wide = blocks, wide
+        self.blocks, self.wide, self.dtype = blocks, wide, dtype
 
     def index(self, sequence):
         names = sorted((name.encode(), i) for i, (name, *_) in enumerate(self.tensors))
@@ -80,7 +80,7 @@ class Content:
                                                            for i, (name, *_) in enumerate(self.tensors))
         sections = [(b"EXTN", 40, extents), (b"STOR", 16, storages), (b"TENS", 24 + self.wide, tens),
                     (b"DIMS", 8, dims), (b"NAMS", 16, nams),
-                    (b"STRS", 16, struct.pack("<QI4x", 5, 3)), (b"DTYP", 32, struct.pack("<QIII12x", 0, 5, 8, 1)),
+                    (b"STRS", 16, struct.pack("<QI4x", 5, 3)), (b"DTYP", 32, struct.pack("<QIII12x", *self.dtype, 1)),
                     (b"STRB", 1, bytes(pool)),
                     (b"TREE", 1, tree), (b"META", 1, b"\x12\0")]
         sections += [(b"BASE", 96, base_table)] if self.bases else []
@@ -249,6 +249,18 @@ class CroftTest(unittest.TestCase):
         file.tensor("a")[0, 0] = ord("z")
         self.assertEqual(file.tensor("r").tobytes(), b"fedcbz")
         self.assertEqual(croft.open(self.directory / "f.croft").tensor("a")[0, 0], ord("a"))
+
+    def test_element_types_have_any_name_and_width_that_the_format_allows(self):
+        for dtype, code in ((0, 0, 8), None), ((0, 5, 1048584), None), \
+                ((0, 5, 0), "V15"), ((0, 5, 2 ** 31), "V15"), ((0, 4097, 8), "V8"):
+            with self.subTest(dtype):
+                nbytes = -(-dtype[2] // 8) % 2 ** 31
+                content = Content([[(1, min(65536, nbytes - at)) for at in range(0, nbytes, 65536)]],
+                                  [("w", 0, [1], [1])], dtype=dtype)
+                if code:
+                    self.refused(code, Writer().commit(content))
+                else:
+                    self.assertEqual(self.sound(Writer().commit(content)).tensor("w").nbytes, nbytes)
 
     def test_snapshots_are_listed_and_opened(self):
         file = self.sound(self.two())

@@ -247,4 +247,27 @@ class UnreadableTensorsTest {
             assertThat(read.names()).containsExactly("a", "c");
         }
     }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"v5-stride-range", "v8-limit", "v9-reserved.flag", "v10-index"})
+    void commandsAgreeOnWhichTensorsOfADamagedIndexCanBeRead(String rule) throws IOException {
+        Path file = Path.of("../format-spec/src/test/resources/corpus", rule + ".croft");
+
+        Invocation shown = Invocation.of("inspect", "--json", file);
+        Invocation hashed = Invocation.of("inspect", "--json", "--hash", file);
+
+        assertThat(shown.code()).isIn(3, 4);
+        assertThat(hashed.code()).as(hashed.err()).isEqualTo(shown.code());
+        assertThat(Invocation.of("verify", file).code()).isEqualTo(shown.code());
+        List<String> unreadable = new ArrayList<>();
+        for (JsonNode tensor : hashed.json().get("tensors")) {
+            if (tensor.has("unreadable")) {
+                unreadable.add(tensor.get("name").asText());
+            }
+            assertThat(tensor.get("sha256").isNull()).isEqualTo(tensor.has("unreadable"));
+            int code = Invocation.of("extract", file, tensor.get("name").asText()).code();
+            assertThat(code).isEqualTo(tensor.has("unreadable") ? shown.code() : 0);
+        }
+        assertThat(unreadable).isNotEmpty();
+    }
 }

@@ -124,6 +124,15 @@ final class CroftImage {
         return this;
     }
 
+    /// Makes a storage of the extents added since the last one, and a tensor of one element that is all of it.
+    CroftImage tensor(String name, DTypeRecord dtype) {
+        int tensor = index.addTensor(
+                new TensorRecord(index.addDType(dtype), storage(), 0, Set.of(), new long[]{1}, new long[]{1}));
+        index.addName(name, tensor);
+        tensors.put(name, tensor);
+        return this;
+    }
+
     /// Makes a storage of the extents added since the last one, and a tensor of all of it.
     CroftImage tensor(String name, long size) {
         return tensor(name, storage(), 0, size);

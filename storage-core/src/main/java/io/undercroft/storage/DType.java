@@ -139,7 +139,6 @@ public final class DType {
             QUINT2X4, BITS8, BITS16, BITS1X8, BITS2X4, BITS4X2, UINT1, UINT2, UINT3, UINT4, UINT5, UINT6, UINT7, INT1,
             INT2, INT3, INT4, INT5, INT6, INT7);
     private static final Map<String, DType> BY_NAME = byName();
-    private static final int MAX_BITS = 1 << 20;
 
     /// Apart, since few programs use it.
     private static final class Default {
@@ -186,14 +185,13 @@ public final class DType {
     /// Returns a type by name and width. Elements of a type unknown to this library can be carried, copied, compared
     /// and saved, but not read as numbers. The name of a known type with its width gives that type.
     ///
-    /// @param name its name
-    /// @param bits bits in one element
+    /// @param name its name, which other writers may have left empty
+    /// @param bits bits in one element, from 1 to 2^31-1
     /// @return the type
-    /// @throws IllegalArgumentException if the name is empty or the width is not between 1 bit and 2^20
+    /// @throws IllegalArgumentException if the width is not positive
     public static DType opaque(String name, int bits) {
-        if (name.isEmpty() || bits < 1 || bits > MAX_BITS) {
-            throw new IllegalArgumentException(
-                    "an opaque dtype needs a name and 1 to " + MAX_BITS + " bits, not '" + name + "' and " + bits);
+        if (bits < 1) {
+            throw new IllegalArgumentException("an opaque dtype has 1 to 2^31-1 bits, not " + bits);
         }
         DType opaque = new DType(name, bits, Kind.BITS);
         DType known = BY_NAME.get(plain(name));
@@ -261,7 +259,7 @@ public final class DType {
 
     /// {@return bytes in one element as PyTorch counts: 1 for elements narrower than a byte}
     public int itemsize() {
-        return (bits + 7) / 8;
+        return Math.ceilDiv(bits, Byte.SIZE);
     }
 
     /// {@return whether an element fills whole bytes}

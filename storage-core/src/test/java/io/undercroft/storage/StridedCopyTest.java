@@ -108,7 +108,7 @@ class StridedCopyTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {24, 8 * 64, 8 * 100_000})
+    @ValueSource(ints = {12, 24, 8 * 64, 8 * 1000 + 4, 8 * 100_000})
     void elementsOfUnusualWidthsAreTransposed(int bits) {
         Tensor matrix = Tensor.zeros(DType.opaque("wide", bits), 3, 2);
         fill(matrix.storage(), new Random(bits));

@@ -37,6 +37,12 @@ class TensorPrintingTest {
     }
 
     @Test
+    void elementsOfVeryManyBitsArePrintedAsTheirNumber() {
+        Tensor wide = Tensor.of(Storage.allocate(3 * 1025), DType.opaque("wide", 8200), 0, Shape.of(3), 1);
+        assertThat(wide).hasToString("tensor([<8200 bits>, <8200 bits>, <8200 bits>], dtype=torch.wide)");
+    }
+
+    @Test
     void aTensorOfVeryManyElementsInManyDimensionsIsPrintedWithoutThem() {
         long[] sizes = new long[40];
         Arrays.fill(sizes, 2);

@@ -61,8 +61,8 @@ import org.jspecify.annotations.Nullable;
 public final class CroftContents implements Contents, StateDecoder.Tables {
     /// The rules that the records of a tensor, its type and its storage may break without affecting other tensors.
     private static final Set<String> OF_ONE_TENSOR = Set.of(Rule.V1_ARITHMETIC.code(), Rule.V2_RANGE.code(),
-            Rule.V4_EXTENT_SUM.code(), Rule.V5_STRIDE_RANGE.code(), Rule.V8_LIMIT.code(), Rule.V9_RESERVED.code(),
-            Rule.V10_INDEX.code(), Rule.V13_UNSUPPORTED.code(), Rule.V15_STRUCTURE.code());
+            Rule.V4_EXTENT_SUM.code(), Rule.V5_STRIDE_RANGE.code(), Rule.V6_NAME.code(), Rule.V8_LIMIT.code(),
+            Rule.V9_RESERVED.code(), Rule.V10_INDEX.code(), Rule.V13_UNSUPPORTED.code(), Rule.V15_STRUCTURE.code());
 
     private final MappedFile file;
     private final ByteSource source;

@@ -11,6 +11,9 @@ import java.util.function.ToDoubleFunction;
 /// @param texts one text for each printed element
 /// @param width the width of a column, in characters; infinities may be wider
 record Cells(List<String> texts, int width) {
+    /// Elements without a numeric value that have more bits are printed as their number.
+    private static final int MOST_BITS = 8 * 1024;
+
     /// Returns the cells for some elements of one tensor.
     ///
     /// @param elements each as a tensor without dimensions; at least one
@@ -24,8 +27,14 @@ record Cells(List<String> texts, int width) {
             case SIGNED, QUANTIZED -> padded(elements.stream().map(e -> Long.toString(e.getLong())).toList());
             case BITS -> dtype.equals(DType.FLOAT4_E2M1FN_X2)
                     ? floats(elements, Cells::byteValue)
-                    : padded(elements.stream().map(e -> StoragePrinter.hex(e.copy().bytes())).toList());
+                    : padded(elements.stream().map(Cells::bits).toList());
         };
+    }
+
+    /// An element of a type that other writers defined can be as large as a file.
+    private static String bits(Tensor element) {
+        int bits = element.dtype().bits();
+        return bits > MOST_BITS ? "<" + bits + " bits>" : StoragePrinter.hex(element.copy().bytes());
     }
 
     private static Cells floats(List<Tensor> elements, ToDoubleFunction<Tensor> value) {

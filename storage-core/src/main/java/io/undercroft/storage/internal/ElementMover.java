@@ -85,13 +85,19 @@ record ElementMover(DType dtype, MemorySegment source, MemorySegment target) {
         return elements * dtype.itemsize();
     }
 
-    /// For elements that end inside a byte. Such types are rare and small, so simplicity matters more than speed.
+    /// For elements that end inside a byte. Such types are rare, so simplicity matters more than speed.
     private void copyBits(Tiles tiles, long from, long to, long count) {
-        int bits = dtype.bits();
+        long bits = dtype.bits();
         for (long i = 0; i < count; i++) {
-            for (int bit = 0; bit < bits; bit++) {
-                copyBit((from + i * tiles.sourceStride(0)) * bits + bit, (to + i * tiles.targetStride(0)) * bits + bit);
-            }
+            copyBits((from + i * tiles.sourceStride(0)) * bits, (to + i * tiles.targetStride(0)) * bits, bits);
+        }
+    }
+
+    private void copyBits(long from, long to, long count) {
+        long whole = from % 8 == 0 && to % 8 == 0 ? count / 8 : 0;
+        MemorySegment.copy(source, from / 8, target, to / 8, whole);
+        for (long bit = 8 * whole; bit < count; bit++) {
+            copyBit(from + bit, to + bit);
         }
     }
 

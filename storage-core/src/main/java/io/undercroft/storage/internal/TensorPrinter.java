@@ -15,9 +15,10 @@ import org.jspecify.annotations.Nullable;
 /// elements only the first and last 3 of each dimension.
 ///
 /// Differences from PyTorch, where it prints properties that these tensors do not have, or nothing: quantized elements
-/// are printed as the integers that are stored, and elements without a numeric value as hexadecimal digits. A NaN among
-/// float8_e8m0fnu does not change how the numbers next to it are printed; PyTorch treats it as a finite number there. A
-/// tensor whose storage was freed or has become too small is printed without elements.
+/// are printed as the integers that are stored, and elements without a numeric value as hexadecimal digits, or as their
+/// number of bits if that is above 8,192. A NaN among float8_e8m0fnu does not change how the numbers next to it are
+/// printed; PyTorch treats it as a finite number there. A tensor whose storage was freed or has become too small is
+/// printed without elements.
 public final class TensorPrinter {
     private static final String PREFIX = "tensor(";
     private static final int LINE_WIDTH = 80;
