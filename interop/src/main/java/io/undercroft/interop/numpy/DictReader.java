@@ -5,11 +5,14 @@ import io.undercroft.interop.internal.numpy.NumpyType.Field;
 import io.undercroft.interop.internal.numpy.NumpyType.Kind;
 import io.undercroft.interop.internal.numpy.NumpyType;
 import io.undercroft.interop.internal.numpy.PythonText;
+import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.storage.Shape;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -23,6 +26,9 @@ final class DictReader {
 
     private final String text;
     private final long base;
+    private final ReadBudget budget;
+    /// The types that are no lists of fields, by their texts.
+    private final Map<String, NumpyType> types = new HashMap<>();
     private int at;
     private @Nullable NumpyType type;
     private @Nullable Boolean fortran;
@@ -32,9 +38,11 @@ final class DictReader {
     ///
     /// @param text the text
     /// @param base where it starts in the file, for messages
-    DictReader(String text, long base) {
+    /// @param budget what reading the file may cost
+    DictReader(String text, long base, ReadBudget budget) {
         this.text = text;
         this.base = base;
+        this.budget = budget;
         try {
             read();
         } catch (ArithmeticException | IllegalArgumentException e) {
@@ -45,6 +53,7 @@ final class DictReader {
     private DictReader(String text) {
         this.text = text;
         this.base = FormatException.NO_OFFSET;
+        this.budget = ReadBudget.of(text.length());
     }
 
     /// {@return the type that a text describes, as it is in a header}
@@ -128,7 +137,7 @@ final class DictReader {
         skipSpace();
         long position = position();
         if (!take('[')) {
-            return NumpyType.parseAll(string(), position);
+            return types.computeIfAbsent(string(), descr -> NumpyType.parseAll(descr, position, budget));
         }
         if (depth == NumpyType.DEEPEST) {
             throw malformed("records are in records more than " + NumpyType.DEEPEST + " deep");
@@ -137,6 +146,7 @@ final class DictReader {
         Set<String> names = new HashSet<>();
         long end = 0;
         while (!take(']')) {
+            budget.takeMemory(Field.COST);
             Field field = field(end, depth + 1);
             end = field.end();
             if (!isGap(field)) {
@@ -206,22 +216,23 @@ final class DictReader {
     }
 
     private long[] sizes() {
-        long[] sizes = new long[Shape.MAX_RANK];
+        long[] sizes = new long[0];
         int count = 0;
         expect('(');
         boolean ended = take(')');
         while (!ended) {
-            if (count == sizes.length) {
+            if (count == Shape.MAX_RANK) {
                 throw malformed("the array has more than " + Shape.MAX_RANK + " dimensions");
             }
-            sizes[count++] = natural();
+            sizes = Arrays.copyOf(sizes, ++count);
+            sizes[count - 1] = natural();
             boolean comma = take(',');
             ended = take(')');
             if (!comma && (!ended || count == 1)) {
                 throw malformed("a comma is due");
             }
         }
-        return Arrays.copyOf(sizes, count);
+        return sizes;
     }
 
     private long natural() {

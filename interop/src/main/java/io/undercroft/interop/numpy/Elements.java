@@ -48,7 +48,18 @@ record Elements(NumpyType type, Tensor tensor) {
         if (!(value instanceof Typed typed) || kind == null || kind == Kind.RECORD || kind == Kind.OBJECT) {
             throw new IllegalArgumentException(path + " is neither a tensor nor an array of NumPy");
         }
+        if (kind == Kind.VOID) {
+            return ofBytes(path, typed);
+        }
         return kind.isText() ? ofTexts(path, kind, typed) : ofTimes(path, kind, typed);
+    }
+
+    private static Elements ofBytes(String path, Typed node) {
+        if (!(node.value() instanceof Tensor tensor) || !tensor.dtype().equals(DType.UINT8) || tensor.dim() == 0) {
+            throw new IllegalArgumentException(path + ": a " + Kind.VOID.type()
+                    + " is a tensor of uint8 whose last dimension is an element");
+        }
+        return new Elements(NumpyType.ofVoid(tensor.size(-1)), tensor);
     }
 
     /// {@return the type of an array of numbers}

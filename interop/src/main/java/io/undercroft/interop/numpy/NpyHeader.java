@@ -72,21 +72,21 @@ record NpyHeader(ArrayLayout layout, int length) {
         budget.takeSteps(length);
         byte[] all = source.first(prefix + (int) length);
         String text = new String(all, prefix, (int) length, version == NEWEST_VERSION ? UTF_8 : ISO_8859_1);
-        return checked(new DictReader(text, base == FormatException.NO_OFFSET ? base : base + prefix), all.length, size,
-                base);
+        long textStart = base == FormatException.NO_OFFSET ? base : base + prefix;
+        return checked(new DictReader(text, textStart, budget), all.length, size, base);
     }
 
     private static NpyHeader checked(DictReader text, int length, long size, long base) {
         try {
             ArrayLayout layout = ArrayLayout.of(text.type(), Shape.of(text.shape()), text.isFortran());
-            String type = shortened(text.type().descr());
             if (layout.type().hasObjects()) {
                 // A pickle has the elements, and the shape once more.
                 return new NpyHeader(layout, length);
             }
             if (layout.nbytes() > size - length) {
-                throw damaged("NPY-SIZE", "an array of shape " + layout.shape() + " and type " + type + " takes "
-                        + layout.nbytes() + " bytes, and there are " + (size - length), base);
+                throw damaged("NPY-SIZE", "an array of shape " + layout.shape() + " and type "
+                        + shortened(layout.type().descr()) + " takes " + layout.nbytes() + " bytes, and there are "
+                        + (size - length), base);
             }
             layout.stride();
             return new NpyHeader(layout, length);

@@ -485,6 +485,27 @@ class NumpyNodesTest {
                 tensor -> assertThat(tensor.itemsize()).isEqualTo(12));
     }
 
+    @ParameterizedTest
+    @ValueSource(longs = {0, 131_073, 300_000})
+    void rawBytesOfAnySizeAreBytes(long size) throws IOException {
+        String descr = "'|V" + size + "'";
+        everywhere(npy(descr, Shape.of(2), counted((int) size * 2)), Typed.class, node -> {
+            assertThat(node.type()).isEqualTo("numpy.void");
+            Tensor bytes = (Tensor) node.value();
+            assertThat(bytes.shape()).isEqualTo(Shape.of(2, size));
+            if (size > 0) {
+                assertThat((byte) bytes.getInt(1, size - 1)).isEqualTo(counted((int) size * 2)[(int) size * 2 - 1]);
+            }
+        });
+        everywhere(npy("[('a', " + descr + "), ('b', '|u1')]", Shape.of(3), counted(3 * ((int) size + 1))),
+                TypedMap.class, node -> {
+                    assertThat(((Tensor) ((Typed) node.get("a")).value()).shape()).isEqualTo(Shape.of(3, size));
+                    assertThat(((Tensor) node.get("b")).numel()).isEqualTo(3);
+                });
+        everywhere(npy("'|V9999999999999'", Shape.of(0), new byte[0]), Typed.class,
+                node -> assertThat(((Tensor) node.value()).shape()).isEqualTo(Shape.of(0, 9_999_999_999_999L)));
+    }
+
     /// What NumPy makes of the bfloat16 of other libraries.
     @Test
     void rawBytesCanBeViewedAsAnotherType() throws IOException {

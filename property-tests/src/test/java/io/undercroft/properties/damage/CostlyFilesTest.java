@@ -321,6 +321,41 @@ class CostlyFilesTest {
         check(file);
     }
 
+    private Path array(String header) throws IOException {
+        byte[] text = header.getBytes(UTF_8);
+        return Files.write(folder.resolve("a.npy"), ByteBuffer.allocate(12 + text.length)
+                .order(ByteOrder.LITTLE_ENDIAN).put(new byte[]{(byte) 0x93, 'N', 'U', 'M', 'P', 'Y', 2, 0})
+                .putInt(text.length).put(text).array());
+    }
+
+    /// Fields that commas separate, and texts that are no types.
+    @ParameterizedTest
+    @ValueSource(strings = {"i,", "i4, ", "(", "()", " ", "1", "(1)i,", "(1,1,1)f4,", "["})
+    void aHeaderOfNumPyOfManyFields(String field) throws IOException {
+        check(array("{'descr': '" + field.repeat(900_000 / field.length())
+                + "i,i', 'fortran_order': False, 'shape': (0,), }"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"('%d','i'),", "(('%d','%<x'),'i',(1,)),", "('','V1'),", "('%d',[('a','i')]),"})
+    void aHeaderOfNumPyOfManyRecords(String field) throws IOException {
+        StringBuilder text = new StringBuilder("{'descr': [");
+        for (int i = 0; text.length() < 900_000; i++) {
+            text.append(String.format(field, i));
+        }
+        check(array(text.append("], 'fortran_order': False, 'shape': (0,), }").toString()));
+    }
+
+    /// Fields whose path has the long name of the record that they are in.
+    @Test
+    void aHeaderOfNumPyOfManyFieldsUnderALongName() throws IOException {
+        StringBuilder text = new StringBuilder("{'descr': [('" + "k".repeat(300_000) + "', [");
+        for (int i = 0; text.length() < 900_000; i++) {
+            text.append("('").append(i).append("','i'),");
+        }
+        check(array(text.append("])], 'fortran_order': False, 'shape': (0,), }").toString()));
+    }
+
     /// Tensors without elements under names of one letter and more.
     @Test
     void aFileOfSafetensorsOfManyTensors() throws IOException {

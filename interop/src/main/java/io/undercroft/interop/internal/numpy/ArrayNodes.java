@@ -98,6 +98,7 @@ public final class ArrayNodes {
         return switch (type.kind()) {
             case NUMBER -> tensor(path, type, place);
             case TEXT, BYTES -> texts(path, type, place);
+            case VOID -> typed(type, tensor(path, type, place));
             case DATE, SPAN -> {
                 Typed times = typed(type, tensor(path, type, place));
                 times.attributes().put(UNIT, type.unit());
@@ -111,6 +112,7 @@ public final class ArrayNodes {
                     budget.takeMemory(ReadBudget.ENTRY + ReadBudget.NUMBER);
                     budget.takeText(field.name().length());
                     String segment = StateIndex.escape(field.name());
+                    budget.takeText(path.length());
                     map.put(field.name(), node(path.isEmpty() ? segment : path + "/" + segment, field.type(),
                             place.in(field)));
                 }

@@ -1,6 +1,7 @@
 package io.undercroft.interop.internal.numpy;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import java.nio.ByteOrder;
@@ -48,8 +49,9 @@ public record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, St
     private static final Pattern DESCR = Pattern.compile("([<>|=]?)([A-Za-z0-9_?]+)(?:\\[([^\\[\\]]*)])?");
     private static final Pattern CODE = Pattern.compile("([A-Za-z])([0-9]*)");
     /// A field among several that commas separate: byte order, sizes in brackets or one size, byte order, and type.
-    private static final Pattern ITEM = Pattern.compile(" *([<>|=]?) *(?:\\(([ ,0-9]*)\\)|([0-9]*)) *([<>|=]?)"
-            + "([A-Za-z_?][A-Za-z0-9_?]*(?:\\[[A-Za-z0-9]*])?) *");
+    /// Without backtracking, whose time is not linear.
+    private static final Pattern ITEM = Pattern.compile(" *+([<>|=]?+) *+(?:\\(([ ,0-9]*+)\\)|([0-9]*+)) *+([<>|=]?+)"
+            + "([A-Za-z_?][A-Za-z0-9_?]*+(?:\\[[A-Za-z0-9]*+])?+) *+");
     private static final Pattern UNIT = Pattern.compile("[0-9]{0,9}(?:Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)");
     /// A size of more digits is none of an element in a file.
     private static final int MOST_DIGITS = 18;
@@ -66,6 +68,8 @@ public record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, St
         TEXT("numpy.str_"),
         /// Bytes that are characters, as a rule.
         BYTES("numpy.bytes_"),
+        /// Bytes without meaning here, none or more than an opaque dtype has.
+        VOID("numpy.void"),
         /// A point in time.
         DATE("numpy.datetime64"),
         /// A span of time.
@@ -113,6 +117,9 @@ public record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, St
     /// @param type the type of its elements
     /// @param shape the sizes of the array that it is, if it is one
     public record Field(String name, @Nullable String title, long offset, NumpyType type, Shape shape) {
+        /// What a field takes in memory, in bytes, without its name.
+        public static final long COST = 256;
+
         /// {@return where it ends in the record}
         public long end() {
             return Math.addExact(offset, Math.multiplyExact(shape.numel(), type.itemsize()));
@@ -139,16 +146,25 @@ public record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, St
     /// @param descr a type that [#parse] takes, or several that commas separate: `f4,(2,)i4`, which NumPy calls `f0`,
     ///     `f1` and so on. A comma may follow the last one
     /// @param position where it is in the file, for messages
-    public static NumpyType parseAll(String descr, long position) {
+    /// @param budget what reading the file may cost
+    public static NumpyType parseAll(String descr, long position, ReadBudget budget) {
         if (descr.indexOf(',') < 0) {
             return parse(descr, position);
         }
         List<Field> fields = new ArrayList<>();
+        Map<String, NumpyType> types = new HashMap<>();
+        Matcher item = ITEM.matcher(descr);
         long end = 0;
         try {
             for (int start = 0; start < descr.length();) {
+                budget.takeMemory(Field.COST);
                 int comma = comma(descr, start);
-                Field field = item(descr, start, comma, "f" + fields.size(), end, position);
+                if (!item.region(start, comma).matches() || (!item.group(1).isEmpty() && !item.group(4).isEmpty())) {
+                    throw unknown(descr, position);
+                }
+                String code = item.group(1) + item.group(4) + item.group(5);
+                NumpyType type = types.computeIfAbsent(code, each -> parse(each, position));
+                Field field = new Field("f" + fields.size(), null, end, type, sizes(item));
                 fields.add(field);
                 end = field.end();
                 start = comma + 1;
@@ -161,23 +177,21 @@ public record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, St
 
     /// {@return the next comma that is not in brackets, or the end}
     private static int comma(String descr, int start) {
+        boolean isInBrackets = false;
         int at = start;
-        while (at < descr.length() && descr.charAt(at) != ',') {
-            at = descr.charAt(at) == '(' ? Math.max(at, descr.indexOf(')', at)) + 1 : at + 1;
+        while (at < descr.length() && (isInBrackets || descr.charAt(at) != ',')) {
+            isInBrackets = isInBrackets ? descr.charAt(at) != ')' : descr.charAt(at) == '(';
+            at++;
         }
         return at;
     }
 
-    private static Field item(String descr, int start, int end, String name, long offset, long position) {
-        Matcher item = ITEM.matcher(descr).region(start, end);
-        if (!item.matches() || (!item.group(1).isEmpty() && !item.group(4).isEmpty())) {
-            throw unknown(descr, position);
-        }
+    /// {@return the sizes of a field that matches, before its type}
+    private static Shape sizes(Matcher item) {
         String sizes = item.group(2) == null ? item.group(3) : item.group(2);
-        Shape shape = sizes.isBlank()
+        return sizes.isBlank()
                 ? Shape.SCALAR
                 : Shape.of(Arrays.stream(sizes.split(",")).map(String::strip).mapToLong(Long::parseLong).toArray());
-        return new Field(name, null, offset, parse(item.group(1) + item.group(4) + item.group(5), position), shape);
     }
 
     /// Returns the type of elements that are one number, text or time.
@@ -219,7 +233,7 @@ public record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, St
         return switch (code) {
             case "U" -> new NumpyType(Kind.TEXT, DType.UINT32, size, order, "", List.of());
             case "S", "a" -> new NumpyType(Kind.BYTES, DType.UINT8, size, order, "", List.of());
-            case "V" -> opaque(marked(parts.group(1), "|") + code + size, size, position);
+            case "V" -> size < 1 || size > WIDEST ? ofVoid(size) : opaque(marked(parts.group(1), "|") + code + size, size);
             case "f" -> longDouble(marked(parts.group(1), "<") + code + size, size, size, position);
             case "c" -> longDouble(marked(parts.group(1), "<") + code + size, size, size / 2, position);
             default -> throw unknown(descr, position);
@@ -239,16 +253,19 @@ public record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, St
         if (width != 12 && width != 16) {
             throw unknown(descr, position);
         }
-        return opaque(descr, size, position);
+        return opaque(descr, size);
     }
 
-    private static NumpyType opaque(String descr, long size, long position) {
-        if (size < 1 || size > WIDEST) {
-            throw refused(descr, "raw bytes, and an element here has 1 to " + WIDEST + " of them",
-                    "In Python, view the array as uint8, and save it again", position);
-        }
+    private static NumpyType opaque(String descr, long size) {
         return new NumpyType(Kind.NUMBER, DType.opaque(OPAQUE + descr, (int) size * Byte.SIZE), 1,
                 ByteOrder.nativeOrder(), "", List.of());
+    }
+
+    /// {@return the type of raw bytes}
+    ///
+    /// @param size how many of them an element has
+    public static NumpyType ofVoid(long size) {
+        return new NumpyType(Kind.VOID, DType.UINT8, size, ByteOrder.nativeOrder(), "", List.of());
     }
 
     /// Returns the type of records.
@@ -311,7 +328,7 @@ public record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, St
 
     /// {@return the sizes that an element adds to those of its array}
     public Shape inner() {
-        return kind.isText() ? Shape.of(length) : Shape.SCALAR;
+        return kind.isText() || kind == Kind.VOID ? Shape.of(length) : Shape.SCALAR;
     }
 
     /// {@return whether the elements are in the file as they are in memory}
@@ -329,6 +346,7 @@ public record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, St
             }
             case TEXT -> quoted("<U" + length);
             case BYTES -> quoted("|S" + length);
+            case VOID -> quoted("|V" + length);
             case DATE, SPAN -> quoted("<" + (kind == Kind.DATE ? "M" : "m") + DATE_SIZE
                     + (unit.equals(GENERIC) ? "" : "[" + unit + "]"));
             case RECORD -> describedFields();
