@@ -233,7 +233,9 @@ public record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, St
         return switch (code) {
             case "U" -> new NumpyType(Kind.TEXT, DType.UINT32, size, order, "", List.of());
             case "S", "a" -> new NumpyType(Kind.BYTES, DType.UINT8, size, order, "", List.of());
-            case "V" -> size < 1 || size > WIDEST ? ofVoid(size) : opaque(marked(parts.group(1), "|") + code + size, size);
+            case "V" -> size < 1 || size > WIDEST
+                    ? ofVoid(size)
+                    : opaque(marked(parts.group(1), "|") + code + size, size);
             case "f" -> longDouble(marked(parts.group(1), "<") + code + size, size, size, position);
             case "c" -> longDouble(marked(parts.group(1), "<") + code + size, size, size / 2, position);
             default -> throw unknown(descr, position);
