@@ -50,8 +50,7 @@ public final class LastLoan implements AutoCloseable {
             boolean isPart = there.dtype().isByteSized();
             long start = isPart ? there.storageOffset() * there.itemsize() : 0;
             long end = isPart ? start + TensorBlocks.span(there) : storage.nbytes();
-            storage.backing().filter(Backing::hasChecksums).ifPresent(
-                    file -> file.check(storage.sliceOffset() + start, storage.sliceOffset() + end));
+            Backing.check(storage, start, end);
         }
         return there;
     }

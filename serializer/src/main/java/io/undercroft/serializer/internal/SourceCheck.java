@@ -15,9 +15,9 @@ public final class SourceCheck {
 
     private SourceCheck() {}
 
-    private record Share(Backing file, long start, long end) {
+    private record Share(Storage storage, long start, long end) {
         void check() {
-            file.check(start, end);
+            Backing.check(storage, start, end);
         }
     }
 
@@ -29,15 +29,17 @@ public final class SourceCheck {
     /// @throws RuntimeException if bytes are damaged or a file was truncated
     public static void run(Map<Storage, List<Span>> spans) throws IOException {
         List<Share> shares = new ArrayList<>();
-        spans.forEach((storage, parts) -> storage.backing().filter(Backing::hasChecksums)
-                .ifPresent(file -> parts.forEach(part -> share(file, storage.sliceOffset() + part.start(),
-                        storage.sliceOffset() + part.end(), shares))));
+        spans.forEach((storage, parts) -> {
+            if (storage.backing().filter(Backing::hasChecksums).isPresent()) {
+                parts.forEach(part -> share(storage, part.start(), part.end(), shares));
+            }
+        });
         Workers.share(shares, Share::check);
     }
 
-    private static void share(Backing file, long start, long end, List<Share> shares) {
+    private static void share(Storage storage, long start, long end, List<Share> shares) {
         for (long at = start; at < end; at += SHARE) {
-            shares.add(new Share(file, at, Math.min(end, at + SHARE)));
+            shares.add(new Share(storage, at, Math.min(end, at + SHARE)));
         }
     }
 }
