@@ -10,6 +10,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.analysis.NamedTensors;
 import io.undercroft.serializer.analysis.StateDiff;
+import io.undercroft.serializer.analysis.ValueDiff;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -28,8 +29,8 @@ final class DiffCommand {
 
     Subcommand command() {
         return new Subcommand(
-                "Compares the tensors of two files of any format. Exits with 0 if names, dtypes, shapes, elements and "
-                        + "shared storages are the same, and 5 if they differ. Between .croft files, equal bytes are "
+                "Compares the tensors and the other values of two files of any format. Exits with 0 if names, dtypes, "
+                        + "shapes, elements, shared storages and values are the same, and 5 if they differ. Between .croft files, equal bytes are "
                         + "recognised by their digests and not read.",
                 () -> List.of(knownFile("A"), knownFile("B"),
                         flag(STATS, "Count the elements that differ, and compute the largest and the mean absolute "
@@ -78,6 +79,10 @@ final class DiffCommand {
                     "the tensor %s was not compared: %s%s".formatted(FormatException.quote(each.name()), each.why(),
                             fault == null ? "" : " [" + fault.code() + "]"));
         });
+        if (!diff.values().map(ValueDiff::isComplete).orElse(true)) {
+            code = run.worse(code, run.fail(CommandRunner.MISSING, "there are more than ten million values beside the "
+                    + "tensors, and only the first were compared"));
+        }
         return code == CommandRunner.OK && diff.hasDifferences() ? CommandRunner.DIFFERENT : code;
     }
 }

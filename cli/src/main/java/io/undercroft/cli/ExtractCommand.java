@@ -16,11 +16,13 @@ import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.analysis.LastLoan;
+import io.undercroft.serializer.analysis.OutputFile;
 import io.undercroft.serializer.analysis.TensorBlocks;
 import io.undercroft.serializer.state.StatePart;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -55,13 +57,13 @@ final class ExtractCommand {
 
     Subcommand command() {
         return new Subcommand(
-                "Prints a tensor or another value of a file, or writes a tensor as a .npy file. If a tensor has more "
-                        + "than 1000 elements, the first and last 3 of each dimension are printed. Bytes that are read "
+                "Prints a tensor or another value of a file, or writes a tensor as a .npy file, and another value as "
+                        + "text. If a tensor has more than 1000 elements, the first and last 3 of each dimension are printed. Bytes that are read "
                         + "are compared with their checksums. Lists and maps are printed as JSON.",
                 () -> List.of(knownFile("FILE"), Arguments.tensor(),
                         Arguments.text(ROWS, "A:B", "Only the indices from A to B, without B, of the first "
                                 + "dimension. Negative indices count from the end; A and B may be left out."),
-                        Arguments.output("The .npy file to write, instead of printing."),
+                        Arguments.output("The file to write, instead of printing: a .npy file for a tensor."),
                         Arguments.text(DTYPE, "DTYPE", "Convert the elements, to float32 for instance. NumPy has no "
                                 + "bfloat16 and no type of 8-bit floats."),
                         flag(Arguments.JSON, "Print one JSON object (docs/inspect-json.md): with all elements, or with "
@@ -74,10 +76,6 @@ final class ExtractCommand {
     private int extract(Arguments arguments) {
         Path file = arguments.path(0);
         Path target = arguments.output().orElse(null);
-        if (target != null && !target.toString().toLowerCase(Locale.ROOT).endsWith(SUFFIX)) {
-            return run.complain("%s: only .npy files can be written. Give OUT a name that ends in %s, or use croft "
-                    .formatted(target, SUFFIX) + "convert --part for files of other formats");
-        }
         return run.of(file, () -> {
             try (Checkpoint checkpoint = Inputs.open(file, arguments.openingOnHost()); LastLoan loan = new LastLoan()) {
                 run.noteSkippedCommit(checkpoint);
@@ -86,7 +84,13 @@ final class ExtractCommand {
                 }
                 String name = arguments.word(1);
                 if (!checkpoint.contains(name)) {
-                    return extract(checkpoint, name, arguments);
+                    return target == null
+                            ? print(checkpoint, name, arguments, out)
+                            : run.writing(target, () -> write(checkpoint, name, arguments, target));
+                }
+                if (target != null && !target.toString().toLowerCase(Locale.ROOT).endsWith(SUFFIX)) {
+                    return run.complain("%s: tensors are written as .npy files. Give OUT a name that ends in %s, or use"
+                            .formatted(target, SUFFIX) + " croft convert --part for files of other formats");
                 }
                 Tensor tensor = readable(checkpoint.tensor(name));
                 Optional<String> range = arguments.text(ROWS);
@@ -106,10 +110,38 @@ final class ExtractCommand {
         });
     }
 
+    /// Writes a value that is no tensor to a file as it is printed, but a text without escapes; with `--json` as JSON.
+    private int write(Checkpoint checkpoint, String path, Arguments arguments, Path target) throws IOException {
+        if (Targets.format(target, Optional.empty()).isPresent()) {
+            throw new IllegalArgumentException("%s is no tensor, and is written as text; give OUT a name such as %s"
+                    .formatted(FormatException.quote(path), "value.txt or value.json"));
+        }
+        Targets.requireDirectory(target);
+        try (OutputFile file = OutputFile.create(target); Output text = new Output(file)) {
+            if (checkpoint.value(path) instanceof String value && !arguments.has(Arguments.JSON)) {
+                text.write(value);
+            } else {
+                print(checkpoint, path, arguments, text);
+            }
+            text.flush();
+            file.commit();
+        } catch (Output.Failure e) {
+            throw e.getCause() instanceof ClosedByInterruptException interrupt
+                    ? new IOException("interrupted; no file was made or changed", interrupt)
+                    : new IOException(e.getCause().getMessage(), e);
+        }
+        long nbytes = Files.size(target);
+        run.say(arguments, "%s: %s -> %s (%s)".formatted(checkpoint.location(), path, target, Text.bytes(nbytes)),
+                json -> json.member("source", StandardInput.shown(checkpoint.location()))
+                        .member("format", checkpoint.format()).member("name", path)
+                        .member("target", target.toString()).member("nbytes", nbytes));
+        return CommandRunner.OK;
+    }
+
     /// Prints a value that is no tensor.
-    private int extract(Checkpoint checkpoint, String path, Arguments arguments) throws IOException {
+    private static int print(Checkpoint checkpoint, String path, Arguments arguments, Output out) throws IOException {
         Object value = checkpoint.value(path);
-        for (String option : new String[]{ROWS, DTYPE, Arguments.OUTPUT}) {
+        for (String option : new String[]{ROWS, DTYPE}) {
             if (arguments.has(option)) {
                 throw new IllegalArgumentException("%s is for tensors, and %s is none: %s".formatted(option,
                         FormatException.quote(path), StateOutline.of(value)));
@@ -123,7 +155,8 @@ final class ExtractCommand {
         } else if (!isJson && !(value instanceof byte[]) && new StatePart(path, value).isScalar()) {
             out.line(value == null ? "none" : value.toString());
         } else {
-            JsonReport.writeValue(new Inspection(checkpoint, null, List.of()), value, isJson ? path : null, out);
+            JsonReport.writeValue(new Inspection(checkpoint, null, List.of()), value,
+                    isJson && !arguments.has(Arguments.OUTPUT) ? path : null, out);
         }
         return CommandRunner.OK;
     }

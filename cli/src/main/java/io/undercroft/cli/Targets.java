@@ -1,5 +1,6 @@
 package io.undercroft.cli;
 
+import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport;
@@ -9,6 +10,7 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -73,10 +75,12 @@ final class Targets {
         }
     }
 
-    /// {@return whether a file is one of those that an open checkpoint consists of}
+    /// {@return whether a file is one of those that an open checkpoint consists of, or has bytes of it}
     static boolean isInput(Checkpoint checkpoint, Path target) throws IOException {
-        for (String location : checkpoint.fileSizes().sequencedKeySet()) {
-            if (isSame(Path.of(location), target)) {
+        List<Path> inputs = Stream.concat(checkpoint.fileSizes().sequencedKeySet().stream().map(Path::of),
+                checkpoint.bases().stream().map(BaseFile::file).flatMap(Optional::stream)).toList();
+        for (Path input : inputs) {
+            if (isSame(input, target)) {
                 return true;
             }
         }

@@ -13,6 +13,8 @@ import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -69,6 +71,71 @@ class DiffTest {
 
         assertThat(same.out()).contains(" equal, 0 changed, 0 only in A, 0 only in B");
         assertThat(same.code()).as(same.out()).isEqualTo(same.out().contains("shared in") ? DIFFERENT : 0);
+    }
+
+    @Test
+    void valuesThatDifferAreListedWithTheirPathsAndBothSides() throws IOException {
+        Tensor w = Tensor.of(1f);
+        Map<String, Object> first = new LinkedHashMap<>(Map.of("w", w, "step", 3, "nan", Double.NaN, "name", "a"));
+        first.put("optimizer", Map.of("groups", List.of(Map.of("lr", 0.1, "betas", List.of(0.9, 0.99)))));
+        first.put("gone", Map.of("seed", 7));
+        first.put("weights", Map.of("w", w));
+        Map<String, Object> second = new LinkedHashMap<>(Map.of("w", w, "step", 4, "nan", Double.NaN, "name", "a"));
+        second.put("optimizer", Map.of("groups", List.of(Map.of("lr", 0.1, "betas", List.of(0.9, 0.95)))));
+        second.put("weights", Map.of("w", w));
+        second.put("none", null);
+        save(first, second);
+
+        Invocation shown = Invocation.of("diff", a, b);
+
+        assertThat(shown.code()).isEqualTo(DIFFERENT);
+        assertThat(shown.out().lines().map(line -> line.replaceAll(" +", " "))).contains("step 3 4",
+                "optimizer/groups/0/betas list of 2: 0.9, 0.99 list of 2: 0.9, 0.95", "gone map of 1: seed 7",
+                "none none", "2 tensors equal, 0 changed, 0 only in A, 0 only in B, 4 values differ");
+        assertThat(json(a, b).get("values")).extracting(JsonNode::toString).containsExactlyInAnyOrder(
+                "{\"path\":\"step\",\"a\":3,\"b\":4}",
+                "{\"path\":\"optimizer/groups/0/betas\",\"a\":\"list of 2: 0.9, 0.99\","
+                        + "\"b\":\"list of 2: 0.9, 0.95\"}",
+                "{\"path\":\"gone\",\"a\":\"map of 1: seed 7\"}", "{\"path\":\"none\",\"b\":null}");
+        assertThat(Invocation.of("diff --only weights/w", a, b).code()).isZero();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"c.croft", "c.pt", "c.safetensors", "c.t7", "c.npz", "c.gguf"})
+    void valuesThatAFormatDoesNotKeepAreNoDifference(String name) throws IOException {
+        Path converted = folder.resolve(name);
+        Checkpoint.save(a, Map.of("w", Tensor.of(1f), "step", 3, "rate", 0.5));
+        if (List.of("c.croft", "c.pt", "c.t7").contains(name)) {
+            assertThat(Invocation.of("convert", a, converted).code()).isZero();
+        } else {
+            Checkpoint.save(converted, Map.of("w", Tensor.of(1f)));
+        }
+
+        Invocation same = Invocation.of("diff", a, converted);
+
+        assertThat(same.code()).as(same.out()).isZero();
+        assertThat(Invocation.of("diff", converted, a).code()).isZero();
+    }
+
+    @Test
+    void statesWithVeryManyPathsAreComparedInPart() throws IOException {
+        List<Object> one = List.of(1L, Map.of());
+        List<Object> other = List.of(2L, Map.of());
+        for (int i = 0; i < 100; i++) {
+            one = List.of(one, one);
+            other = List.of(other, other);
+        }
+        save(Map.of("deep", one), Map.of("deep", other));
+        assertThat(Invocation.of("diff", a, b).out()).contains("1 value differs");
+
+        List<Object> many = new ArrayList<>();
+        for (int i = 0; i < 4000; i++) {
+            many.add(List.of(Map.of(), 1L));
+        }
+        save(Map.of("many", Collections.nCopies(4000, many)), Map.of("many", many));
+        Invocation compared = Invocation.of("diff", a, b);
+        assertThat(compared.err()).contains("more than ten million values");
+        assertThat(compared.code()).isEqualTo(3);
     }
 
     @Test

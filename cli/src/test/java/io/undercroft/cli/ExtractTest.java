@@ -16,12 +16,14 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ExtractTest {
     @TempDir
@@ -189,12 +191,50 @@ class ExtractTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"--rows,1:2", "--dtype,float32", "-o,out.npy"})
+    @CsvSource({"--rows,1:2", "--dtype,float32"})
     void whatIsForTensorsIsRefusedForOtherValues(String option, String value) {
         Invocation refused = Invocation.of("extract", TRAINING, "step", option, folder.resolve(value));
         assertThat(refused.code()).isEqualTo(2);
         assertThat(refused.err()).hasLineCount(1).contains(option + " is for tensors, and 'step' is none: 3");
         assertThat(folder).isEmptyDirectory();
+    }
+
+    @Test
+    void aValueIsWrittenToAFile() throws IOException {
+        Path file = folder.resolve("a.croft");
+        Checkpoint.save(file, Map.of("text", "one\ntwo\u001bé", "step", 3, "betas", List.of(0.9, 0.99)));
+        Path out = folder.resolve("out.txt");
+
+        Invocation text = Invocation.of("extract", file, "text", "-o", out);
+        assertThat(text.out()).isEqualTo("%s: text -> %s (10 B)\n".formatted(file, out));
+        assertThat(out).hasContent("one\ntwo\u001bé");
+        assertThat(Invocation.of("extract", file, "step", "-o", out).code()).isZero();
+        assertThat(out).hasContent("3\n");
+        assertThat(Invocation.of("extract", file, "betas", "-o", out).code()).isZero();
+        assertThat(out).hasContent("[0.9,0.99]\n");
+        JsonNode json = Invocation.of("extract --json", file, "text", "-o", out).json();
+        assertThat(out).hasContent("\"one\\ntwo\\u001B\\u00E9\"\n");
+        assertThat(json.get("target").asText()).isEqualTo(out.toString());
+        assertThat(json.get("nbytes").asLong()).isEqualTo(Files.size(out));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"model.croft", "thin.croft", "link", "other.pt", "value.npy", "nowhere/value.txt"})
+    void aValueReplacesNoFileOfTensors(String name) throws IOException {
+        Path file = folder.resolve("model.croft");
+        Path thin = folder.resolve("thin.croft");
+        Checkpoint.save(file, Map.of("step", 3, "w", Tensor.arange(DType.INT32, 100_000)));
+        Files.createSymbolicLink(folder.resolve("link"), file);
+        Files.copy(TRAINING, folder.resolve("other.pt"));
+        assertThat(Invocation.of("convert", file, thin, "--base", file).code()).isZero();
+        byte[] before = Files.readAllBytes(file);
+
+        Invocation refused = Invocation.of("extract", thin, "step", "-o", folder.resolve(name), "--root", folder);
+
+        assertThat(refused.code()).as(refused.err()).isEqualTo(name.startsWith("nowhere") ? 1 : 2);
+        assertThat(refused.err()).hasLineCount(1);
+        assertThat(file).hasBinaryContent(before);
+        assertThat(folder.resolve("other.pt")).hasSameBinaryContentAs(TRAINING);
     }
 
     @Test

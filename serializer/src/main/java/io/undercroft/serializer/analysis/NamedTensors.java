@@ -58,6 +58,11 @@ public final class NamedTensors {
         return tensors;
     }
 
+    /// {@return whether only some tensors were selected when the file was opened}
+    public boolean isPartial() {
+        return tensors.size() < index.tensors().size();
+    }
+
     /// {@return the name by which a user can select a tensor: its keys without escapes, unless another tensor has the
     /// same}
     ///

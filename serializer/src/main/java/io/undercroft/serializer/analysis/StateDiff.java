@@ -18,6 +18,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.SequencedSet;
 import java.util.Set;
@@ -25,7 +26,7 @@ import java.util.function.LongConsumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// The differences between the tensors of two files.
+/// The differences between two files: tensors, and the other values of their states.
 public final class StateDiff {
     /// The number of bytes of each tensor that are compared at a time, unless one element has more.
     private static final long BLOCK = 1 << 19;
@@ -40,6 +41,7 @@ public final class StateDiff {
     private final List<NotCompared> notCompared = new ArrayList<>();
     private final Set<List<String>> tiesOfA;
     private final Set<List<String>> tiesOfB;
+    private final @Nullable ValueDiff values;
 
     /// A tensor that both files have and that differs.
     ///
@@ -89,6 +91,12 @@ public final class StateDiff {
         this.tiesOfA = without(left, right);
         this.tiesOfB = without(right, left);
         compare(progress);
+        this.values = a.isPartial() || b.isPartial() ? null : new ValueDiff(a.checkpoint(), b.checkpoint());
+    }
+
+    /// {@return the other values that differ; nothing if only some tensors are compared}
+    public Optional<ValueDiff> values() {
+        return Optional.ofNullable(values);
     }
 
     /// {@return the names of tensors that only the first file has}
@@ -129,7 +137,7 @@ public final class StateDiff {
     /// {@return whether a difference was found}
     public boolean hasDifferences() {
         return !(onlyInA.isEmpty() && onlyInB.isEmpty() && changes.isEmpty() && tiesOfA.isEmpty()
-                && tiesOfB.isEmpty());
+                && tiesOfB.isEmpty() && (values == null || values.differences().isEmpty()));
     }
 
     public NamedTensors a() {

@@ -8,21 +8,28 @@ import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.StandardInput;
 import io.undercroft.cli.internal.Table;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.inspect.StateOutline;
+import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.serializer.analysis.ElementDifferences;
 import io.undercroft.serializer.analysis.NamedTensors;
 import io.undercroft.serializer.analysis.StateDiff;
+import io.undercroft.serializer.analysis.ValueDiff;
+import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.state.StatePart;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /// The differences between two files, for people and for programs.
 public final class DiffReport {
     private static final int SHOWN_CELL = 120;
+    private static final int SHOWN_VALUES = 60;
 
     private DiffReport() {}
 
@@ -43,6 +50,7 @@ public final class DiffReport {
         }
         printTies("shared in A only:", diff.tiesOfA(), diff, out);
         printTies("shared in B only:", diff.tiesOfB(), diff, out);
+        diff.values().ifPresent(values -> printValues(values, out));
         out.line("");
         out.line(summary(diff));
     }
@@ -114,12 +122,35 @@ public final class DiffReport {
         }
     }
 
+    private static void printValues(ValueDiff values, Output out) {
+        if (!values.differences().isEmpty()) {
+            out.line("");
+            Table table = new Table(left("value"), left("A"), left("B"));
+            values.differences().stream().limit(SHOWN_VALUES).forEach(each -> table.row(
+                    cell(FormatException.printable(StateIndex.rawName(each.path()))), outline(each.a()),
+                    outline(each.b())));
+            table.print(out);
+            long more = values.differences().size() - SHOWN_VALUES + values.omitted();
+            if (more > 0) {
+                out.line("… and " + Text.number(more) + " more; --json lists them");
+            }
+        }
+    }
+
+    private static String outline(@Nullable StatePart part) {
+        return part == null ? "" : StateOutline.of(part.value());
+    }
+
     private static String summary(StateDiff diff) {
         String counts = "%s equal, %,d changed, %,d only in A, %,d only in B".formatted(
                 Text.count(diff.equal(), "tensor"), diff.changes().size(), diff.onlyInA().size(),
                 diff.onlyInB().size());
         int ties = diff.tiesOfA().size() + diff.tiesOfB().size();
-        return counts + (ties == 0 ? "" : ", %s of sharing".formatted(Text.count(ties, "difference")))
+        long values = diff.values().map(each -> each.differences().size() + each.omitted()).orElse(0L);
+        return counts + (values == 0
+                ? ""
+                : ", %s %s".formatted(Text.count(values, "value"), values == 1 ? "differs" : "differ"))
+                + (ties == 0 ? "" : ", %s of sharing".formatted(Text.count(ties, "difference")))
                 + (diff.notCompared().isEmpty() ? "" : ", %,d not compared".formatted(diff.notCompared().size()));
     }
 
@@ -140,7 +171,30 @@ public final class DiffReport {
                 .list("not_compared", diff.notCompared(), (entry, each) -> entry.member("name", each.name())
                         .member("name_in_b", each.other()).member("what", each.why()))
                 .list("shared_in_a", diff.tiesOfA(), (entry, names) -> entry.values("names", names))
-                .list("shared_in_b", diff.tiesOfB(), (entry, names) -> entry.values("names", names)));
+                .list("shared_in_b", diff.tiesOfB(), (entry, names) -> entry.values("names", names))
+                .list("values", diff.values().map(ValueDiff::differences).orElse(List.of()), DiffReport::write)
+                .member("values_omitted", diff.values().map(ValueDiff::omitted).orElse(0L)));
+    }
+
+    private static void write(Json json, ValueDiff.Difference value) throws IOException {
+        json.member("path", value.path());
+        write(json, "a", value.a());
+        write(json, "b", value.b());
+    }
+
+    private static void write(Json json, String name, @Nullable StatePart part) throws IOException {
+        if (part != null && part.value() instanceof Double number) {
+            json.generator().writeFieldName(name);
+            Json.writeDouble(json.generator(), number);
+        } else if (part != null) {
+            json.member(name, switch (part.value()) {
+                case null -> null;
+                case Boolean truth -> truth;
+                case Number number -> number;
+                case String text -> cell(text);
+                case Object other -> StateOutline.of(other);
+            });
+        }
     }
 
     private static void write(Json json, NamedTensors file) throws IOException {

@@ -24,9 +24,11 @@ record DiffTask(FileAccess access, Map<URI, DataFile> others) implements FileTas
                 Checkpoint b = access.open(other, OpenOptions.defaults())) {
             StateDiff diff = new StateDiff(new NamedTensors(a), new NamedTensors(b), false, (_, _) -> {});
             long different = diff.changes().size() + (long) diff.onlyInA().size() + diff.onlyInB().size();
-            String counts = "%d tensors equal, %d changed, %d only in A, %d only in B%s".formatted(diff.equal(),
+            long values = diff.values().map(each -> each.differences().size() + each.omitted()).orElse(0L);
+            String counts = "%d tensors equal, %d changed, %d only in A, %d only in B%s%s".formatted(diff.equal(),
                     diff.changes().size(), diff.onlyInA().size(), diff.onlyInB().size(),
-                    diff.tiesOfA().size() + diff.tiesOfB().size() == 0 ? "" : ", shared storages differ");
+                    diff.tiesOfA().size() + diff.tiesOfB().size() == 0 ? "" : ", shared storages differ",
+                    values == 0 ? "" : ", %d values differ".formatted(values));
             if (!diff.notCompared().isEmpty()) {
                 StateDiff.NotCompared first = diff.notCompared().getFirst();
                 return new FileResult(file.toString(), Status.UNREADABLE, "%s, %d not compared: %s: %s"
