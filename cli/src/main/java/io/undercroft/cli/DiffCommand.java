@@ -30,8 +30,8 @@ final class DiffCommand {
     Subcommand command() {
         return new Subcommand(
                 "Compares the tensors and the other values of two files of any format. Exits with 0 if names, dtypes, "
-                        + "shapes, elements, shared storages and values are the same, and 5 if they differ. Between .croft files, equal bytes are "
-                        + "recognised by their digests and not read.",
+                        + "shapes, elements, shared storages and values are the same, and 5 if they differ. Between "
+                        + ".croft files, equal bytes are recognised by their digests and not read.",
                 () -> List.of(knownFile("A"), knownFile("B"),
                         flag(STATS, "Count the elements that differ, and compute the largest and the mean absolute "
                                 + "difference, also if the dtypes differ."),

@@ -58,8 +58,8 @@ final class ExtractCommand {
     Subcommand command() {
         return new Subcommand(
                 "Prints a tensor or another value of a file, or writes a tensor as a .npy file, and another value as "
-                        + "text. If a tensor has more than 1000 elements, the first and last 3 of each dimension are printed. Bytes that are read "
-                        + "are compared with their checksums. Lists and maps are printed as JSON.",
+                        + "text. If a tensor has more than 1000 elements, the first and last 3 of each dimension are "
+                        + "printed. Bytes that are read are compared with their checksums. Lists and maps are printed as JSON.",
                 () -> List.of(knownFile("FILE"), Arguments.tensor(),
                         Arguments.text(ROWS, "A:B", "Only the indices from A to B, without B, of the first "
                                 + "dimension. Negative indices count from the end; A and B may be left out."),

@@ -239,6 +239,12 @@ class ExtractTest {
 
     @Test
     void aPartOfANameGetsTheNamesThatContainIt() {
+        for (String command : List.of("inspect --only wte FILE", "diff --only wte FILE FILE",
+                "convert --part wte FILE OUT")) {
+            assertThat(Invocation.of((Object[]) command.replace("OUT", folder.resolve("out.npz").toString())
+                    .replace("FILE", TRAINING.toString()).split(" ")).err()).as(command).contains("contain",
+                            "'model/transformer.wte.weight'");
+        }
         assertThat(Invocation.of("extract", TRAINING, "wte").err()).hasLineCount(1)
                 .contains("no tensor or value 'wte'; one name contains it: 'model/transformer.wte.weight'");
     }

@@ -167,8 +167,8 @@ public final class ValueDiff {
     }
 
     private static boolean areEqual(Collection<?> ours, Collection<?> theirs) {
-        if (ours instanceof Set && theirs instanceof Set) {
-            return ours.equals(theirs);
+        if (ours instanceof Set<?> one && theirs instanceof Set<?> other) {
+            return one.equals(other);
         }
         Iterator<?> others = theirs.iterator();
         return ours.size() == theirs.size() && ours.stream().allMatch(each -> areEqual(each, others.next()));
@@ -177,14 +177,15 @@ public final class ValueDiff {
     private static boolean areEqual(@Nullable Object one, @Nullable Object other) {
         return Objects.equals(one, other)
                 || (one instanceof byte[] bytes && other instanceof byte[] others && Arrays.equals(bytes, others))
-                || (one instanceof Number number && other instanceof Number another
-                        && decimal(number) instanceof BigDecimal decimal && decimal.equals(decimal(another)));
+                || (one instanceof Number number && other instanceof Number another && isFinite(number)
+                        && isFinite(another) && decimal(number).compareTo(decimal(another)) == 0);
     }
 
-    /// Returns a number whatever its type is, or null if it is not finite.
-    private static @Nullable BigDecimal decimal(Number number) {
-        return Double.isFinite(number.doubleValue()) || number instanceof BigInteger
-                ? new BigDecimal(number.toString()).stripTrailingZeros()
-                : null;
+    private static boolean isFinite(Number number) {
+        return number instanceof BigInteger || Double.isFinite(number.doubleValue());
+    }
+
+    private static BigDecimal decimal(Number number) {
+        return new BigDecimal(number.toString());
     }
 }

@@ -266,10 +266,13 @@ public record StatePart(String path, @Nullable Object value) {
         String nearest = there.stream().sorted(Comparator.comparingInt(name -> -common(name, wanted)))
                 .limit(MOST_NAMED).map(StateIndex::rawName).map(FormatException::quote)
                 .collect(Collectors.joining(", "));
+        String containing = StateIndex.of(state).tensors().keySet().stream().filter(name -> name.contains(path))
+                .limit(MOST_NAMED).map(FormatException::quote).collect(Collectors.joining(", "));
         String more = there.size() > MOST_NAMED ? " and " + (there.size() - MOST_NAMED) + " more" : "";
         return new NoSuchElementException("there is no part " + FormatException.quote(path) + "; "
                 + (last.path.isEmpty() ? "the state" : FormatException.quote(last.path))
-                + (there.isEmpty() ? " has no parts" : " has " + nearest + more));
+                + (there.isEmpty() ? " has no parts" : " has " + nearest + more)
+                + (containing.isEmpty() ? "" : "; names that contain it: " + containing));
     }
 
     /// Returns the length of the common prefix of two names.
