@@ -27,6 +27,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -57,9 +58,10 @@ final class ExtractCommand {
 
     Subcommand command() {
         return new Subcommand(
-                "Prints a tensor or another value of a file, or writes a tensor as a .npy file, and another value as "
-                        + "text. If a tensor has more than 1000 elements, the first and last 3 of each dimension are "
-                        + "printed. Bytes that are read are compared with their checksums. Lists and maps are printed as JSON.",
+                "Prints a tensor or another value of a file, or writes a tensor as a .npy file, and another "
+                        + "value as text. If a tensor has more than 1000 elements, the first and last 3 of each "
+                        + "dimension are printed. Bytes that are read are compared with their checksums. Lists and "
+                        + "maps are printed as JSON.",
                 () -> List.of(knownFile("FILE"), Arguments.tensor(),
                         Arguments.text(ROWS, "A:B", "Only the indices from A to B, without B, of the first "
                                 + "dimension. Negative indices count from the end; A and B may be left out."),
@@ -126,9 +128,10 @@ final class ExtractCommand {
             text.flush();
             file.commit();
         } catch (Output.Failure e) {
-            throw e.getCause() instanceof ClosedByInterruptException interrupt
-                    ? new IOException("interrupted; no file was made or changed", interrupt)
-                    : new IOException(e.getCause().getMessage(), e);
+            IOException why = Objects.requireNonNull(e.getCause());
+            throw why instanceof ClosedByInterruptException
+                    ? new IOException("interrupted; no file was made or changed", why)
+                    : why;
         }
         long nbytes = Files.size(target);
         run.say(arguments, "%s: %s -> %s (%s)".formatted(checkpoint.location(), path, target, Text.bytes(nbytes)),
