@@ -7,12 +7,15 @@ import io.undercroft.cli.internal.StandardInput;
 import io.undercroft.cli.internal.UnreadParts;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.Remedy;
+import io.undercroft.mmap.FileReadException;
+import io.undercroft.mmap.MappingException;
 import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.SharedMemoryException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.ReferencedFileException;
 import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.serializer.SourceFileException;
+import io.undercroft.storage.spi.Faults;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -71,6 +74,7 @@ final class CommandRunner {
     private static final Set<String> UNREADABLE = Set.of("FORMAT-UNKNOWN", "V12-SIGNATURE", "CROFT-SALVAGE",
             "V8-LIMIT", "V9-RESERVED", "V13-UNSUPPORTED",
             "V18-BASE", "V21-SHARD", "SHARD-INDEX", "COST-WORK", "COST-MEMORY", "CROFT-PUBLISHED", "CROFT-DEVICE",
+            "READ-ERROR",
             "GGUF-VERSION", "GGUF-TYPE", "NPY-VERSION", "NPY-DTYPE", "SAFETENSORS-DTYPE", "TORCH-VERSION",
             "TORCH-UNSUPPORTED", "ZIP-ENCRYPTED", "ZIP-METHOD");
     private static final boolean DEBUG = "1".equals(System.getenv("CROFT_DEBUG"));
@@ -115,6 +119,8 @@ final class CommandRunner {
             });
         } catch (ReferencedFileException | SourceFileException e) {
             return explain(e, describe(e, file), USAGE);
+        } catch (FileReadException e) {
+            return explain(e, e.getMessage(), MISSING);
         } catch (FileSystemException e) {
             return explain(e, describe(e, file), whereInputOrOutputFails);
         } catch (FormatException e) {
@@ -124,14 +130,19 @@ final class CommandRunner {
             return explain(e,
                     named(file, String.valueOf(e.getMessage()).replace("SaveOptions.largest", Arguments.LARGE)),
                     USAGE);
-        } catch (IOException | UncheckedIOException e) {
-            return explain(e, named(file, e.getMessage()), whereInputOrOutputFails);
+        } catch (MappingException e) {
+            // It names an input, also while an output is written.
+            return explain(e, e.getMessage(), MISSING);
+        } catch (UncheckedIOException e) {
+            return of(file, whereInputOrOutputFails, () -> {
+                throw e.getCause();
+            });
+        } catch (IOException e) {
+            return e.getCause() instanceof MappingException input
+                    ? explain(input, input.getMessage(), MISSING)
+                    : explain(e, named(file, e.getMessage()), whereInputOrOutputFails);
         } catch (InternalError e) {
-            // The message of the JVM if a page of a mapped file was truncated.
-            return explain(e,
-                    named(file, "its bytes could not be read: it was cut, or its disk failed, while it was in use. "
-                            + "Try again on a complete copy"),
-                    MISSING);
+            return ofJvm(e, whereInputOrOutputFails == MISSING ? file : null);
         } catch (OutOfMemoryError e) {
             // That of a device has another error as its cause, and its message has a remedy.
             String message = e.getCause() == null
@@ -141,6 +152,17 @@ final class CommandRunner {
         } catch (Throwable e) {
             return explain(e, "this is a fault in croft, please report it: " + e, FAILED);
         }
+    }
+
+    /// Tells faults of mapped memory from other errors of the JVM, for instance if it cannot open a file of its own.
+    private int ofJvm(InternalError e, @Nullable Path input) {
+        if (Faults.isFault(e)) {
+            return explain(e, named(input, "bytes of a mapped file could not be read: it was cut, or its disk failed, "
+                    + "while it was in use. Try again on a complete copy"), MISSING);
+        }
+        return explain(e, String.valueOf(e.getMessage()).contains("Too many open files")
+                ? "too many files are open. Raise the limit (ulimit -n)"
+                : "this is a fault in croft, please report it: " + e, FAILED);
     }
 
     /// Runs a body that writes a file. If the process receives a signal to end meanwhile, the body ends first, and

@@ -61,6 +61,10 @@ final class IntegrityChecks {
         if (isOfOtherFile(first)) {
             throw new FormatException(first.code(), first.what(), first.offset(), OTHER_FILE_REMEDY);
         }
+        if (isUnknown(first)) {
+            throw new FormatException(first.code(), first.where() + " cannot be read: " + first.what(),
+                    first.offset(), first.remedy());
+        }
         String more = damages.size() == 1 ? "" : " (the first of " + damages.size() + ")";
         throw new FormatException("DAMAGED",
                 subject(first) + " damaged" + more + ": " + first.what() + " [" + first.code() + "]",
@@ -180,10 +184,15 @@ final class IntegrityChecks {
         if (isOfOtherFile(damage)) {
             return "%s [%s]".formatted(damage.what(), damage.code());
         }
-        return isUnknown(damage)
-                ? "%s cannot be read: %s [%s]".formatted(damage.where(), damage.what(), damage.code())
-                : "%s damaged: %s [%s] (%d bytes at byte 0x%X)".formatted(subject(damage), damage.what(),
-                        damage.code(), damage.length(), damage.offset());
+        return (isUnknown(damage) ? damage.where() + " cannot be read" : subject(damage) + " damaged")
+                + ": %s [%s]%s".formatted(damage.what(), damage.code(), place(damage));
+    }
+
+    private static String place(Damage damage) {
+        if (damage.offset() == FormatException.NO_OFFSET) {
+            return "";
+        }
+        return " (%sat byte 0x%X)".formatted(damage.length() == 0 ? "" : damage.length() + " bytes ", damage.offset());
     }
 
     /// {@return the exit code of a command that found damage}
@@ -195,7 +204,7 @@ final class IntegrityChecks {
         return damage.where() + (damage.where().startsWith("tensors ") ? " are" : " is");
     }
 
-    /// Returns whether nothing is wrong with a part, only that it is of a type that is not known.
+    /// {@return whether nothing is wrong with a part, only that its type is not known or the disk fails}
     private static boolean isUnknown(Damage damage) {
         return CommandRunner.isUnknown(damage.code()) && !isOfOtherFile(damage);
     }

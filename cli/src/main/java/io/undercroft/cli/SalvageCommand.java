@@ -76,6 +76,6 @@ final class SalvageCommand {
             run.note("%s: left out: %s".formatted(source, Text.names(salvage.damagedNames())));
         }
         int code = salvage.skippedCommit().isEmpty() ? CommandRunner.OK : CommandRunner.DAMAGED;
-        return run.ofEach(salvage.damages(), damage -> run.worse(code, IntegrityChecks.code(damage)));
+        return run.worse(code, run.ofEach(salvage.damages(), IntegrityChecks::code));
     }
 }

@@ -160,6 +160,24 @@ class ExitCodesTest {
     }
 
     @Test
+    void faultsOfMappedMemoryAreToldFromOtherErrorsOfTheJvm() {
+        StringWriter said = new StringWriter();
+        CommandRunner runner = new CommandRunner(new Output(OutputStream.nullOutputStream()),
+                new PrintWriter(said, true));
+        InternalError fault = new InternalError("a fault occurred in an unsafe memory access operation");
+
+        assertThat(runner.writing(Path.of("out.pt"), () -> {
+            throw fault;
+        })).isEqualTo(3);
+        assertThat(said.toString()).contains("it was cut, or its disk failed").doesNotContain("out.pt");
+        said.getBuffer().setLength(0);
+        assertThat(runner.of(Path.of("in.pt"), () -> {
+            throw new InternalError(new IOException("Too many open files"));
+        })).isEqualTo(1);
+        assertThat(said.toString()).contains("ulimit -n").doesNotContain("cut");
+    }
+
+    @Test
     void aFullDiskUnderStandardOutputEndsWith1() {
         OutputStream full = new OutputStream() {
             @Override

@@ -893,7 +893,7 @@ public final class MappedFile implements AutoCloseable {
         }
         synchronized (wholeLock) {
             if (whole == null) {
-                MemorySegment mapped = file.mapAll(lifetime.arena());
+                MemorySegment mapped = readable();
                 if (remote == null && !isInMemory && LibcUse.hasBegun()) {
                     readAhead = new ReadAhead(mapped.byteSize(),
                             (offset, length, advice) -> Pages.advise(mapped.asSlice(offset, length), advice));
@@ -901,6 +901,15 @@ public final class MappedFile implements AutoCloseable {
                 whole = mapped;
             }
             return whole;
+        }
+    }
+
+    /// A small file is copied. If a part of it cannot be read, each window is copied for itself.
+    private MemorySegment readable() throws IOException {
+        try {
+            return file.mapAll(lifetime.arena());
+        } catch (FileReadException _) {
+            return nothing();
         }
     }
 
@@ -915,6 +924,9 @@ public final class MappedFile implements AutoCloseable {
                 .min().orElse(0);
         long length = pieces.stream().mapToLong(Piece::length).reduce(0,
                 (a, b) -> Long.MAX_VALUE - a < b ? Long.MAX_VALUE : a + b);
+        if (cause instanceof FileReadException read) {
+            return MappingException.unreadable(read.getFile() == null ? location : read.getFile(), length, read);
+        }
         return new MappingException(location, "cannot be mapped: " + what(cause), offset, length, remedy(cause), cause);
     }
 
@@ -932,7 +944,7 @@ public final class MappedFile implements AutoCloseable {
         if (cause instanceof ErrnoException errno && errno.errno() == ErrnoException.ENOMEM) {
             return "Close other mapped files, or raise the limits (sysctl vm.max_map_count, ulimit -v)";
         }
-        return "Copy the file to a local disk and map it there";
+        return "Open it with OpenOptions.inMemory(), or copy it to a local disk and open it there";
     }
 
     private <T extends @Nullable Object> T watched(Supplier<T> access) throws IOException {
@@ -1000,7 +1012,9 @@ public final class MappedFile implements AutoCloseable {
             throw fault;
         }
         checkNotTruncated();
-        return new MappingException(location, "mapped bytes could not be read", 0, mappedEnd.get(),
-                "Check the disk, then open the file again", new IOException(fault));
+        MemorySegment all = whole;
+        return all != null
+                ? Pages.lost(all, fault)
+                : Pages.unreadable(location, 0, mappedEnd.get(), fault);
     }
 }

@@ -33,6 +33,16 @@ public sealed class MappingException extends UncheckedIOException permits Trunca
         this.remedy = remedy;
     }
 
+    /// {@return an exception for bytes that the system cannot read}
+    ///
+    /// @param file the file
+    /// @param length how many bytes were meant
+    /// @param cause what the system said
+    static MappingException unreadable(String file, long length, FileReadException cause) {
+        return new MappingException(file, "read error: " + cause.systemMessage(), cause.offset(), length,
+                FileReadException.REMEDY, cause);
+    }
+
     /// {@return the file}
     public String file() {
         return file;

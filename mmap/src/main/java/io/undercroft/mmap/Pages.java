@@ -201,7 +201,7 @@ public final class Pages {
     /// Returns the file, as far as the system reports it.
     ///
     /// @throws IllegalStateException if the bytes are gone because the segment was closed meanwhile
-    private static MappingException lost(MemorySegment segment, Throwable cause) {
+    static MappingException lost(MemorySegment segment, Throwable cause) {
         checkAlive(segment);
         List<MappedRegion> regions = MappedRegion.under(segment);
         for (MappedRegion region : regions) {
@@ -210,10 +210,35 @@ public final class Pages {
                 return new TruncatedMappingException(region.file(), region.fileEnd(), size);
             }
         }
-        String file = regions.isEmpty() ? "a mapping" : regions.getFirst().file();
-        long offset = regions.isEmpty() ? 0 : regions.getFirst().fileStart();
-        return new MappingException(file, "mapped bytes could not be read", offset, segment.byteSize(),
-                "Check the disk, then open the file again", new IOException(cause));
+        long at = firstUnread(segment);
+        MemorySegment rest = segment.asSlice(at);
+        List<MappedRegion> unread = MappedRegion.under(rest);
+        String file = unread.isEmpty() ? "a mapping" : unread.getFirst().file();
+        long offset = unread.isEmpty() ? at : unread.getFirst().fileStart();
+        return unreadable(file, offset, rest.byteSize(), cause);
+    }
+
+    static MappingException unreadable(String file, long offset, long length, Throwable cause) {
+        return MappingException.unreadable(file, length,
+                new FileReadException(file, offset, new IOException("mapped bytes could not be read", cause)));
+    }
+
+    /// Reads page by page, after reading failed.
+    ///
+    /// @return the first byte of the first page that cannot be read, or 0 if all can be now
+    private static long firstUnread(MemorySegment segment) {
+        long at = 0;
+        try {
+            while (at < segment.byteSize()) {
+                segment.get(JAVA_BYTE, at);
+                Faults.throwPending();
+                long inPage = (segment.address() + at) % SMALLEST_PAGE;
+                at += SMALLEST_PAGE - inPage;
+            }
+            return 0;
+        } catch (InternalError _) {
+            return at;
+        }
     }
 
     private static long end(MemorySegment segment) {

@@ -1,5 +1,6 @@
 package io.undercroft.mmap;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -45,6 +46,31 @@ class BadFileTest {
 
     static Optional<?>[] libraries() {
         return new Optional<?>[]{Libc.find(), Optional.empty()};
+    }
+
+    /// Files of sysfs can be read and not mapped.
+    @ParameterizedTest
+    @MethodSource("libraries")
+    void aFileOfASystemThatMapsNoFilesSaysWhatWorks(Optional<Libc> libc) throws IOException {
+        Path path = Path.of("/sys/kernel/mm/transparent_hugepage/enabled");
+        assumeTrue(Files.isReadable(path), "there is no such system");
+        try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY, new MapBudget(), libc)) {
+            assertThatExceptionOfType(MappingException.class).isThrownBy(() -> file.map(0, 4).get(JAVA_BYTE, 0))
+                    .withMessageStartingWith(path + ": cannot be mapped: ")
+                    .withMessageContaining("OpenOptions.inMemory()");
+        }
+    }
+
+    /// The first page of the memory of a process is not mapped: reading it fails as a bad disk does.
+    @ParameterizedTest
+    @MethodSource("libraries")
+    void aReadErrorNamesTheFileAndTheByte(Optional<Libc> libc) {
+        Path path = Path.of("/proc/self/mem");
+        assumeTrue(Files.isReadable(path), "there is no such system");
+        assertThatExceptionOfType(FileReadException.class)
+                .isThrownBy(() -> MappedFile.open(path, MapMode.READ_ONLY, new MapBudget(), libc))
+                .withMessageStartingWith(path + ": read error at byte 0x0: ").withMessageContaining("Check the disk")
+                .satisfies(e -> assertThat(e.offset()).isZero());
     }
 
     @ParameterizedTest

@@ -180,11 +180,12 @@ class PagesTest {
     void aFileThatWasCutAndRemovedFailsTheProbeToo() throws IOException {
         Path path = Files.write(folder.resolve("f"), filled(SIZE, 1));
         Storage storage = FileStorage.open(path, MapMode.PRIVATE);
-        cut(path, 0);
+        cut(path, 8192);
         Files.delete(path);
 
         assertThatExceptionOfType(MappingException.class).isThrownBy(() -> Pages.probe(storage.segment()))
-                .withMessageStartingWith(path + " (deleted)").withMessageContaining("could not be read");
+                .withMessageStartingWith(path + " (deleted): read error: mapped bytes could not be read")
+                .withMessageContaining(" at byte 0x2000)").withCauseInstanceOf(FileReadException.class);
         assertThatExceptionOfType(MappingException.class).isThrownBy(() -> Pages.lock(storage.segment()));
         storage.release();
     }

@@ -19,6 +19,16 @@ public record Damage(String where, long offset, long length, String code, String
         what = FormatException.printable(what);
     }
 
+    /// {@return bytes that the system cannot read, which may be intact on another disk}
+    ///
+    /// @param where what is hit
+    /// @param offset the first byte that cannot be read, or [FormatException#NO_OFFSET]
+    /// @param length bytes in the range that is not read
+    public static Damage unread(String where, long offset, long length) {
+        return of(where, length, new FormatException("READ-ERROR", "read error", offset,
+                "Check the disk, then take the file from a backup"));
+    }
+
     /// {@return what a fault damages}
     ///
     /// @param where what is hit

@@ -5,6 +5,7 @@ import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.format.internal.SnapshotSearch;
 import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.FileReadException;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.internal.CommitNumbers;
 import io.undercroft.serializer.internal.CroftContents;
@@ -16,6 +17,7 @@ import io.undercroft.serializer.internal.Progress;
 import io.undercroft.serializer.internal.loading.NameLookup;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.HashMap;
@@ -160,9 +162,11 @@ public final class Salvage implements AutoCloseable {
             });
         } catch (FormatException e) {
             lose(number, e);
+        } catch (FileReadException e) {
+            lose(number, new FormatException("READ-ERROR", "read error", e.offset(),
+                    "Check the disk, then take the file from a backup", e));
         } catch (IOException e) {
-            lose(number, new FormatException("CROFT-UNREADABLE", "storage " + number + " cannot be read",
-                    FormatException.NO_OFFSET, "Check the disk, or restore a copy", e));
+            throw new UncheckedIOException(e);
         }
     }
 

@@ -8,7 +8,6 @@ import io.undercroft.serializer.analysis.TensorBlocks;
 import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
-import io.undercroft.storage.spi.Backing;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -177,12 +176,9 @@ public final class Sha256 implements AutoCloseable {
         long from = range.from;
         long length = range.length;
         MessageDigest digest = digest();
-        if (!storage.device().isCpu()) {
-            storage.forEachPart(from, length, (_, part) -> update(digest, part));
-        } else if (length > 0) {
-            Storage bytes = loan.of(storage).storage();
-            update(digest, bytes.segment().asSlice(from, length));
-            bytes.backing().ifPresent(Backing::checkNotCut);
+        if (length > 0) {
+            Storage bytes = storage.device().isCpu() ? loan.of(storage).storage() : storage;
+            bytes.forEachPart(from, length, (_, part) -> update(digest, part));
         }
         return hex(digest);
     }

@@ -4,6 +4,7 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /// The bytes of a file, from a channel, a segment or an object store.
 ///
@@ -21,6 +22,13 @@ public interface ByteSource {
     /// @throws EOFException if the source ends before
     /// @throws IOException if reading fails
     void read(long offset, MemorySegment into) throws IOException;
+
+    /// {@return where the medium failed, if that is what an exception of [#read] says} Other bytes can be read then.
+    ///
+    /// @param failure what was thrown
+    default OptionalLong failedAt(IOException failure) {
+        return OptionalLong.empty();
+    }
 
     /// Announces that bytes are about to be read. A source that requests them from somewhere else does so now, with one
     /// request and for hardly more than these. Others do nothing.

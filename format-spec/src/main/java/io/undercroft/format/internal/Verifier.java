@@ -41,7 +41,8 @@ public final class Verifier {
     private final VerifiedRuns runs;
     private final List<CommitRecord> chain = new ArrayList<>();
     private final List<Finding> findings = new ArrayList<>();
-    /// Whether the ranges that the snapshots cover are known: all could be opened, and their records break no rule.
+    /// Whether the ranges that the snapshots cover are known: all could be opened and read, and their records break no
+    /// rule.
     private boolean isCoverageKnown = true;
 
     private Verifier(ByteSource source, Snapshot newest, BaseFiles files) {
@@ -224,6 +225,9 @@ public final class Verifier {
             isCoverageKnown = false;
             report(commit.sequence(), e, 0);
             return null;
+        } catch (IOException e) {
+            unread(commit.sequence(), commit.indexOffset() + commit.indexLength(), e);
+            return null;
         }
         Snapshot usable = verifySnapshot(earlier);
         if (newer != null && usable != null) {
@@ -245,10 +249,15 @@ public final class Verifier {
     /// mapped. Returns whether all its records can be used.
     private boolean verifyIndex(Snapshot snapshot) throws IOException {
         CommitRecord commit = snapshot.commit();
-        ExtentSums sums = scan.sums(source, commit.indexOffset(), commit.indexLength());
-        if (!sums.digest().equals(commit.rootDigest())) {
-            report(commit.sequence(), Rule.V14_CHECKSUM, commit.indexOffset(), commit.indexLength(),
-                    "the digest of the index does not match");
+        try {
+            ExtentSums sums = scan.sums(source, commit.indexOffset(), commit.indexLength());
+            if (!sums.digest().equals(commit.rootDigest())) {
+                report(commit.sequence(), Rule.V14_CHECKSUM, commit.indexOffset(), commit.indexLength(),
+                        "the digest of the index does not match");
+            }
+        } catch (IOException e) {
+            unread(commit.sequence(), commit.indexOffset() + commit.indexLength(), e);
+            return false;
         }
         List<FormatException> faults = snapshot.faults();
         faults.forEach(fault -> report(commit.sequence(), fault, 0));
@@ -303,7 +312,24 @@ public final class Verifier {
             findings.add(new Finding(Rule.V18_BASE, snapshot.commit().sequence(), storage, extent.base(),
                     extent.fileOffset(), extent.storedLength(), cut.what()));
             return Optional.empty();
+        } catch (IOException e) {
+            long end = Math.addExact(extent.fileOffset(), extent.storedLength());
+            unread(snapshot.commit().sequence(), storage, extent.base(), end, e);
+            return Optional.empty();
         }
+    }
+
+    /// Reports where the medium failed, if that is what ended the reading.
+    ///
+    /// @param end the end of the range that was read
+    private void unread(long sequence, int storage, int base, long end, IOException failure) throws IOException {
+        isCoverageKnown = false;
+        long from = source.failedAt(failure).orElseThrow(() -> failure);
+        findings.add(new Finding(null, sequence, storage, base, from, end - from, "read error"));
+    }
+
+    private void unread(long sequence, long end, IOException failure) throws IOException {
+        unread(sequence, Finding.NO_STORAGE, ExtentRecord.THIS_FILE, end, failure);
     }
 
     private void compare(Snapshot snapshot, int storage, ExtentRecord extent, ExtentSums sums) {
@@ -340,9 +366,13 @@ public final class Verifier {
     }
 
     private void verifyZero(long from, long to) throws IOException {
-        long nonZero = scan.firstNonZero(source, from, to);
-        if (nonZero < to) {
-            report(Finding.WHOLE_FILE, Rule.V3_GAP, nonZero, 1, "a byte that nothing covers is not zero");
+        try {
+            long nonZero = scan.firstNonZero(source, from, to);
+            if (nonZero < to) {
+                report(Finding.WHOLE_FILE, Rule.V3_GAP, nonZero, 1, "a byte that nothing covers is not zero");
+            }
+        } catch (IOException e) {
+            unread(Finding.WHOLE_FILE, to, e);
         }
     }
 

@@ -230,8 +230,9 @@ final class Requests {
                 return new RemoteFileException(location.toString(), Kind.UNAVAILABLE,
                         "there is no trusted connection to the server (" + cause.getMessage()
                                 + "); check that its certificate is for this host and valid now, and if you trust it "
-                                + "or its issuer, add that to a trust store (keytool -importcert) and name the store "
-                                + "when you start Java: -Djavax.net.ssl.trustStore=FILE",
+                                + "or its issuer, add that to a trust store (keytool -importcert -noprompt -alias "
+                                + "server -file CERTIFICATE -keystore FILE -storepass PASSWORD) and start Java with "
+                                + "-Djavax.net.ssl.trustStore=FILE -Djavax.net.ssl.trustStorePassword=PASSWORD",
                         failure);
             }
             if (cause instanceof UnresolvedAddressException) {

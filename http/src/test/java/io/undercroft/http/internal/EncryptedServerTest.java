@@ -12,12 +12,15 @@ import io.undercroft.testsupport.PeerJvm;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyStore;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import org.junit.jupiter.api.AfterEach;
@@ -57,10 +60,15 @@ class EncryptedServerTest {
     }
 
     private static void keytool(String... arguments) throws Exception {
+        List<String> all = new ArrayList<>(List.of(arguments));
+        all.addAll(List.of("-storepass", PASSWORD, "-noprompt"));
+        run(all);
+    }
+
+    private static void run(List<String> arguments) throws Exception {
         List<String> command = new ArrayList<>(
                 List.of(Path.of(System.getProperty("java.home"), "bin", "keytool").toString()));
-        command.addAll(List.of(arguments));
-        command.addAll(List.of("-storepass", PASSWORD, "-noprompt"));
+        command.addAll(arguments);
         Process keytool = new ProcessBuilder(command).redirectErrorStream(true).start();
         keytool.getOutputStream().close();
         String output = new String(keytool.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
@@ -112,6 +120,44 @@ class EncryptedServerTest {
         assertThat(lines.getFirst()).isEqualTo("read 77777");
         assertThat(lines.getLast()).contains("no trusted connection").contains("127.0.0.1");
         assertThat(server.seen).isNotEmpty().allMatch(request -> request.host().startsWith("localhost:"));
+    }
+
+    /// Follows the words of the message, and nothing else.
+    @Test
+    void theRemedyForACertificateThatIsNotTrustedWorks() throws Exception {
+        String message = refusal(uri("localhost"));
+        Path certificate = keys.resolve("given.pem");
+        keytool("-exportcert", "-rfc", "-alias", "localhost", "-keystore", keys.resolve("server.p12").toString(),
+                "-file", certificate.toString());
+        String store = keys.resolve("followed.p12").toString();
+        Matcher command = Pattern.compile("keytool( -importcert [^)]*)").matcher(message);
+        Matcher properties = Pattern.compile("-Djavax\\.net\\.ssl\\.\\S+").matcher(message);
+        assertThat(command.find()).isTrue();
+        List<String> arguments = new ArrayList<>();
+        for (String word : command.group(1).strip().split(" ")) {
+            arguments.add(given(word, certificate, store));
+        }
+        run(arguments);
+        List<String> options = new ArrayList<>(PeerJvm.NATIVE);
+        properties.results().forEach(each -> options.add(given(each.group(), certificate, store)));
+
+        assertThat(PeerJvm.startWith(options, Peer.class, uri("localhost").toString()).lines())
+                .containsExactly("read 77777");
+        assertThat(Files.readString(Path.of("..", "docs", "guide.md")).replaceAll("\\s+", " "))
+                .contains("keytool" + command.group(1), "-Djavax.net.ssl.trustStorePassword=PASSWORD");
+    }
+
+    private static String refusal(URI uri) throws IOException {
+        try (Checkpoint _ = Checkpoint.open(uri)) {
+            return "it was opened";
+        } catch (RemoteFileException refused) {
+            return refused.getMessage();
+        }
+    }
+
+    private static String given(String word, Path certificate, String store) {
+        return word.replace("CERTIFICATE", certificate.toString()).replace("=FILE", "=" + store)
+                .replaceAll("^FILE$", store).replace("PASSWORD", PASSWORD);
     }
 
     @Test

@@ -3,6 +3,7 @@ package io.undercroft.interop.internal;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.mmap.FileReadException;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.LoadProgress;
@@ -289,6 +290,8 @@ public final class ZipDirectory {
                 });
             } catch (FormatException e) {
                 damages.add(Damage.of("record " + record.name(), record.compressedSize(), e));
+            } catch (FileReadException e) {
+                damages.add(Damage.unread("record " + record.name(), e.offset(), record.compressedSize()));
             }
         }
         listener.loaded(total, total);

@@ -2,6 +2,7 @@ package io.undercroft.interop.internal;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.undercroft.mmap.Pages;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
 import java.io.IOException;
@@ -340,8 +341,8 @@ public final class ZipWriter {
         @Override
         public void write(MemorySegment bytes) throws IOException {
             for (long done = 0; done < bytes.byteSize();) {
-                MemorySegment piece = buffer.asSlice(0, Math.min(buffer.byteSize(), bytes.byteSize() - done));
-                piece.copyFrom(bytes.asSlice(done, piece.byteSize()));
+                MemorySegment from = bytes.asSlice(done, Math.min(buffer.byteSize(), bytes.byteSize() - done));
+                MemorySegment piece = Pages.guard(from, () -> buffer.asSlice(0, from.byteSize()).copyFrom(from));
                 sink.accept(piece);
                 done += piece.byteSize();
                 position += piece.byteSize();

@@ -6,6 +6,7 @@ import io.undercroft.interop.internal.StorageFilter;
 import io.undercroft.interop.internal.ZipDirectory;
 import io.undercroft.interop.internal.ZipRecord;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.mmap.MappingException;
 import io.undercroft.serializer.LoadProgress;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
@@ -412,6 +413,8 @@ public final class TorchZipFormat implements CheckpointFormat {
                 }
             });
             return new Unpickled(state, input.used());
+        } catch (MappingException e) {
+            throw e;
         } catch (UncheckedIOException e) {
             throw e.getCause();
         }

@@ -3,6 +3,7 @@ package io.undercroft.interop.torch;
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.ByteReader;
 import io.undercroft.interop.internal.numpy.NumpyType.Kind;
+import io.undercroft.mmap.MappingException;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.state.PythonObjects;
 import io.undercroft.serializer.state.StateMap;
@@ -117,6 +118,8 @@ final class Unpickler {
                 String place = (opcode == null ? "" : ", opcode " + opcode)
                         + (offset >= 0 ? "" : " at byte " + start + " of the uncompressed pickle");
                 throw refused.at(place, offset);
+            } catch (MappingException e) {
+                throw e;
             } catch (UncheckedIOException e) {
                 throw e.getCause();
             }

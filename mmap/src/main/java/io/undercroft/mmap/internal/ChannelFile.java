@@ -1,5 +1,6 @@
 package io.undercroft.mmap.internal;
 
+import io.undercroft.mmap.FileReadException;
 import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.internal.ByteRun.FileRun;
@@ -130,13 +131,23 @@ public final class ChannelFile implements HostFile {
         while (done < into.byteSize()) {
             ByteBuffer chunk = into.asSlice(done, Math.min(COPY_CHUNK, into.byteSize() - done)).asByteBuffer();
             long at = offset + done;
-            int count = uninterrupted(new Read(chunk, at));
+            int count = read(chunk, at);
             if (count < 0) {
                 break;
             }
             done += count;
         }
         return done;
+    }
+
+    private int read(ByteBuffer into, long at) throws IOException {
+        try {
+            return uninterrupted(new Read(into, at));
+        } catch (FileSystemException e) {
+            throw e;
+        } catch (IOException e) {
+            throw new FileReadException(path.toString(), at, e);
+        }
     }
 
     /// A private map of a channel requires a writable channel; a copy replaces it.
@@ -285,8 +296,8 @@ public final class ChannelFile implements HostFile {
         FileChannel file = openChannel(path, mode);
         if (!isAt(path)) {
             file.close();
-            throw new IOException("a thread was interrupted while it read the file, which was replaced since; open it "
-                    + "again");
+            throw new FileSystemException(path.toString(), null,
+                    "a thread was interrupted while it read the file, which was replaced since; open it again");
         }
         channel = file;
     }

@@ -9,6 +9,7 @@ import static io.undercroft.mmap.internal.Constant.O_RDONLY;
 import static io.undercroft.mmap.internal.Constant.O_RDWR;
 import static io.undercroft.mmap.internal.Constant.PROT_READ;
 
+import io.undercroft.mmap.FileReadException;
 import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MapMode;
 import java.io.IOException;
@@ -23,6 +24,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 
 /// A file with its own descriptor, mapped by `mmap`. Unlike the JDK's channels it is not closed by interrupts.
 public final class PosixFile implements HostFile {
@@ -30,13 +32,15 @@ public final class PosixFile implements HostFile {
     private static final int OWNER_ONLY = 0600;
 
     private final Libc libc;
+    private final @Nullable Path path;
     private final int fd;
     private final MapMode mode;
     private final Cleaner.Cleanable closer;
     private final DirectReads direct;
 
-    private PosixFile(Libc libc, int fd, MapMode mode) {
+    private PosixFile(Libc libc, @Nullable Path path, int fd, MapMode mode) {
         this.libc = libc;
+        this.path = path;
         this.fd = fd;
         this.mode = mode;
         this.closer = ArenaCleanup.CLEANER.register(this, new Closer(libc, fd));
@@ -57,7 +61,7 @@ public final class PosixFile implements HostFile {
     /// @param fd the descriptor
     /// @param mode the mode of its mappings
     static PosixFile of(Libc libc, int fd, MapMode mode) {
-        return new PosixFile(libc, fd, mode);
+        return new PosixFile(libc, null, fd, mode);
     }
 
     static PosixFile open(Libc libc, Path path, MapMode mode) throws IOException {
@@ -71,7 +75,7 @@ public final class PosixFile implements HostFile {
     private static PosixFile open(Libc libc, Path path, MapMode mode, int flags) throws IOException {
         try {
             int fd = libc.openRegular(HostPath.bytes(path), flags, OWNER_ONLY);
-            return new PosixFile(libc, fd, mode);
+            return new PosixFile(libc, path, fd, mode);
         } catch (ErrnoException e) {
             throw described(path.toString(), e);
         }
@@ -97,7 +101,29 @@ public final class PosixFile implements HostFile {
 
     @Override
     public long read(long offset, MemorySegment into) throws IOException {
-        return DescriptorBytes.read(libc, fd, offset, into);
+        try {
+            return DescriptorBytes.read(libc, fd, offset, into);
+        } catch (ErrnoException e) {
+            throw new FileReadException(path == null ? null : path.toString(), firstUnread(offset, into), e);
+        }
+    }
+
+    /// Reads page by page, after reading failed.
+    private long firstUnread(long offset, MemorySegment into) {
+        long done = 0;
+        try {
+            while (done < into.byteSize()) {
+                long page = libc.pageFloor(offset + done) + libc.pageSize() - (offset + done);
+                long length = Math.min(page, into.byteSize() - done);
+                if (DescriptorBytes.read(libc, fd, offset + done, into.asSlice(done, length)) < length) {
+                    break;
+                }
+                done += length;
+            }
+        } catch (ErrnoException _) {
+            // Here.
+        }
+        return offset + done;
     }
 
     @Override

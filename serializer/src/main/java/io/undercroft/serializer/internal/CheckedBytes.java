@@ -7,6 +7,7 @@ import io.undercroft.format.internal.StorageCheck;
 import io.undercroft.format.internal.StorageChunk;
 import io.undercroft.mmap.FileBacking;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.mmap.Pages;
 import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.spi.Backing;
@@ -120,7 +121,9 @@ final class CheckedBytes implements FileBacking {
             }
         } catch (InternalError fault) {
             checkNotCut();
-            throw fault;
+            Pages.guard(mapped, () -> {
+                throw fault;
+            });
         } catch (IOException e) {
             checkNotCut();
             throw new UncheckedIOException(e);

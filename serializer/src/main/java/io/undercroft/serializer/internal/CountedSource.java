@@ -5,6 +5,7 @@ import io.undercroft.format.internal.ByteSource;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /// A file whose bytes are counted when they are read.
 ///
@@ -28,6 +29,11 @@ record CountedSource(ByteSource source, Progress progress) implements ByteSource
     public void read(long offset, MemorySegment into) throws IOException {
         source.read(offset, into);
         progress.add(into.byteSize());
+    }
+
+    @Override
+    public OptionalLong failedAt(IOException failure) {
+        return source.failedAt(failure);
     }
 
     @Override

@@ -12,6 +12,7 @@ import io.undercroft.format.internal.StorageChunk;
 import io.undercroft.format.internal.StorageRecord;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.mmap.Pages;
 import io.undercroft.mmap.Piece;
 import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.mmap.Piece.ZeroPiece;
@@ -465,7 +466,7 @@ final class CroftStorages implements AutoCloseable {
     private List<StorageChunk> check(int number, Span part, Allocation bytes, boolean isMapped) {
         try {
             return isMapped || request.memory().isPresent()
-                    ? check.mapped(number, part, bytes.segment())
+                    ? Pages.guard(bytes.segment(), () -> check.mapped(number, part, bytes.segment()))
                     : check.inMemory(number, part, bytes.segment());
         } catch (Throwable e) {
             bytes.free();

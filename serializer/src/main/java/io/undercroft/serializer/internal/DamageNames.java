@@ -3,6 +3,7 @@ package io.undercroft.serializer.internal;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.Finding;
+import io.undercroft.format.internal.Rule;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.format.internal.Span;
 import io.undercroft.format.internal.StorageCheck;
@@ -31,8 +32,10 @@ final class DamageNames {
     ///
     /// @param finding as the verifier found it
     Damage name(Finding finding) {
-        return Damage.of(where(finding), finding.length(),
-                finding.rule().broken(finding.what(), finding.offset()));
+        Rule rule = finding.rule();
+        return rule == null
+                ? Damage.unread(where(finding), finding.offset(), finding.length())
+                : Damage.of(where(finding), finding.length(), rule.broken(finding.what(), finding.offset()));
     }
 
     private String where(Finding finding) {

@@ -1,11 +1,13 @@
 package io.undercroft.serializer.internal;
 
 import io.undercroft.format.internal.ByteSource;
+import io.undercroft.mmap.FileReadException;
 import io.undercroft.mmap.MappedFile;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /// A file as [io.undercroft.format] reads it: a small index is read, a large one mapped.
 ///
@@ -28,6 +30,11 @@ public record FileSource(MappedFile file, Runnable pulse) implements ByteSource 
     public void read(long offset, MemorySegment into) throws IOException {
         pulse.run();
         file.read(offset, into);
+    }
+
+    @Override
+    public OptionalLong failedAt(IOException failure) {
+        return failure instanceof FileReadException read ? OptionalLong.of(read.offset()) : OptionalLong.empty();
     }
 
     @Override

@@ -104,7 +104,9 @@ public final class Stores {
         }
         throw new RemoteFileException(scheme + ":…", Kind.UNSUPPORTED, "nothing opens such URIs here"
                 + (MODULES.containsKey(scheme)
-                        ? "; add " + MODULES.get(scheme) + " to the class path"
+                        ? "; add " + MODULES.get(scheme) + " to the class path; if it is in a fat jar, its service "
+                                + "file META-INF/services/" + StoreProvider.class.getName()
+                                + " has to be merged with that of other jars"
                         : known(all)),
                 null);
     }

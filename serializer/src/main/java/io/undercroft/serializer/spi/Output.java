@@ -1,5 +1,6 @@
 package io.undercroft.serializer.spi;
 
+import io.undercroft.mmap.MappingException;
 import io.undercroft.storage.Loan;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
@@ -44,6 +45,8 @@ public interface Output {
                     throw new UncheckedIOException(e);
                 }
             });
+        } catch (MappingException e) {
+            throw e;
         } catch (UncheckedIOException e) {
             throw e.getCause();
         }

@@ -1,5 +1,6 @@
 package io.undercroft.serializer.internal.disk;
 
+import io.undercroft.storage.spi.Faults;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.channels.ClosedByInterruptException;
@@ -122,7 +123,11 @@ public record Target(Path path, Path file, Path directory) {
         } catch (ClosedByInterruptException e) {
             throw unchanged(name, "the thread that saves was interrupted", e);
         } catch (InternalError e) {
-            throw unchanged(name, "a file was truncated while it was mapped", e);
+            if (!Faults.isFault(e)) {
+                throw e;
+            }
+            throw unchanged(name, "mapped bytes of a file that is saved could not be read: it was cut, or its disk "
+                    + "failed", e);
         }
     }
 

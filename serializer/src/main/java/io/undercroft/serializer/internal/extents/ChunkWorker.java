@@ -3,6 +3,7 @@ package io.undercroft.serializer.internal.extents;
 import io.undercroft.format.internal.ExtentDigester;
 import io.undercroft.format.internal.ExtentSums;
 import io.undercroft.mmap.AnonymousMemory;
+import io.undercroft.mmap.Pages;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.loading.RunChecksum.Kind;
 import io.undercroft.storage.Allocation;
@@ -91,8 +92,9 @@ final class ChunkWorker implements AutoCloseable {
                     ? new ChunkOutcome.Unchanged(before, bytes)
                     : copied(chunk, bytes, at);
         } catch (InternalError e) {
-            throw new IOException("the file behind " + chunk.storage().bytes().describe()
-                    + " was truncated while it was mapped; open it again", e);
+            return Pages.guard(chunk.bytes(block.asSlice(at)), () -> {
+                throw e;
+            });
         } catch (IllegalStateException e) {
             throw Faults.ended(e, wasInterrupted, () -> chunk.bytes(block.asSlice(at)));
         }

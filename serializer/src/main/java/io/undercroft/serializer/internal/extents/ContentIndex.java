@@ -293,7 +293,10 @@ public final class ContentIndex {
         try {
             return Faults.haveSameBytes(bytes, there);
         } catch (InternalError e) {
-            throw new IOException("a file was truncated while its bytes were compared", e);
+            if (!Faults.isFault(e)) {
+                throw e;
+            }
+            throw new IOException("a file was cut, or its disk failed, while its bytes were compared", e);
         }
     }
 

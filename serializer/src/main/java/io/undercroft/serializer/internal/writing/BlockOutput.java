@@ -1,6 +1,7 @@
 package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.internal.FileLayout;
+import io.undercroft.mmap.Pages;
 import io.undercroft.serializer.internal.disk.Sink;
 import io.undercroft.serializer.internal.extents.Blocks;
 import io.undercroft.serializer.spi.Output;
@@ -42,7 +43,9 @@ final class BlockOutput implements Output, AutoCloseable {
         long done = 0;
         while (done < bytes.byteSize()) {
             long length = Math.min(bytes.byteSize() - done, block.byteSize() - filled);
-            MemorySegment.copy(bytes, done, block, filled, length);
+            MemorySegment from = bytes.asSlice(done, length);
+            MemorySegment to = block.asSlice(filled, length);
+            Pages.guard(from, () -> to.copyFrom(from));
             done += length;
             filled += length;
             if (filled == block.byteSize()) {
