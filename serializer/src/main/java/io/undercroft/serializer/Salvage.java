@@ -4,6 +4,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.format.internal.SnapshotSearch;
+import io.undercroft.format.internal.StorageCheck;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.FileReadException;
 import io.undercroft.mmap.MappedFile;
@@ -127,8 +128,9 @@ public final class Salvage implements AutoCloseable {
 
     private Salvage sort() {
         Progress progress = new Progress(listener::loaded, nbytes());
+        StorageCheck.Pass pass = contents.pass();
         for (int storage = 0; storage < snapshot.storageCount(); storage++) {
-            readStorage(storage);
+            readStorage(storage, pass);
             progress.add(nbytes(storage));
         }
         for (int name = 0; name < snapshot.nameCount(); name++) {
@@ -154,9 +156,9 @@ public final class Salvage implements AutoCloseable {
         }
     }
 
-    private void readStorage(int number) {
+    private void readStorage(int number, StorageCheck.Pass pass) {
         try {
-            contents.check(number).ifPresent(storage -> {
+            contents.check(number, pass).ifPresent(storage -> {
                 damagedStorages.put(number, storage);
                 storage.damages().forEach(damages::add);
             });

@@ -1,8 +1,9 @@
 package io.undercroft.format.internal;
 
+import io.undercroft.format.Digest128;
 import io.undercroft.format.FormatException;
+import io.undercroft.format.internal.index.RunTable;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
@@ -94,18 +95,57 @@ public final class StorageCheck {
                 .map(chunk -> new Span(chunk.start(), chunk.end())).reduce(part, Span::and);
     }
 
-    /// Checks a storage in its files, reading it through a small buffer.
+    /// {@return a check of storages in their files}
     ///
-    /// @param storage its number
-    /// @param files the files that contain its bytes; those in a missing file are left out
-    /// @return the chunks that do not match, in the order of the storage
-    /// @throws FormatException if a record of the storage is damaged or breaks a rule
-    /// @throws IOException if reading fails
-    public List<StorageChunk> stored(int storage, Files files) throws IOException {
-        try {
-            return chunks(storage).filter(chunk -> !isIntact(chunk, files)).toList();
-        } catch (UncheckedIOException e) {
-            throw e.getCause();
+    /// @param files the files that contain their bytes; those in a missing file are left out
+    public Pass pass(Files files) {
+        return new Pass(files);
+    }
+
+    /// Reads the bytes of storages through a small buffer, and bytes that several of them have once. For use by one
+    /// thread.
+    public final class Pass {
+        private final Files files;
+        private final byte[] buffer = new byte[BUFFER];
+        private final RunTable read = new RunTable();
+        private long left = snapshot.commit().committedLength();
+
+        private Pass(Files files) {
+            this.files = files;
+        }
+
+        /// Checks a storage.
+        ///
+        /// @param storage its number
+        /// @return the chunks that do not match, in the order of the storage
+        /// @throws FormatException if a record of the storage is damaged or breaks a rule, or storages overlap
+        /// @throws IOException if reading fails
+        public List<StorageChunk> damaged(int storage) throws IOException {
+            List<StorageChunk> damaged = new ArrayList<>();
+            for (StorageChunk chunk : table(storage)) {
+                Optional<ByteSource> source = files.of(chunk.base());
+                if (source.isPresent() && checksum(chunk, source.get()) != chunk.checksum()) {
+                    damaged.add(chunk);
+                }
+            }
+            return List.copyOf(damaged);
+        }
+
+        private int checksum(StorageChunk chunk, ByteSource source) throws IOException {
+            int known = read.find(chunk.base(), chunk.fileOffset(), chunk.length());
+            if (known >= 0) {
+                return read.sums(known).checksum();
+            }
+            if (chunk.base() == ExtentRecord.THIS_FILE) {
+                if (chunk.length() > left) {
+                    throw Rule.V2_RANGE.broken("extents overlap, which have more bytes than the file",
+                            chunk.fileOffset());
+                }
+                left -= chunk.length();
+            }
+            int checksum = crc32c(chunk, source, buffer);
+            read.add(chunk.base(), chunk.fileOffset(), chunk.length(), new ExtentSums(checksum, Digest128.ZERO));
+            return checksum;
         }
     }
 
@@ -123,8 +163,11 @@ public final class StorageCheck {
     /// @param source the file, as [StorageChunk#base] names it
     /// @throws IOException if reading fails
     public static int crc32c(StorageChunk chunk, ByteSource source) throws IOException {
+        return crc32c(chunk, source, new byte[(int) Math.min(BUFFER, chunk.length())]);
+    }
+
+    private static int crc32c(StorageChunk chunk, ByteSource source, byte[] buffer) throws IOException {
         CRC32C crc = new CRC32C();
-        byte[] buffer = new byte[(int) Math.min(BUFFER, chunk.length())];
         for (long at = 0; at < chunk.length(); at += buffer.length) {
             int piece = (int) Math.min(buffer.length, chunk.length() - at);
             source.read(chunk.fileOffset() + at, MemorySegment.ofArray(buffer).asSlice(0, piece));
@@ -174,14 +217,5 @@ public final class StorageCheck {
             start += extent.length();
         }
         return chunks.stream();
-    }
-
-    private static boolean isIntact(StorageChunk chunk, Files files) {
-        try {
-            Optional<ByteSource> source = files.of(chunk.base());
-            return source.isEmpty() || crc32c(chunk, source.get()) == chunk.checksum();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
     }
 }

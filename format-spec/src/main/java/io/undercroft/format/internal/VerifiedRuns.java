@@ -20,12 +20,16 @@ final class VerifiedRuns {
     private final RunTable unread = new RunTable();
     private final Map<File, Integer> files = new HashMap<>();
     private long unreadBytes;
+    /// The number of bytes of the file itself that were not read.
+    private long left;
 
     /// The bases of one file, which may name different snapshots of it.
     private record File(UUID uuid, String path) {}
 
-    VerifiedRuns(ByteSource own, Scan scan, CheckedBases bases) {
+    /// @param committed the number of bytes of the file itself that its snapshots use
+    VerifiedRuns(ByteSource own, long committed, Scan scan, CheckedBases bases) {
         this.own = own;
+        this.left = committed;
         this.scan = scan;
         this.bases = bases;
     }
@@ -65,7 +69,13 @@ final class VerifiedRuns {
         if (run >= 0) {
             return Optional.of(read.sums(run));
         }
-        ExtentSums sums = scan.sums(source.get(), extent.fileOffset(), extent.storedLength());
+        if (file == OWN_FILE) {
+            left -= Math.min(left + 1, extent.storedLength());
+        }
+        // Runs that have more bytes than the file overlap, which is reported later. Many could take very long.
+        ExtentSums sums = left < 0
+                ? extent.sums()
+                : scan.sums(source.get(), extent.fileOffset(), extent.storedLength());
         read.add(file, extent.fileOffset(), extent.storedLength(), sums);
         return Optional.of(sums);
     }

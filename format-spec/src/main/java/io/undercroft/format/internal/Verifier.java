@@ -50,7 +50,7 @@ public final class Verifier {
         this.newest = newest;
         this.scan = new Scan(newest.commit().committedLength());
         this.bases = new CheckedBases(files, newest.limits(), scan);
-        this.runs = new VerifiedRuns(source, scan, bases);
+        this.runs = new VerifiedRuns(source, newest.commit().committedLength(), scan, bases);
     }
 
     /// Verifies a snapshot and all those before it.

@@ -37,8 +37,8 @@ class StorageCheckTest {
     void aSoundStorageHasNoDamagedChunk() throws IOException {
         byte[] file = image.toByteArray();
         assertThat(check(file).mapped(1, new Span(0, mapped().length), MemorySegment.ofArray(mapped()))).isEmpty();
-        assertThat(check(file).stored(0, files(file))).isEmpty();
-        assertThat(check(file).stored(1, files(file))).isEmpty();
+        assertThat(check(file).pass(files(file)).damaged(0)).isEmpty();
+        assertThat(check(file).pass(files(file)).damaged(1)).isEmpty();
     }
 
     @Test
@@ -55,10 +55,10 @@ class StorageCheckTest {
         byte[] file = image.toByteArray();
         file[0x10000 + CHUNK - 1] ^= 1;
         file[(int) FileLayout.DATA_START] ^= 1;
-        assertThat(check(file).stored(0, files(file)))
+        assertThat(check(file).pass(files(file)).damaged(0))
                 .usingRecursiveFieldByFieldElementComparatorIgnoringFields("checksum")
                 .containsExactly(place(0, 0, 4, 0, FileLayout.DATA_START));
-        assertThat(check(file).stored(1, files(file)))
+        assertThat(check(file).pass(files(file)).damaged(1))
                 .usingRecursiveFieldByFieldElementComparatorIgnoringFields("checksum")
                 .containsExactly(place(1, 0, CHUNK, 0, 0x10000));
     }
@@ -96,10 +96,10 @@ class StorageCheckTest {
     void bytesOfFilesThatCannotBeHadAreLeftOut() throws IOException {
         byte[] file = Features.basedOnOthers().toByteArray();
         StorageCheck check = check(file);
-        assertThat(check.stored(1, files(file))).isEmpty();
+        assertThat(check.pass(files(file)).damaged(1)).isEmpty();
         byte[] base = new byte[(int) FileLayout.DATA_START + 64 + 8];
         base[base.length - 1] = 1;
-        assertThat(check.stored(1, number -> Optional.of(ByteSource.of(MemorySegment.ofArray(base)))))
+        assertThat(check.pass(number -> Optional.of(ByteSource.of(MemorySegment.ofArray(base)))).damaged(1))
                 .usingRecursiveFieldByFieldElementComparatorIgnoringFields("checksum")
                 .containsExactly(place(1, 0, 8, 1, FileLayout.DATA_START + 64));
     }
@@ -108,7 +108,7 @@ class StorageCheckTest {
     void aFileThatEndsTooEarlyIsNotTakenForDamage() throws IOException {
         byte[] file = image.toByteArray();
         assertThatExceptionOfType(EOFException.class)
-                .isThrownBy(() -> check(file).stored(1, files(Arrays.copyOf(file, 0x10000 + 5))));
+                .isThrownBy(() -> check(file).pass(files(Arrays.copyOf(file, 0x10000 + 5))).damaged(1));
     }
 
     @Test

@@ -11,6 +11,8 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /// Verifying files of several snapshots.
@@ -89,6 +91,74 @@ class VerifierTest {
         };
         Verifier.verify(source, Snapshot.open(source, Limits.DEFAULT), BaseFiles.none());
         assertThat(reads[0]).isEqualTo(1);
+    }
+
+    /// Storages that overlap are no runs that were read before, and a short file can have very many.
+    @Test
+    void extentsThatOverlapAreReadInProportionToTheFile() throws IOException {
+        byte[] file = overlapping(1000);
+        long[] read = new long[1];
+        ByteSource source = counting(file, read);
+        Snapshot snapshot = Snapshot.open(source, Limits.DEFAULT);
+        assertThat(Verifier.verify(source, snapshot, BaseFiles.none()).findings()).extracting(Finding::rule)
+                .containsExactly(Rule.V2_RANGE);
+        assertThat(read[0]).isLessThan(4L * file.length);
+        read[0] = 0;
+        StorageCheck.Pass pass = new StorageCheck(snapshot).pass(_ -> Optional.of(source));
+        int refused = 0;
+        for (int storage = 0; storage < snapshot.storageCount(); storage++) {
+            try {
+                assertThat(pass.damaged(storage)).isEmpty();
+            } catch (FormatException e) {
+                assertThat(e.code()).isEqualTo(Rule.V2_RANGE.code());
+                refused++;
+            }
+        }
+        assertThat(refused).isGreaterThan(900);
+        assertThat(read[0]).isLessThan(file.length);
+    }
+
+    @Test
+    void bytesThatStoragesShareAreReadOnceInAPass() throws IOException {
+        long[] read = new long[1];
+        ByteSource source = counting(two, read);
+        Snapshot snapshot = Snapshot.open(source, Limits.DEFAULT);
+        StorageCheck.Pass pass = new StorageCheck(snapshot).pass(_ -> Optional.of(source));
+        read[0] = 0;
+        assertThat(pass.damaged(1)).isEmpty();
+        assertThat(pass.damaged(2)).isEmpty();
+        assertThat(read[0]).isEqualTo(KEPT.length);
+    }
+
+    /// Each storage begins 64 bytes behind the one before.
+    private static byte[] overlapping(int count) {
+        byte[] bytes = new byte[50_000];
+        new Random(1).nextBytes(bytes);
+        FileImage image = new FileImage();
+        image.addStorage(bytes);
+        for (int i = 1; i <= count; i++) {
+            int length = bytes.length - 64 * (i % 100) - i / 100;
+            image.addRawExtentAt(FileLayout.DATA_START + 64L * (i % 100),
+                    Arrays.copyOfRange(bytes, 64 * (i % 100), 64 * (i % 100) + length));
+            image.index().addStorage("cpu");
+        }
+        return image.toByteArray();
+    }
+
+    private static ByteSource counting(byte[] file, long[] read) {
+        ByteSource bytes = source(file);
+        return new ByteSource() {
+            @Override
+            public long size() throws IOException {
+                return bytes.size();
+            }
+
+            @Override
+            public void read(long offset, MemorySegment into) throws IOException {
+                read[0] += into.byteSize();
+                bytes.read(offset, into);
+            }
+        };
     }
 
     @Test

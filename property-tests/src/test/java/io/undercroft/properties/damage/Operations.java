@@ -42,6 +42,8 @@ public final class Operations {
     /// How many operations reading a file and reporting what is in it may take for each byte of the file, and at least.
     private static final long PER_BYTE = 64;
     private static final long AT_LEAST = 1 << 27;
+    /// How many operations each byte of elements may take that is processed.
+    private static final long PER_ELEMENT_BYTE = 8;
 
     private static long count;
 
@@ -87,6 +89,14 @@ public final class Operations {
     /// @throws AssertionError if that took more operations than the size of the file justifies, or more memory
     static Object bounded(Path file, long memory, Class<?> type, String method, Object... arguments)
             throws IOException {
+        return bounded(file, memory, 0, type, method, arguments);
+    }
+
+    /// The same for a method that processes elements.
+    ///
+    /// @param elements how many bytes of elements it may process
+    static Object bounded(Path file, long memory, long elements, Class<?> type, String method, Object... arguments)
+            throws IOException {
         long before = Proc.allocatedByThisThread();
         Result result = of(type, method, arguments);
         if (Proc.allocatedByThisThread() - before >= memory) {
@@ -95,7 +105,8 @@ public final class Operations {
             result = of(type, method, arguments);
             assertThat(Proc.allocatedByThisThread() - before).as("bytes allocated on the heap").isLessThan(memory);
         }
-        assertThat(result.operations).as("operations").isLessThan(AT_LEAST + PER_BYTE * Files.size(file));
+        assertThat(result.operations).as("operations").isLessThan(
+                AT_LEAST + PER_BYTE * Files.size(file) + PER_ELEMENT_BYTE * elements);
         return result.value;
     }
 

@@ -8,6 +8,7 @@ import io.undercroft.format.internal.DTypeRecord;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.Rule;
 import io.undercroft.format.internal.Snapshot;
+import io.undercroft.format.internal.StorageCheck;
 import io.undercroft.format.internal.StateToken;
 import io.undercroft.format.internal.StateTreeReader;
 import io.undercroft.format.internal.TensorRecord;
@@ -467,12 +468,18 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
         storages.scrub(found, pulse);
     }
 
+    /// {@return what reads the bytes of storages from their files}
+    public StorageCheck.Pass pass() {
+        return storages.pass(() -> {});
+    }
+
     /// {@return the damage of a storage, as its bytes are in files}
     ///
     /// @param number the number of the storage
+    /// @param pass what reads the storages
     /// @throws IOException if reading fails
-    public Optional<DamagedStorage> check(int number) throws IOException {
-        return storages.check(number, () -> {});
+    public Optional<DamagedStorage> check(int number, StorageCheck.Pass pass) throws IOException {
+        return storages.check(number, pass);
     }
 
     /// A damaged index throws when it is used.

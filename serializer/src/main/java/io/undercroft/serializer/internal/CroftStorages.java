@@ -197,14 +197,15 @@ final class CroftStorages implements AutoCloseable {
     /// @param pulse run before every read; what it throws ends the work
     /// @throws IOException if reading fails
     void scrub(Consumer<Damage> found, Runnable pulse) throws IOException {
+        StorageCheck.Pass pass = pass(pulse);
         for (int number = 0; number < snapshot.storageCount(); number++) {
-            damages(number, pulse).forEach(found);
+            damages(number, pass).forEach(found);
         }
     }
 
-    private List<Damage> damages(int number, Runnable pulse) throws IOException {
+    private List<Damage> damages(int number, StorageCheck.Pass pass) throws IOException {
         try {
-            return check(number, pulse).map(damage -> damage.damages().toList()).orElse(List.of());
+            return check(number, pass).map(damage -> damage.damages().toList()).orElse(List.of());
         } catch (FormatException e) {
             return List.of(Damage.of("storage " + number, 0, e));
         }
@@ -213,11 +214,18 @@ final class CroftStorages implements AutoCloseable {
     /// {@return the damage of a storage, as its bytes are in files} Those in files that cannot be found are left out.
     ///
     /// @param number the number of the storage
-    /// @param pulse run before every read; what it throws ends the work
+    /// @param pass what reads the storages
     /// @throws IOException if reading fails
-    Optional<DamagedStorage> check(int number, Runnable pulse) throws IOException {
-        List<StorageChunk> chunks = check.stored(number, base -> source(base, pulse));
+    Optional<DamagedStorage> check(int number, StorageCheck.Pass pass) throws IOException {
+        List<StorageChunk> chunks = pass.damaged(number);
         return chunks.isEmpty() ? Optional.empty() : Optional.of(damaged(chunks));
+    }
+
+    /// {@return what reads the bytes of storages from their files}
+    ///
+    /// @param pulse run before every read; what it throws ends the work
+    StorageCheck.Pass pass(Runnable pulse) {
+        return check.pass(base -> source(base, pulse));
     }
 
     private DamagedStorage damaged(List<StorageChunk> chunks) {
