@@ -97,6 +97,29 @@ class GgufFormatTest {
     }
 
     @Test
+    void emptyTensorsOfAFileThatEndsWithoutPaddingAreRead() throws IOException {
+        for (ByteOrder order : List.of(ByteOrder.LITTLE_ENDIAN, ByteOrder.BIG_ENDIAN)) {
+            ByteBuffer file = ByteBuffer.allocate(256).order(order);
+            file.put("GGUF".getBytes(ISO_8859_1)).putInt(3).putLong(2).putLong(0);
+            for (int i = 0; i < 2; i++) {
+                file.putLong(1).put((byte) ('a' + i)).putInt(1).putLong(0).putInt(0).putLong(i * (1L << 40));
+            }
+            Path path = Files.write(path(), Arrays.copyOf(file.array(), file.position()));
+            assertThat(Files.size(path) % 32).isNotZero();
+            for (OpenOptions opened : List.of(OpenOptions.defaults(), OpenOptions.defaults().inMemory())) {
+                try (Checkpoint c = Checkpoint.open(path, opened)) {
+                    assertThat(c.tensor("a").toFloatArray()).isEmpty();
+                    assertThat(c.tensor("b").copy().shape()).isEqualTo(Shape.of(0));
+                    Checkpoint.save(folder.resolve("copy.gguf"), c.state());
+                }
+                try (Checkpoint c = Checkpoint.open(folder.resolve("copy.gguf"))) {
+                    assertThat(c.names()).containsExactly("a", "b");
+                }
+            }
+        }
+    }
+
+    @Test
     void bigEndianFilesAreSwapped() throws IOException {
         try (Checkpoint c = Checkpoint.open(FIXTURES.resolve("big.gguf"))) {
             checkAll(c);

@@ -131,12 +131,12 @@ public final class FileStorages {
     /// {@return a storage whose elements are in the file one after the other} They are decoded if their byte order is
     /// not that of memory.
     ///
-    /// @param offset where, from the start of the file; the run has been checked to lie within it
+    /// @param offset where, from the start of the file; the run has been checked to lie within it, unless it is empty
     /// @param nbytes its size in bytes
     /// @param dtype the type of the elements
     /// @param order their byte order
     public Storage stored(long offset, long nbytes, DType dtype, ByteOrder order) {
-        if (order == ByteOrder.nativeOrder() || dtype.itemsize() == 1) {
+        if (order == ByteOrder.nativeOrder() || dtype.itemsize() == 1 || nbytes == 0) {
             return stored(offset, nbytes, alignment(dtype));
         }
         return decoded(nbytes, into -> {
@@ -147,7 +147,7 @@ public final class FileStorages {
 
     /// {@return a storage whose bytes are in the file as they are in memory}
     ///
-    /// @param offset where, from the start of the file; the run has been checked to lie within it
+    /// @param offset where, from the start of the file; the run has been checked to lie within it, unless it is empty
     /// @param nbytes its size in bytes
     /// @param alignment what the offset has to be a multiple of to be mapped, in bytes: the size of an element, or of
     ///     the pieces of one that have a byte order
@@ -158,7 +158,7 @@ public final class FileStorages {
     /// {@return a storage as [#stored(long, long, int)] makes it, of which the file has a checksum} It is checked if
     /// [the options][OpenOptions#checksums] require it.
     ///
-    /// @param offset where, from the start of the file; the run has been checked to lie within it
+    /// @param offset where, from the start of the file; the run has been checked to lie within it, unless it is empty
     /// @param nbytes its size in bytes
     /// @param alignment as of [#stored(long, long, int)]
     /// @param checksum the checksum of all its bytes; null if there is none
@@ -168,15 +168,17 @@ public final class FileStorages {
             return blank(nbytes);
         }
         Checksum compared = request.checksums() == ChecksumPolicy.NONE || nbytes == 0 ? null : checksum;
+        // What is empty needs no byte of the file, and can be said to be past its end.
+        long start = nbytes == 0 ? 0 : offset;
         Storage storage = device.isCpu()
-                ? onHost(offset, nbytes, alignment, compared)
-                : onDevice(device, nbytes, () -> content(offset, nbytes, compared));
-        places.put(storage, offset);
+                ? onHost(start, nbytes, alignment, compared)
+                : onDevice(device, nbytes, () -> content(start, nbytes, compared));
+        places.put(storage, start);
         return storage;
     }
 
     private Storage onHost(long offset, long nbytes, int alignment, @Nullable Checksum compared) {
-        boolean isMapped = offset % alignment == 0 || nbytes == 0;
+        boolean isMapped = offset % alignment == 0;
         return isMapped || request.isInMemory()
                 ? Storage.deferred(nbytes, () -> bytes(offset, nbytes, compared), file.location())
                 : Storage.decoded(nbytes,
