@@ -267,6 +267,10 @@ public final class MappedFile implements AutoCloseable {
                     "only files of the host can be mapped; copy it out of its archive first");
         }
         if (Files.notExists(path)) {
+            if (Files.isSymbolicLink(path)) {
+                throw new NoSuchFileException(path.toString(), null, "it is a link to '"
+                        + Files.readSymbolicLink(path) + "', which is missing; get that file, or name another");
+            }
             // What is no text in the encoding of the system has become this character.
             throw new NoSuchFileException(path.toString(), null, path.toString().indexOf('\uFFFD') < 0
                     ? "there is no such file; check the path"

@@ -63,6 +63,35 @@ class DirectoriesTest {
                 .hasMessageContaining("'c.croft', …");
     }
 
+    @ParameterizedTest
+    @CsvSource({"adapter_model.bin, config.bin", "diffusion_pytorch_model.fp16.bin, a.croft",
+            "pytorch_model.fp16.bin, a.croft", "model.fp16.safetensors, adapter_model.safetensors",
+            "diffusion_pytorch_model.bin, z.croft", "model.safetensors, model.fp16.safetensors",
+            "adapter_model.safetensors, adapter_model.bin"})
+    void aFileWithAUsualNameIsOpenedAlsoIfItIsOfAVariant(String name, String other) throws IOException {
+        save(other);
+        assertOpens(save(name));
+    }
+
+    @Test
+    void variantsAreNamedIfThereAreSeveral() throws IOException {
+        save("model.fp16.safetensors");
+        save("model.bf16.safetensors");
+        save("z.croft");
+        assertThatThrownBy(() -> Checkpoint.open(folder)).isInstanceOf(FileSystemException.class)
+                .hasMessageContaining("2 files of tensors")
+                .hasMessageContaining("'model.bf16.safetensors', 'model.fp16.safetensors'");
+    }
+
+    @Test
+    void aLinkToAMissingFileIsNamedWithItsTarget() throws IOException {
+        Files.createSymbolicLink(folder.resolve("model.safetensors"), Path.of("../../blobs/6f2a"));
+        assertThatThrownBy(() -> Checkpoint.open(folder)).isInstanceOf(FileSystemException.class)
+                .hasMessageContaining("model.safetensors").hasMessageContaining("is a link to '../../blobs/6f2a'");
+
+        assertOpens(save("pytorch_model.bin"));
+    }
+
     @Test
     void theUsualNameOfAModelGoesBeforeOthers() throws IOException {
         save("a.croft");

@@ -6,20 +6,28 @@ import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.UnreadPart;
+import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.SequencedMap;
+import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// Opens models in several files by their index.
@@ -29,6 +37,10 @@ import org.jspecify.annotations.Nullable;
 /// index itself is linked from. If the index is reached by a link, its shards are next to the link or next to the file.
 /// The shards of an index in a store are next to it in that store.
 public final class SetReader {
+    /// Names of shards, such as `model-00001-of-00003.safetensors`.
+    private static final Pattern COUNTED = Pattern.compile("-[0-9]+-of-[0-9]+[.]");
+    private static final int MOST_NAMED = 3;
+
     private final List<String> suffixes;
     private final List<CheckpointFormat> formats;
 
@@ -66,13 +78,38 @@ public final class SetReader {
             for (String name : new LinkedHashSet<>(index.shards().values())) {
                 shards.put(name, ShardFile.open(name, open(name, file, options, budget), opening, formats));
             }
-            return ShardedContents.of(index, shards, options);
+            return ShardedContents.of(index, shards, options, besides(index, file));
         } catch (FormatException e) {
             ShardFile.closeAll(shards.values());
             throw naming(file, e);
         } catch (Throwable e) {
             ShardFile.closeAll(shards.values());
             throw e;
+        }
+    }
+
+    /// {@return the files next to the index that are perhaps of the model, and that the index does not name} None if the
+    /// directory cannot be listed.
+    private List<UnreadPart> besides(ShardIndex index, MappedFile file) {
+        if (file.source().isPresent()) {
+            return List.of();
+        }
+        String stem = nameOf(file).split("[.]", 2)[0];
+        Set<String> named = new HashSet<>(index.shards().values());
+        try (Stream<Path> files = Files.list(Objects.requireNonNull(file.path().toAbsolutePath().getParent()))) {
+            List<String> others = files.filter(Files::isRegularFile).map(other -> other.getFileName().toString())
+                    .filter(name -> suffixes.stream().anyMatch(name::endsWith) && !named.contains(name))
+                    .filter(name -> name.startsWith(stem) || COUNTED.matcher(name).find()).sorted().toList();
+            return others.isEmpty()
+                    ? List.of()
+                    : List.of(new UnreadPart(Kind.RECORD, "%,d %s next to the index that it does not name: %s%s"
+                            .formatted(others.size(), others.size() == 1 ? "file" : "files",
+                                    others.stream().limit(MOST_NAMED).map(FormatException::quote)
+                                            .collect(Collectors.joining(", ")),
+                                    others.size() > MOST_NAMED ? ", …" : ""),
+                            0, 0));
+        } catch (IOException | UncheckedIOException _) {
+            return List.of();
         }
     }
 
@@ -111,8 +148,9 @@ public final class SetReader {
         // Failures of these are not reported as those of the shard.
         Path stored = index.toRealPath();
         Path root = options.request().root().isPresent() ? options.request().root().get().toRealPath() : null;
+        Path path = null;
         try {
-            Path path = sibling(index.toAbsolutePath(), stored, name);
+            path = sibling(index.toAbsolutePath(), stored, name);
             Path real = path.toRealPath();
             if (!isAllowed(path, real, stored, root)) {
                 throw unusable(name, "is a link to another directory",
@@ -123,7 +161,10 @@ public final class SetReader {
             }
             return real;
         } catch (NoSuchFileException _) {
-            throw unusable(name, "is missing", "Put it next to the index");
+            throw path != null && Files.isSymbolicLink(path)
+                    ? unusable(name, "is a link to " + FormatException.quote(Files.readSymbolicLink(path).toString())
+                            + ", which is missing", "Get that file again from its source")
+                    : unusable(name, "is missing", "Put it next to the index");
         } catch (FileSystemException e) {
             throw unusable(name, "cannot be accessed" + (e.getReason() == null ? "" : ": " + e.getReason()),
                     "Check its name, and that it may be read");

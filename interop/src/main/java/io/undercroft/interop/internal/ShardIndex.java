@@ -7,15 +7,16 @@ import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.state.StateIndex;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.Set;
 import java.util.function.BiPredicate;
-import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /// An index: the JSON that transformers writes next to a model in several files, the *shards*.
@@ -142,13 +143,17 @@ public record ShardIndex(SequencedMap<String, String> shards, SequencedMap<Strin
         private void member(String member) {
             switch (member) {
                 case MAP -> json.object(this::tensor);
-                case METADATA -> json.object(this::text);
+                case METADATA -> {
+                    if (!json.takeNull()) {
+                        json.object(this::text);
+                    }
+                }
                 default -> json.skip();
             }
         }
 
         private void tensor(String name) {
-            String shard = known.computeIfAbsent(json.string(), Function.identity());
+            String shard = known.computeIfAbsent(json.string(), Reader::normal);
             if (shards.putIfAbsent(name, shard) != null) {
                 throw refused("the tensor " + FormatException.quote(name) + " is there twice", json.position());
             }
@@ -156,6 +161,19 @@ public record ShardIndex(SequencedMap<String, String> shards, SequencedMap<Strin
                 throw refused("the shard " + FormatException.quote(shard) + " is no plain name of a file",
                         json.position());
             }
+        }
+
+        /// {@return a path without the parts `.` and `..` that can be left out}
+        private static String normal(String path) {
+            List<String> parts = new ArrayList<>();
+            for (String part : path.split("/", -1)) {
+                if (part.equals("..") && !parts.isEmpty() && Draft.isPlainName(parts.getLast())) {
+                    parts.removeLast();
+                } else if (!part.equals(".") || path.equals(".")) {
+                    parts.add(part);
+                }
+            }
+            return String.join("/", parts);
         }
 
         private void text(String key) {

@@ -25,6 +25,7 @@ import java.util.Optional;
 import java.util.SequencedCollection;
 import java.util.SequencedMap;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// The tensors of several files as one state. The files stay open until the contents are released.
@@ -46,13 +47,16 @@ final class ShardedContents implements Contents {
     /// @param index the index of the tensors of the set
     /// @param shards the open shards by the names that the index has for them; they belong to what is returned
     /// @param options the tensors that were chosen
-    static ShardedContents of(ShardIndex index, Map<String, ShardFile> shards, OpenOptions options) {
+    /// @param besides what else is next to the index
+    static ShardedContents of(ShardIndex index, Map<String, ShardFile> shards, OpenOptions options,
+            List<UnreadPart> besides) {
         List<ShardFile> all = List.copyOf(shards.values());
         SequencedMap<String, Tensor> state = state(index, shards);
         Set<Tensor> tensors = new HashSet<>(state.values());
         TreeContents contents = TreeContents.of(state, index.metadata(), List::of).only(options);
         return new ShardedContents(contents, all,
-                all.stream().flatMap(shard -> shard.besides(tensors).stream()).toList());
+                Stream.concat(all.stream().flatMap(shard -> shard.besides(tensors).stream()), besides.stream())
+                        .toList());
     }
 
     private static SequencedMap<String, Tensor> state(ShardIndex index, Map<String, ShardFile> shards) {

@@ -8,6 +8,7 @@ import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.UnreadPart;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
@@ -108,6 +109,58 @@ class SafetensorsIndexFormatTest {
         Files.createDirectory(folder.resolve("sub"));
         write("{'weight_map':{'b':'1.safetensors','a':'" + path.replace("\\1", "\\\\1") + "'}}");
         assertThat(refusal().code()).isIn("SHARD-INDEX", "SHARD");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"./1.safetensors", "././1.safetensors", "sub/../1.safetensors",
+            "a/b/../.././1.safetensors"})
+    void aPathThatLeadsToTheDirectoryOfTheIndexIsRead(String path) throws IOException {
+        write("{'metadata':null,'weight_map':{'b':'1.safetensors','a':'" + path + "'}}");
+        try (Checkpoint c = Checkpoint.open(index)) {
+            assertThat(c.tensor("a").toFloatArray()).containsExactly(1, 2);
+            assertThat(c.files()).hasSize(2);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"../../1.safetensors", "./../1.safetensors", "a/../../1.safetensors", "/../1.safetensors",
+            "a/..", "a//../1.safetensors"})
+    void aPathThatLeadsElsewhereIsRefused(String path) throws IOException {
+        write("{'weight_map':{'b':'1.safetensors','a':'" + path + "'}}");
+        assertThat(refusal()).hasMessageContaining("is no plain name of a file");
+    }
+
+    @Test
+    void aShardThatIsALinkToAMissingFileIsNamedWithItsTarget() throws IOException {
+        Files.delete(folder.resolve("2.safetensors"));
+        Files.createSymbolicLink(folder.resolve("2.safetensors"), Path.of("../blobs/0af3"));
+        assertThat(refusal()).hasMessageContaining("'2.safetensors' is a link to '../blobs/0af3', which is missing");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"model.safetensors.index.fp16.json", "diffusion_pytorch_model.safetensors.index.json",
+            "diffusion_pytorch_model.safetensors.index.bf16.json", "other.safetensors.index.8bit.json"})
+    void aDirectoryIsOpenedByTheIndexOfAVariant(String name) throws IOException {
+        Files.move(index, folder.resolve(name));
+        try (Checkpoint c = Checkpoint.open(folder)) {
+            assertThat(c.path()).isEqualTo(folder.resolve(name));
+            assertThat(c.format()).isEqualTo("safetensors-index");
+            assertThat(c.tensor("c").getLong(0)).isEqualTo(5);
+        }
+    }
+
+    @Test
+    void filesThatTheIndexDoesNotNameAreReported() throws IOException {
+        for (String name : List.of("model-00001-of-00002.safetensors", "weights-2-of-2.safetensors",
+                "notes.safetensors",
+                "model.txt")) {
+            Files.writeString(folder.resolve(name), "no tensors");
+        }
+        try (Checkpoint c = Checkpoint.open(folder)) {
+            assertThat(c.names()).contains("a", "b", "c");
+            assertThat(c.unread()).extracting(UnreadPart::what).contains("2 files next to the index that it does not "
+                    + "name: 'model-00001-of-00002.safetensors', 'weights-2-of-2.safetensors'");
+        }
     }
 
     @Test

@@ -7,16 +7,25 @@ import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /// The directory of a model, in the layout of model hubs: one file of tensors, or the index of a set and its files,
 /// among configurations and vocabularies.
 public final class ModelDirectory {
-    /// The names that Transformers gives to a model, the preferred one first.
+    /// The names that Transformers, Diffusers and PEFT give to a model, the preferred one first.
     private static final List<String> USUAL = List.of("model.safetensors.index.json", "model.safetensors",
-            "pytorch_model.bin.index.json", "pytorch_model.bin");
+            "diffusion_pytorch_model.safetensors.index.json", "diffusion_pytorch_model.safetensors",
+            "adapter_model.safetensors", "pytorch_model.bin.index.json", "pytorch_model.bin",
+            "diffusion_pytorch_model.bin.index.json", "diffusion_pytorch_model.bin", "adapter_model.bin");
+    /// Names with a variant, such as `fp16`: `model.safetensors.index.fp16.json`, `model.fp16.safetensors`.
+    private static final Pattern VARIANT = Pattern.compile("(.+[.]index)[.][^.]+([.]json)"
+            + "|((?:diffusion_pytorch_|pytorch_|adapter_)?model)[.][^.]+([.](?:safetensors|bin))");
     private static final int MOST_NAMED = 3;
 
     private ModelDirectory() {}
@@ -30,15 +39,15 @@ public final class ModelDirectory {
         if (!Files.isDirectory(path)) {
             return path;
         }
-        for (String name : USUAL) {
-            if (Files.isRegularFile(path.resolve(name))) {
-                return path.resolve(name);
-            }
+        List<Path> named = list(path);
+        List<Path> files = named.stream().filter(Files::isRegularFile).toList();
+        List<Path> candidates = candidates(files);
+        if (candidates.isEmpty() && !named.isEmpty()) {
+            throw new FileSystemException(path.toString(), null, "its file %s is a link to %s, which is missing; get "
+                    .formatted(FormatException.quote(String.valueOf(named.getFirst().getFileName())),
+                            FormatException.quote(Files.readSymbolicLink(named.getFirst()).toString()))
+                    + "that file again from its source");
         }
-        List<Path> files = list(path, Formats.all());
-        List<Path> indexes = list(path, Formats.all().stream()
-                .filter(format -> format.capabilities().contains(Capability.SEVERAL_FILES)).toList());
-        List<Path> candidates = indexes.isEmpty() ? files : indexes;
         if (candidates.size() != 1) {
             throw new FileSystemException(path.toString(), null, candidates.isEmpty()
                     ? Lookalike.of(path).map("it is "::concat).orElse(
@@ -49,11 +58,44 @@ public final class ModelDirectory {
         return candidates.getFirst();
     }
 
-    private static List<Path> list(Path directory, List<CheckpointFormat> formats) throws IOException {
-        try (Stream<Path> files = Files.list(directory)) {
-            return files.filter(file -> Formats.bySuffix(file, formats).isPresent()).filter(Files::isRegularFile)
-                    .sorted().toList();
+    /// Returns the files that may be the model, of those in a directory: the one with the first of the usual names, the
+    /// variants of that, the indexes, or all files.
+    private static List<Path> candidates(List<Path> files) {
+        for (String name : USUAL) {
+            List<Path> usual = files.stream().filter(file -> plain(file).equals(name)).toList();
+            Optional<Path> exact = usual.stream().filter(file -> file.endsWith(name)).findFirst();
+            if (!usual.isEmpty()) {
+                return exact.map(List::of).orElse(usual);
+            }
         }
+        List<CheckpointFormat> sets = Formats.all().stream()
+                .filter(format -> format.capabilities().contains(Capability.SEVERAL_FILES)).toList();
+        List<Path> indexes = files.stream().filter(file -> Formats.bySuffix(Path.of(plain(file)), sets).isPresent())
+                .toList();
+        return indexes.isEmpty() ? files : indexes;
+    }
+
+    /// Lists what has the name of a file of tensors, links to missing files included; regular files are first.
+    private static List<Path> list(Path directory) throws IOException {
+        try (Stream<Path> files = Files.list(directory)) {
+            return files
+                    .filter(file -> USUAL.contains(plain(file))
+                            || Formats.bySuffix(Path.of(plain(file)), Formats.all()).isPresent())
+                    .filter(file -> Files.isRegularFile(file) || isLinkToNothing(file))
+                    .sorted(Comparator.comparing(ModelDirectory::isLinkToNothing).thenComparing(file -> file))
+                    .toList();
+        }
+    }
+
+    private static boolean isLinkToNothing(Path file) {
+        return Files.isSymbolicLink(file) && !Files.exists(file);
+    }
+
+    /// {@return the name of a file without the variant that may be in it}
+    private static String plain(Path file) {
+        String name = String.valueOf(file.getFileName());
+        Matcher variant = VARIANT.matcher(name);
+        return variant.matches() ? variant.replaceFirst("$1$2$3$4") : name;
     }
 
     private static String names(List<Path> files) {
