@@ -88,8 +88,8 @@ public final class SetReader {
         }
     }
 
-    /// {@return the files next to the index that are perhaps of the model, and that the index does not name} None if the
-    /// directory cannot be listed.
+    /// {@return the files next to the index that look like its shards, and that it does not name} None if the directory
+    /// cannot be listed.
     private List<UnreadPart> besides(ShardIndex index, MappedFile file) {
         if (file.source().isPresent()) {
             return List.of();
