@@ -27,6 +27,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.SequencedMap;
 import java.util.Set;
@@ -77,6 +78,12 @@ final class CommandRunner {
             "READ-ERROR",
             "GGUF-VERSION", "GGUF-TYPE", "NPY-VERSION", "NPY-DTYPE", "SAFETENSORS-DTYPE", "TORCH-VERSION",
             "TORCH-UNSUPPORTED", "ZIP-ENCRYPTED", "ZIP-METHOD");
+    /// What messages of the library advise, and what does the same on the command line.
+    static final Map<String, String> WORDS = Map.of("SaveOptions.replacingSource", "--in-place", "SaveOptions.largest",
+            Arguments.LARGE, "OpenOptions.temporaryDirectory", "JAVA_TOOL_OPTIONS=-Djava.io.tmpdir=DIR",
+            "to the class path", "to the class path with CROFT_CLASSPATH",
+            "Open it with OpenOptions.inMemory(), or copy it", "Copy it", "Tensor.to(DType.FLOAT32)",
+            "croft extract -o OUT.npy --dtype float32");
     private static final boolean DEBUG = "1".equals(System.getenv("CROFT_DEBUG"));
 
     private final Output out;
@@ -128,7 +135,7 @@ final class CommandRunner {
             return explain(e, e.file() != null ? message : named(file, message), code(e));
         } catch (IllegalArgumentException | NoSuchElementException e) {
             return explain(e,
-                    named(file, String.valueOf(e.getMessage()).replace("SaveOptions.largest", Arguments.LARGE)),
+                    named(file, e.getMessage()),
                     USAGE);
         } catch (MappingException e) {
             // It names an input, also while an output is written.
@@ -294,8 +301,11 @@ final class CommandRunner {
     }
 
     private int explain(Throwable cause, @Nullable String message, int code) {
-        failure = new Failure(code, cause instanceof FormatException fault ? fault.code() : null,
-                StandardInput.shown(String.valueOf(message)));
+        String said = StandardInput.shown(String.valueOf(message));
+        for (Map.Entry<String, String> each : WORDS.entrySet()) {
+            said = said.replace(each.getKey(), each.getValue());
+        }
+        failure = new Failure(code, cause instanceof FormatException fault ? fault.code() : null, said);
         note(failure.message);
         if (DEBUG) {
             StringWriter trace = new StringWriter();
@@ -327,10 +337,7 @@ final class CommandRunner {
     private static String describe(FileSystemException e, @Nullable Path file) {
         Object subject = file == null || e instanceof RemoteFileException ? e.getFile() : Inputs.shown(file);
         if (e.getReason() != null) {
-            return subject + ": " + e.getReason()
-                    .replace("SaveOptions.replacingSource", "--in-place")
-                    .replace("OpenOptions.temporaryDirectory", "JAVA_TOOL_OPTIONS=-Djava.io.tmpdir=DIR")
-                    .replace("to the class path", "to the class path with CROFT_CLASSPATH");
+            return subject + ": " + e.getReason();
         }
         return switch (e) {
             // A directory perhaps; what is not there is no temporary file.

@@ -2,18 +2,28 @@ package io.undercroft.cli;
 
 import static io.undercroft.cli.Invocation.torch;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.undercroft.cli.internal.Output;
 import io.undercroft.format.Remedy;
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.io.OutputStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /// Where the library names one of its options, the command names its own.
 class RemediesTest {
@@ -122,6 +132,60 @@ class RemediesTest {
     void aFormatThatCannotBeWritten() {
         assertSaid(Invocation.of("convert", torch, folder.resolve("out.bin"), "--to", "torch-legacy"),
                 "can be opened, not written; choose one that can");
+    }
+
+    /// What the message says is run, word by word.
+    @ParameterizedTest
+    @ValueSource(strings = {"bfloat16", "float8_e4m3fn", "float8_e5m2fnuz"})
+    void elementsThatNumPyDoesNotHave(String dtype) throws IOException {
+        Path file = folder.resolve("w.safetensors");
+        Checkpoint.save(file, Map.of("w", Tensor.full(DType.of(dtype), 2, 4)));
+        Path array = folder.resolve("OUT.npy");
+
+        Invocation refused = Invocation.of("extract", file, "w", "-o", array);
+        assertSaid(refused, "NumPy has no elements of type " + dtype);
+        String[] advice = refused.err().replaceFirst("(?s).*croft extract (.*)\n", "$1").split(" ");
+        assertThat(advice).containsExactly("-o", "OUT.npy", "--dtype", "float32");
+        assertThat(Invocation.of("extract", file, "w", advice[0], array, advice[2], advice[3]).code()).isZero();
+        try (Checkpoint c = Checkpoint.open(array)) {
+            assertThat(c.tensor("").toFloatArray()).containsExactly(2, 2, 2, 2);
+        }
+    }
+
+    @Test
+    void blocksThatNothingDecodes() {
+        Path gguf = Invocation.FIXTURES.resolve("gguf/all.gguf");
+        for (String suffix : List.of("safetensors", "pt")) {
+            assertSaid(Invocation.of("convert", gguf, folder.resolve("q." + suffix)),
+                    "save a .croft file, which holds all elements, or a .gguf file");
+        }
+        assertThat(Invocation.of("convert", gguf, folder.resolve("q.croft")).code()).isZero();
+        assertThat(Invocation.of("convert", gguf, folder.resolve("q.gguf")).code()).isZero();
+    }
+
+    /// Files of sysfs can be read and not mapped.
+    @Test
+    void anInputThatCannotBeMappedIsNamedAlsoWhileAnotherFileIsWritten() {
+        Path input = Path.of("/sys/kernel/mm/transparent_hugepage/enabled");
+        assumeTrue(Files.isReadable(input), "there is no such system");
+        StringWriter said = new StringWriter();
+        CommandRunner run = new CommandRunner(new Output(OutputStream.nullOutputStream()),
+                new PrintWriter(said, true));
+
+        assertThat(run.writing(out, () -> {
+            try (MappedFile file = MappedFile.open(input, MapMode.SHARED)) {
+                return (int) file.map(0, 4).byteSize();
+            }
+        })).isEqualTo(3);
+        assertThat(said.toString()).startsWith("croft: " + input + ": cannot be mapped: ")
+                .contains(". Copy it to a local disk and open it there").doesNotContain("OpenOptions", "out.croft");
+    }
+
+    @Test
+    void aFileOfAnotherFormatThatIsSalvaged() throws IOException {
+        assertSaid(Invocation.of("salvage", torch, out), "croft verify lists the damage", "croft convert saves");
+        assertThat(Invocation.of("verify", torch).code()).isZero();
+        assertThat(Invocation.of("convert", torch, out).code()).isZero();
     }
 
     @Test

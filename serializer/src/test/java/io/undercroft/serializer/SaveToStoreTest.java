@@ -11,6 +11,8 @@ import io.undercroft.serializer.spi.StoreOutput;
 import io.undercroft.serializer.spi.StoreTarget;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
+import java.net.URLClassLoader;
+import java.net.URL;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.net.URI;
@@ -283,5 +285,27 @@ class SaveToStoreTest {
         assertThatThrownBy(() -> Checkpoint.save(uri("some.rawset"), state,
                 SaveOptions.defaults().setting("folder.fails", "unknown"))).isInstanceOf(RemoteFileException.class);
         assertThat(files()).containsExactly("a.raw");
+    }
+
+    /// As in a jar that is made of several by a tool that keeps one of the service files of a name.
+    @Test
+    void aModuleThatIsMissingIsToldFromOneThatLostItsServiceFile(@TempDir Path jar) throws IOException {
+        URI location = URI.create("https://example.com/a.croft");
+        assertThatExceptionOfType(RemoteFileException.class).isThrownBy(() -> Checkpoint.open(location))
+                .withMessageEndingWith("; add undercroft-http to the class path");
+
+        Files.createFile(Files.createDirectories(jar.resolve("io/undercroft/http/internal"))
+                .resolve("package-info.class"));
+        ClassLoader before = Thread.currentThread().getContextClassLoader();
+        try (URLClassLoader loader = new URLClassLoader(new URL[]{jar.toUri().toURL()}, before)) {
+            Thread.currentThread().setContextClassLoader(loader);
+            assertThatExceptionOfType(RemoteFileException.class).isThrownBy(() -> Checkpoint.open(location))
+                    .withMessageContaining("undercroft-http is on the class path, and its line in META-INF/services/io."
+                            + "undercroft.serializer.spi.StoreProvider is not")
+                    .withMessageContaining("merged").satisfies(
+                            e -> assertThat(e.getMessage()).doesNotContain("add undercroft-http"));
+        } finally {
+            Thread.currentThread().setContextClassLoader(before);
+        }
     }
 }

@@ -65,7 +65,7 @@ final class GgufDraft implements Draft {
     private static void writeInfo(String name, Tensor tensor, long offset, HeaderBytes header) {
         TensorType type = TensorType.of(tensor.dtype()).orElseThrow(() -> new IllegalArgumentException(
                 name + ": gguf has no type for elements of " + tensor.dtype()
-                        + "; convert the tensor with Tensor.to"));
+                        + "; " + TensorBytes.remedy(tensor.dtype())));
         if (name.getBytes(UTF_8).length >= TOO_LONG_NAME) {
             throw new IllegalArgumentException(name + ": the name of a tensor in a gguf file is shorter than "
                     + TOO_LONG_NAME + " bytes");

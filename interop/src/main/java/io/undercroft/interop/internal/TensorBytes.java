@@ -74,6 +74,27 @@ public final class TensorBytes {
         }
     }
 
+    /// {@return what to do with a tensor whose elements a format does not have, without a full stop}
+    ///
+    /// @param dtype the type of the elements
+    public static String remedy(DType dtype) {
+        String kept = "save a .croft file, which holds all elements";
+        return isNumber(dtype)
+                ? kept + ", or convert the tensor with Tensor.to(DType.FLOAT32)"
+                : kept + (dtype.name().startsWith("gguf:")
+                        ? ", or a .gguf file. Nothing decodes these here; the Python "
+                                + "package gguf does (gguf.dequantize)"
+                        : "");
+    }
+
+    private static boolean isNumber(DType dtype) {
+        try {
+            return dtype.kind() != DType.Kind.COMPLEX && Tensor.zeros(dtype, 1).to(DType.FLOAT32).numel() == 1;
+        } catch (UnsupportedOperationException _) {
+            return false;
+        }
+    }
+
     private static void writeWhole(Tensor tensor, Output output) throws IOException {
         try {
             output.write(tensor.bytes());

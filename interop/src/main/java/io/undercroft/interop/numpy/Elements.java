@@ -1,5 +1,6 @@
 package io.undercroft.interop.numpy;
 
+import io.undercroft.interop.internal.TensorBytes;
 import io.undercroft.interop.internal.numpy.ArrayNodes;
 import io.undercroft.interop.internal.numpy.FieldPlace;
 import io.undercroft.interop.internal.numpy.NumpyText;
@@ -69,7 +70,7 @@ record Elements(NumpyType type, Tensor tensor) {
     /// @throws IllegalArgumentException if NumPy has no such elements
     static NumpyType type(String path, DType dtype) {
         return NumpyType.of(dtype).orElseThrow(() -> new IllegalArgumentException(path
-                + ": NumPy has no elements of type " + dtype + "; convert the tensor, to float32 for instance"));
+                + ": NumPy has no elements of type " + dtype + "; " + TensorBytes.remedy(dtype)));
     }
 
     private static Elements ofTimes(String path, Kind kind, Typed times) {

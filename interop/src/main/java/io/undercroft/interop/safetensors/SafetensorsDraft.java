@@ -58,7 +58,7 @@ final class SafetensorsDraft implements Draft {
             this.utf8 = name.getBytes(UTF_8);
             this.type = SafetensorsType.of(tensor.dtype()).orElseThrow(() -> new IllegalArgumentException(
                     name + ": safetensors has no dtype for elements of " + tensor.dtype()
-                            + "; convert the tensor with Tensor.to"));
+                            + "; " + TensorBytes.remedy(tensor.dtype())));
             this.tensor = tensor;
             if (tensor.dim() == 0 && tensor.dtype().equals(DType.FLOAT4_E2M1FN_X2)) {
                 throw new IllegalArgumentException(

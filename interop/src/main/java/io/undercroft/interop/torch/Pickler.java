@@ -1,5 +1,6 @@
 package io.undercroft.interop.torch;
 
+import io.undercroft.interop.internal.TensorBytes;
 import io.undercroft.serializer.state.PythonObjects;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
@@ -194,7 +195,8 @@ final class Pickler {
 
     void dtype(DType dtype) {
         if (!DType.values().contains(dtype)) {
-            throw new IllegalArgumentException("PyTorch has no dtype " + dtype.name());
+            throw new IllegalArgumentException(
+                    "PyTorch has no dtype " + dtype.name() + "; " + TensorBytes.remedy(dtype));
         }
         global("torch." + dtype.name());
     }

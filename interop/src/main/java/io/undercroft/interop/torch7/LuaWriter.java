@@ -1,5 +1,6 @@
 package io.undercroft.interop.torch7;
 
+import io.undercroft.interop.internal.TensorBytes;
 import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.interop.internal.Utf8;
 import io.undercroft.interop.internal.Values;
@@ -464,7 +465,8 @@ final class LuaWriter {
 
     private void checkElements(DType dtype) {
         if (!TorchClass.has(dtype)) {
-            throw refused("elements of " + dtype.name(), "convert them to one of " + TorchClass.dtypes());
+            throw refused("elements of " + dtype.name() + ", only " + TorchClass.dtypes(),
+                    TensorBytes.remedy(dtype));
         }
     }
 

@@ -21,6 +21,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// The kinds of stores that `ServiceLoader` finds.
@@ -103,12 +104,20 @@ public final class Stores {
             }
         }
         throw new RemoteFileException(scheme + ":…", Kind.UNSUPPORTED, "nothing opens such URIs here"
-                + (MODULES.containsKey(scheme)
-                        ? "; add " + MODULES.get(scheme) + " to the class path; if it is in a fat jar, its service "
-                                + "file META-INF/services/" + StoreProvider.class.getName()
-                                + " has to be merged with that of other jars"
-                        : known(all)),
-                null);
+                + (MODULES.containsKey(scheme) ? wayToOpen(MODULES.get(scheme)) : known(all)), null);
+    }
+
+    /// A jar that is made of several may have the classes of a module and have lost its service file.
+    private static String wayToOpen(String modules) {
+        String module = modules.split(" ", 2)[0];
+        String inModule = "io/undercroft/" + module.substring("undercroft-".length()) + "/internal/package-info.class";
+        boolean isThere = loaders().anyMatch(loader -> loader.getResource(inModule) != null);
+        return isThere
+                ? "; " + module + " is on the class path, and its line in META-INF/services/"
+                        + StoreProvider.class.getName()
+                        + " is not: where jars are made into one, such files have to be "
+                        + "merged, as the ServicesResourceTransformer of Maven's shade plugin does"
+                : "; add " + modules + " to the class path";
     }
 
     private static String known(List<StoreProvider> all) {
@@ -149,16 +158,16 @@ public final class Stores {
 
     private static List<StoreProvider> all() {
         List<StoreProvider> all = new ArrayList<>();
-        ClassLoader own = StoreProvider.class.getClassLoader();
-        addAll(own, all);
-        ClassLoader context = Thread.currentThread().getContextClassLoader();
-        if (context != own) {
-            addAll(context, all);
-        }
+        loaders().forEach(loader -> addAll(loader, all));
         return all;
     }
 
-    private static void addAll(@Nullable ClassLoader loader, List<StoreProvider> all) {
+    private static Stream<ClassLoader> loaders() {
+        return Stream.of(StoreProvider.class.getClassLoader(), Thread.currentThread().getContextClassLoader())
+                .map(loader -> loader == null ? ClassLoader.getSystemClassLoader() : loader).distinct();
+    }
+
+    private static void addAll(ClassLoader loader, List<StoreProvider> all) {
         Loadable<StoreProvider> providers = new Loadable<>(StoreProvider.class, loader, "a kind of store");
         for (StoreProvider each = providers.next(); each != null; each = providers.next()) {
             Class<?> type = each.getClass();
