@@ -1,6 +1,8 @@
 package io.undercroft.cli;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.storage.DType;
@@ -8,6 +10,7 @@ import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.RandomAccessFile;
+import java.io.Reader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -23,6 +26,7 @@ import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /// A process of its own that is told to end while it writes.
 class InterruptionTest {
@@ -30,6 +34,7 @@ class InterruptionTest {
     /// its space before it is written.
     private static final long SIZE = 16L << 30;
     private static final int SIGINT = 2;
+    private static final int CTRL_C = 3;
 
     @TempDir
     Path folder;
@@ -90,6 +95,54 @@ class InterruptionTest {
 
         assertThat(Invocation.of("inspect", "--html", page, source).code()).isZero();
         assertThat(files()).containsExactlyInAnyOrder(source, page);
+    }
+
+    /// On a terminal of its own: Ctrl-C is the character that is typed.
+    @ParameterizedTest
+    @ValueSource(strings = {"inspect --hash FILE", "diff FILE FILE", "dedup FILE", "convert FILE OUT"})
+    @EnabledOnOs(OS.LINUX)
+    void theProgressBarIsErasedBeforeThePrompt(String line) throws Exception {
+        Path terminal = Path.of("/usr/bin/script");
+        assumeThat(terminal).exists();
+        String words = line.replace("FILE", largeFile().toString())
+                .replace("OUT", folder.resolve("out.safetensors").toString());
+        Process croft = new ProcessBuilder(terminal.toString(), "--quiet", "--flush", "--return", "--command",
+                "exec " + String.join(" ", ProcessHandle.current().info().command().orElseThrow(),
+                        "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow",
+                        "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"),
+                        Croft.class.getName(), words),
+                "/dev/null").redirectErrorStream(true).start();
+        StringBuilder screen = new StringBuilder();
+        try (Reader out = croft.inputReader(UTF_8); OutputStream keyboard = croft.getOutputStream()) {
+            for (int character = out.read(); character >= 0; character = out.read()) {
+                screen.append((char) character);
+                if (screen.toString().endsWith("[") && !screen.toString().contains("^C")) {
+                    keyboard.write(CTRL_C);
+                    keyboard.flush();
+                }
+            }
+            assertThat(croft.waitFor()).as(screen.toString()).isEqualTo(130);
+        } finally {
+            croft.destroyForcibly();
+        }
+        assertThat(shown(screen.toString())).allMatch(shown -> shown.isEmpty() || shown.startsWith("croft: "));
+    }
+
+    /// {@return the lines that a terminal shows in the end}
+    private static List<String> shown(String screen) {
+        return Stream.of(screen.split("\n")).map(line -> {
+            StringBuilder shown = new StringBuilder();
+            int at = 0;
+            for (char character : line.toCharArray()) {
+                if (character == '\r') {
+                    at = 0;
+                } else {
+                    shown.replace(at, Math.min(at + 1, shown.length()), String.valueOf(character));
+                    at++;
+                }
+            }
+            return shown.toString().stripTrailing();
+        }).toList();
     }
 
     private Path manyTensors() throws IOException {

@@ -11,18 +11,24 @@ import java.util.Optional;
 import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
 
-/// A progress line on a terminal for work that takes long, such as a save; it is erased at the end.
+/// A progress line on a terminal for work that takes long, such as a save; it is erased at the end, and when the process
+/// ends before, by Ctrl-C for instance.
 public final class ProgressBar implements SaveProgress, LoadProgress, AutoCloseable {
     /// Shorter work prints results only.
     private static final long PATIENCE = Duration.ofSeconds(1).toNanos();
     private static final long BETWEEN = Duration.ofMillis(100).toNanos();
     private static final int WIDTH = 30;
     private static final int PERCENT = 100;
+    /// What a terminal shows for it, behind the bar.
+    private static final String CTRL_C = "^C";
 
     private final PrintWriter out;
     private final LongSupplier clock;
     private final LongFunction<String> amount;
     private final long start;
+    private final Thread atExit = new Thread(this::end, "croft-progress");
+    private boolean isRegistered;
+    private boolean hasEnded;
     private long next;
     private int shown;
 
@@ -109,25 +115,58 @@ public final class ProgressBar implements SaveProgress, LoadProgress, AutoClosea
                 : "%d:%02d:%02d".formatted(seconds / 3600, seconds / 60 % 60, seconds % 60);
     }
 
-    private void show(String line) {
+    private synchronized void show(String line) {
+        if (hasEnded || !register()) {
+            return;
+        }
+        draw(line);
+    }
+
+    /// Lets the end of the process erase the bar; false if it is ending.
+    private boolean register() {
+        if (!isRegistered) {
+            try {
+                Runtime.getRuntime().addShutdownHook(atExit);
+            } catch (IllegalStateException _) {
+                return false;
+            }
+            isRegistered = true;
+        }
+        return true;
+    }
+
+    private void draw(String line) {
         out.print("\r" + line + " ".repeat(Math.max(0, shown - line.length())));
         out.flush();
         shown = line.length();
     }
 
     /// Removes the bar until more progress is reported.
-    public void erase() {
+    public synchronized void erase() {
         if (shown > 0) {
-            show("");
+            draw("");
             out.print("\r");
             out.flush();
             shown = 0;
         }
     }
 
+    private synchronized void end() {
+        hasEnded = true;
+        shown += shown > 0 ? CTRL_C.length() : 0;
+        erase();
+    }
+
     /// Removes the bar.
     @Override
     public void close() {
         erase();
+        if (isRegistered) {
+            try {
+                Runtime.getRuntime().removeShutdownHook(atExit);
+            } catch (IllegalStateException _) {
+                // The process is ending, and the bar is erased.
+            }
+        }
     }
 }
