@@ -6,6 +6,7 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveOptions.Sharing;
+import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Setting;
 import io.undercroft.storage.Device;
 import java.io.IOException;
@@ -14,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import picocli.CommandLine.Model.ArgSpec;
@@ -107,12 +109,20 @@ final class Arguments {
     }
 
     static ArgSpec text(String name, String label, String description) {
-        return OptionSpec.builder(name).paramLabel(label).description(description).type(String.class).build();
+        return text(name, label, description, List.of());
     }
 
-    static ArgSpec texts(String name, String label, String description) {
+    /// An option with a text.
+    ///
+    /// @param values what a shell completes; made only if it asks
+    static ArgSpec text(String name, String label, String description, Iterable<String> values) {
+        return OptionSpec.builder(name).paramLabel(label).description(description).type(String.class)
+                .completionCandidates(values).build();
+    }
+
+    static ArgSpec texts(String name, String label, String description, Iterable<String> values) {
         return OptionSpec.builder(name).paramLabel(label).description(description).type(List.class)
-                .auxiliaryTypes(String.class).build();
+                .auxiliaryTypes(String.class).completionCandidates(values).build();
     }
 
     static ArgSpec path(String name, String label, String description) {
@@ -140,7 +150,7 @@ final class Arguments {
 
     static ArgSpec only() {
         return texts(ONLY, "PATTERN", "Only tensors whose whole name matches: * is any characters but /, ? is one, and "
-                + "** any keys, as in 'model/**/*.weight'. May be repeated.");
+                + "** any keys, as in 'model/**/*.weight'. May be repeated.", List.of());
     }
 
     static ArgSpec sort() {
@@ -158,23 +168,37 @@ final class Arguments {
 
     static ArgSpec location() {
         return OptionSpec.builder(LOCATION).paramLabel("DEVICE").type(Device.class).converters(Arguments::device)
+                .completionCandidates(List.of("cpu", "meta"))
                 .description("The device of all storages, instead of the one that they were saved from: cpu or meta.")
                 .build();
     }
 
     static ArgSpec format() {
         return text(FORMAT, "NAME",
-                "The format of the file, if it cannot be recognised by its bytes. croft formats lists the formats.");
+                "The format of the file, if it cannot be recognised by its bytes. croft formats lists the formats.",
+                formats(_ -> true));
+    }
+
+    /// The names of formats, for completion.
+    static Iterable<String> formats(Predicate<CheckpointFormat> test) {
+        return () -> Checkpoint.formats().stream().filter(test).map(CheckpointFormat::name).iterator();
     }
 
     static ArgSpec setting() {
-        return settings(SETTING,
+        return settings(SETTING, "NAME=VALUE", Setting.Use.OPENING,
                 "A setting for reading the file, such as torch7.longs=4. May be repeated.");
     }
 
-    static ArgSpec settings(String name, String description) {
-        return OptionSpec.builder(name).paramLabel("NAME=VALUE").type(Map.class)
-                .auxiliaryTypes(String.class, String.class).description(description).build();
+    /// An option for settings.
+    ///
+    /// @param label in a command without its like: the script for completion finds the values by it
+    static ArgSpec settings(String name, String label, Setting.Use use, String description) {
+        return OptionSpec.builder(name).paramLabel(label).type(Map.class)
+                .auxiliaryTypes(String.class, String.class).description(description)
+                .completionCandidates(() -> Checkpoint.formats().stream().flatMap(format -> format.settings().stream())
+                        .filter(setting -> setting.use() == use).map(setting -> setting.name() + "=").distinct()
+                        .iterator())
+                .build();
     }
 
     static ArgSpec base() {
@@ -212,6 +236,7 @@ final class Arguments {
 
     static ArgSpec sharing() {
         return OptionSpec.builder(SHARING).paramLabel("WHAT").type(Sharing.class).converters(Arguments::sharing)
+                .completionCandidates(List.of("content", "identity"))
                 .description("What is stored once: content (equal bytes, the default) or identity (each storage).")
                 .build();
     }

@@ -21,7 +21,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.Set;
-import picocli.AutoComplete;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.ArgSpec;
 import picocli.CommandLine.Model.CommandSpec;
@@ -70,10 +69,16 @@ public final class Croft {
         subcommands.put("completion", new Subcommand(
                 "Prints a script by which bash and zsh complete commands and options. In ~/.bashrc or ~/.zshrc: "
                         + "source <(croft completion)",
-                List::of, _ -> print(AutoComplete.bash("croft", new CommandLine(spec())))));
+                List::of, _ -> run.of(() -> {
+                    out.write(Completion.script(spec()));
+                    return CommandRunner.OK;
+                })));
         subcommands.put("help", new Subcommand("Prints the help of a command.",
                 () -> List.of(Arguments.words("COMMAND", "A command; without one, all commands are listed.")),
                 this::help));
+        subcommands.put(Completion.NAMES, Subcommand.hidden(
+                () -> List.of(Arguments.file("FILE", "A file."), Arguments.tensor()),
+                arguments -> run.of(() -> Completion.printNames(arguments, out))));
         // What the launcher script runs after a build, so that the JVM sees what the commands load.
         subcommands.put("train-bulk", Subcommand.hidden(Croft::trainingFiles, arguments -> run.of(
                 () -> Training.runBulk(arguments.path(0)))));

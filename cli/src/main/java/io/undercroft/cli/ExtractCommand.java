@@ -67,7 +67,8 @@ final class ExtractCommand {
                                 + "dimension. Negative indices count from the end; A and B may be left out."),
                         Arguments.output("The file to write, instead of printing: a .npy file for a tensor."),
                         Arguments.text(DTYPE, "DTYPE", "Convert the elements, to float32 for instance. NumPy has no "
-                                + "bfloat16 and no type of 8-bit floats."),
+                                + "bfloat16 and no type of 8-bit floats.",
+                                () -> DType.values().stream().map(DType::name).iterator()),
                         flag(Arguments.JSON, "Print one JSON object (docs/inspect-json.md): with all elements, or with "
                                 + "-o about the file that was written."),
                         Arguments.at(), Arguments.large(),

@@ -57,7 +57,7 @@ final class HexdumpCommand {
                 () -> List.of(Arguments.file("FILE", "A .croft or safetensors file."),
                         Arguments.texts(SECTION, "NAME", "Only this section. May be repeated. One of "
                                 + String.join(", ", FileDump.sections()) + "; for a safetensors file one of length, "
-                                + "header, tensors, gaps."),
+                                + "header, tensors, gaps.", FileDump.sections()),
                         Arguments.number(LIMIT, "Show at most N records of each section; 8 by default."),
                         Arguments.at(),
                         Arguments.json()),

@@ -5,6 +5,11 @@ import static io.undercroft.cli.Invocation.torch;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.storage.Tensor;
+import java.util.ArrayList;
+import java.util.Map;
+import java.util.stream.Collectors;
 import java.io.IOException;
 import java.lang.ProcessBuilder.Redirect;
 import java.nio.charset.StandardCharsets;
@@ -110,25 +115,68 @@ class NamesOfCommandsTest {
     @ParameterizedTest
     @CsvSource({"croft sn, snapshots", "croft ded, dedup", "croft shm p, publish",
             "croft convert --self, --self-contained",
-            "croft set c, create"})
+            "croft set c, create", "croft extract --dtype bf, bfloat16", "croft convert --to safetensors-,"
+                    + " safetensors-index",
+            "croft inspect --map-location m, meta", "croft convert --sharing i, identity",
+            "croft convert --to torch-l, ''", "croft convert --format torch-l, torch-legacy",
+            "croft convert --set torch., torch.strict=",
+            "croft convert --to-set safetensors., safetensors.sharing= safetensors.shard=",
+            "croft hexdump --section di, dims directory"})
     void bashCompletesWhatIsTyped(String typed, String completed) throws Exception {
+        assertThat(complete(List.of(typed.split(" ", -1)))).containsExactlyInAnyOrder(completed.split(" "));
+    }
+
+    /// Names are completed as words that the shell takes as they are, and nothing in them is run.
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '"', value = {"extract FILE model/a | model/a\\ b",
+            "extract FILE op | optimizer optimizer/lr", "inspect FILE --only odd/ | odd/\\$\\(touch\\ ran\\)",
+            "convert FILE out.pt --part opt | optimizer optimizer/lr", "extract FILE 'model/a | model/a b",
+            "extract FILE model/a\\ | model/a\\ b", "extract --dtype bf | bfloat16"})
+    void bashCompletesNamesOfTensors(String typed, String completed) throws Exception {
+        Path file = folder.resolve("a file.croft");
+        Checkpoint.save(file, Map.of("model", Map.of("a b", Tensor.of(1f)), "optimizer", Map.of("lr", 0.1), "odd",
+                Map.of("$(touch ran)", Tensor.of(1f)), "line\nbreak", Tensor.of(1f)));
+        List<String> words = new ArrayList<>(List.of(program().toString()));
+        for (String word : typed.split(" ")) {
+            words.add(word.equals("FILE") ? file.toString().replace(" ", "\\ ") : word);
+        }
+
+        assertThat(complete(words)).containsExactlyInAnyOrder(completed.split("(?<!\\\\|a|touch) "));
+        assertThat(Path.of("ran")).doesNotExist();
+        assertThat(folder.resolve("ran")).doesNotExist();
+    }
+
+    /// The command as a program.
+    private Path program() throws IOException {
+        Path program = Files.writeString(folder.resolve("croft"), """
+                #!/bin/sh
+                exec '%s' --enable-native-access=ALL-UNNAMED -cp '%s' %s "$@"
+                """.formatted(ProcessHandle.current().info().command().orElseThrow(),
+                System.getProperty("java.class.path"), Croft.class.getName()));
+        assertThat(program.toFile().setExecutable(true)).isTrue();
+        return program;
+    }
+
+    /// {@return what bash completes the last word to}
+    private List<String> complete(List<String> words) throws Exception {
         Path script = Files.writeString(folder.resolve("completion"), Invocation.of("completion").out());
-        String[] words = typed.split(" ", -1);
         String line = """
-                source '%s'; COMP_WORDS=(%s); COMP_CWORD=%d; COMP_LINE='%s'; COMP_POINT=%d
-                _complete_croft; printf '%%s\\n' "${COMPREPLY[@]}"
-                """.formatted(script, typed, words.length - 1, typed, typed.length());
+                source '%s'; COMP_WORDS=(%s); COMP_CWORD=%d
+                $(complete -p croft | sed 's/.*-F \\([^ ]*\\).*/\\1/'); printf '%%s\\n' "${COMPREPLY[@]}"
+                """.formatted(script,
+                words.stream().map(word -> "'" + word.replace("'", "'\\''") + "'").collect(Collectors.joining(" ")),
+                words.size() - 1);
         Process bash;
         try {
             bash = new ProcessBuilder("bash", "-c", line).redirectError(Redirect.DISCARD).start();
         } catch (IOException e) {
             assumeTrue(false, "there is no bash: " + e.getMessage());
-            return;
+            return List.of();
         }
         String said = new String(bash.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
 
         assertThat(bash.waitFor()).as(said).isZero();
-        assertThat(said.lines().map(String::strip)).containsExactly(completed);
         assertThat(Files.readString(script)).doesNotContain("quickstart-peer");
+        return said.lines().map(String::strip).toList();
     }
 }
