@@ -11,8 +11,8 @@ import java.util.Optional;
 import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
 
-/// A progress line on a terminal for work that takes long, such as a save; it is erased at the end, and when the process
-/// ends before, by Ctrl-C for instance.
+/// A progress line on a terminal for work that takes long, such as a save; it is erased at the end, and when the
+/// process ends before, by Ctrl-C for instance.
 public final class ProgressBar implements SaveProgress, LoadProgress, AutoCloseable {
     /// Shorter work prints results only.
     private static final long PATIENCE = Duration.ofSeconds(1).toNanos();
