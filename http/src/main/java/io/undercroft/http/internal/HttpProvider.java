@@ -25,10 +25,15 @@ public final class HttpProvider implements StoreProvider {
     /// The setting with the time without any byte after which a connection is given up, in seconds.
     static final String TIMEOUT = "https.timeout";
 
+    /// The setting with the least number of bytes a second at which a request goes on.
+    static final String SLOWEST = "https.slowest";
+
     private static final String HUB = "huggingface.co";
     private static final String HUB_TOKEN = "HF_TOKEN";
     private static final long DEFAULT_TIMEOUT = 60;
     private static final long LONGEST_TIMEOUT = 86_400;
+    private static final long DEFAULT_SLOWEST = 100;
+    private static final long FASTEST = 1 << 30;
 
     private final UnaryOperator<@Nullable String> environment;
     private final Retries retries;
@@ -57,6 +62,7 @@ public final class HttpProvider implements StoreProvider {
         return List.of(
                 Setting.ofOpening(TOKEN, "a token for the host of the URI; HF_TOKEN of the environment for " + HUB),
                 Setting.ofOpening(TIMEOUT, DEFAULT_TIMEOUT + ", or another number of seconds without any byte"),
+                Setting.ofOpening(SLOWEST, DEFAULT_SLOWEST + ", or another number of bytes a second"),
                 Setting.ofOpening(PLAIN, "no, yes"));
     }
 
@@ -69,7 +75,10 @@ public final class HttpProvider implements StoreProvider {
         }
         Optional<String> token = token(location, request);
         token.ifPresent(text -> checkToken(text, location));
-        return HttpSource.open(location, new Access(token, timeout(request), isPlainAllowed(request), retries));
+        return HttpSource.open(location,
+                new Access(token, Duration.ofSeconds(number(request, TIMEOUT, DEFAULT_TIMEOUT, 1,
+                        LONGEST_TIMEOUT)), number(request, SLOWEST, DEFAULT_SLOWEST, 0, FASTEST),
+                        isPlainAllowed(request), retries));
     }
 
     private Optional<String> token(Location location, OpenRequest request) {
@@ -98,17 +107,15 @@ public final class HttpProvider implements StoreProvider {
         };
     }
 
-    private static Duration timeout(OpenRequest request) {
-        String text = request.setting(TIMEOUT).orElse(String.valueOf(DEFAULT_TIMEOUT));
+    private static long number(OpenRequest request, String setting, long standard, long least, long most) {
         try {
-            long seconds = Long.parseLong(text);
-            if (seconds > 0 && seconds <= LONGEST_TIMEOUT) {
-                return Duration.ofSeconds(seconds);
+            long number = Long.parseLong(request.setting(setting).orElse(String.valueOf(standard)));
+            if (number >= least && number <= most) {
+                return number;
             }
         } catch (NumberFormatException _) {
             // Reported below.
         }
-        throw new IllegalArgumentException("the setting " + TIMEOUT + " is a number of seconds from 1 to "
-                + LONGEST_TIMEOUT);
+        throw new IllegalArgumentException("the setting " + setting + " is a number from " + least + " to " + most);
     }
 }

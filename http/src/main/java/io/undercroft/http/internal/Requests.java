@@ -176,7 +176,7 @@ final class Requests {
         return new RemoteFileException(location.toString(), Kind.UNSUPPORTED, what, null);
     }
 
-    /// Waits as long as bytes arrive.
+    /// Waits as long as enough bytes arrive.
     private HttpResponse<Long> exchange(HttpRequest request, Function<ResponseInfo, Body> bodies) throws IOException {
         AtomicReference<@Nullable Body> receiver = new AtomicReference<>();
         CompletableFuture<HttpResponse<Long>> response = Client.SHARED.sendAsync(request, info -> {
@@ -214,6 +214,11 @@ final class Requests {
                 if (now == before) {
                     throw new TransientException("no byte arrived for " + access.timeout().toSeconds() + " s",
                             Optional.empty(), e);
+                }
+                if (before >= 0 && now - before < access.slowest() * access.timeout().toSeconds()) {
+                    throw new TransientException("only " + (now - before) + " bytes arrived in "
+                            + access.timeout().toSeconds() + " s, and less than " + access.slowest()
+                            + " a second is given up (the setting " + HttpProvider.SLOWEST + ")", Optional.empty(), e);
                 }
                 before = now;
             }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.RemoteFileException.Kind;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.OpenOptions;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import io.undercroft.testsupport.PeerJvm;
@@ -39,6 +40,7 @@ class EncryptedServerTest {
     @TempDir
     Path keys;
 
+    private SSLContext certificate;
     private WebServer server;
 
     @BeforeEach
@@ -49,9 +51,9 @@ class EncryptedServerTest {
                 "san=dns:localhost", "-storetype", "PKCS12", "-keystore", store.toString());
         KeyManagerFactory factory = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
         factory.init(KeyStore.getInstance(store.toFile(), PASSWORD.toCharArray()), PASSWORD.toCharArray());
-        SSLContext context = SSLContext.getInstance("TLS");
-        context.init(factory.getKeyManagers(), null, null);
-        server = WebServer.encrypted(directory, context);
+        certificate = SSLContext.getInstance("TLS");
+        certificate.init(factory.getKeyManagers(), null, null);
+        server = WebServer.encrypted(directory, certificate);
     }
 
     @AfterEach
@@ -100,7 +102,8 @@ class EncryptedServerTest {
         /// @param uris the files
         public static void main(String... uris) {
             for (String uri : uris) {
-                try (Checkpoint opened = Checkpoint.open(URI.create(uri))) {
+                OpenOptions options = OpenOptions.defaults().setting("https.token", "hf_secret");
+                try (Checkpoint opened = Checkpoint.open(URI.create(uri), options)) {
                     System.out.println("read " + opened.tensor("weight").getLong(77_777));
                 } catch (IOException e) {
                     System.out.println(e);
@@ -120,6 +123,31 @@ class EncryptedServerTest {
         assertThat(lines.getFirst()).isEqualTo("read 77777");
         assertThat(lines.getLast()).contains("no trusted connection").contains("127.0.0.1");
         assertThat(server.seen).isNotEmpty().allMatch(request -> request.host().startsWith("localhost:"));
+    }
+
+    @Test
+    void noTokenFollowsARedirectToAnotherServerOrWithoutEncryption() throws Exception {
+        try (WebServer other = WebServer.encrypted(directory, certificate);
+                WebServer plain = new WebServer(directory)) {
+            String name = uri("localhost").getPath();
+            server.on("moved", exchange -> WebServer.redirect(exchange, "https://localhost:" + other.port() + name));
+            server.on("plain", exchange -> WebServer.redirect(exchange, plain.uri(name.substring(1)).toString()));
+            List<String> options = List.of("--enable-native-access=ALL-UNNAMED",
+                    "--sun-misc-unsafe-memory-access=allow", "-Djavax.net.ssl.trustStore=" + trustStore(),
+                    "-Djavax.net.ssl.trustStorePassword=" + PASSWORD);
+
+            List<String> lines = PeerJvm.startWith(options, Peer.class,
+                    uri("localhost").resolve("/moved").toString(), uri("localhost").resolve("/plain").toString())
+                    .lines();
+
+            assertThat(lines).hasSize(2);
+            assertThat(lines.getFirst()).isEqualTo("read 77777");
+            assertThat(lines.getLast()).contains("redirects to an http URI");
+            assertThat(server.seen).isNotEmpty()
+                    .allMatch(request -> request.authorization().equals("Bearer hf_secret"));
+            assertThat(other.seen).isNotEmpty().allMatch(request -> request.authorization() == null);
+            assertThat(plain.seen).isEmpty();
+        }
     }
 
     /// Follows the words of the message, and nothing else.

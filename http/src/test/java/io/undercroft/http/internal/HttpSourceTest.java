@@ -23,6 +23,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.assertj.core.api.AbstractThrowableAssert;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -393,7 +395,7 @@ class HttpSourceTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"https.timeout,0", "https.timeout,soon", "http.allow,maybe"})
+    @CsvSource({"https.timeout,0", "https.timeout,soon", "https.slowest,-1", "http.allow,maybe"})
     void invalidSettingsAreRefused(String name, String value) {
         assertThatThrownBy(() -> open(server.uri("file.bin"), OpenOptions.defaults().setting(name, value), Map.of()))
                 .isInstanceOf(IllegalArgumentException.class).hasMessageContaining(name);
@@ -435,6 +437,33 @@ class HttpSourceTest {
         OpenOptions options = OpenOptions.defaults().setting("https.timeout", "1");
         assertFails(Kind.UNAVAILABLE, () -> new HttpProvider(name -> null, new Retries(2, pauses::add))
                 .open(server.uri("file.bin"), options.request())).hasMessageContaining("no byte arrived for 1 s");
+        end.countDown();
+    }
+
+    /// A server that would send a byte every now and then for ever.
+    @Test
+    void aServerThatSendsAlmostNothingIsGivenUp() {
+        CountDownLatch end = new CountDownLatch(1);
+        AtomicLong sent = new AtomicLong();
+        server.on("file.bin", exchange -> {
+            exchange.getResponseHeaders().add("Content-Range", "bytes 0-65535/1000000000");
+            exchange.sendResponseHeaders(206, 65_536);
+            try {
+                while (!end.await(100, TimeUnit.MILLISECONDS)) {
+                    exchange.getResponseBody().write(0);
+                    exchange.getResponseBody().flush();
+                    sent.incrementAndGet();
+                }
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+        });
+        OpenOptions options = OpenOptions.defaults().setting("https.timeout", "1");
+        assertFails(Kind.UNAVAILABLE, () -> new HttpProvider(name -> null, new Retries(2, pauses::add))
+                .open(server.uri("file.bin"), options.request())).hasMessageContaining(
+                        " bytes arrived in 1 s, and less than 100 a second is given up (the setting https.slowest)")
+                .hasMessageContaining("at each of 2 attempts");
+        assertThat(sent.get()).isPositive();
         end.countDown();
     }
 
