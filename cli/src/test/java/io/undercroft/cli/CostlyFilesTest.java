@@ -83,11 +83,17 @@ class CostlyFilesTest {
 
     @Test
     void aCopyThatWouldRepeatOneTextWithoutEndIsRefusedByPath() throws IOException {
-        Path target = folder.resolve("texts.croft");
-        Invocation convert = Invocation.of("convert", manyTexts(300_000), target);
-        assertThat(convert.code()).isNotZero();
-        assertThat(convert.err()).contains("state/").contains("300000 characters").doesNotContain("fault in croft");
-        assertThat(target).doesNotExist();
+        Path file = manyTexts(300_000);
+        for (String name : List.of("texts.croft", "texts.t7")) {
+            Path target = folder.resolve(name);
+            long before = Proc.allocatedByThisThread();
+            Invocation convert = Invocation.of("convert", file, target);
+            assertThat(Proc.allocatedByThisThread() - before).isLessThan((64L << 20) + 2 * Files.size(file));
+            assertThat(convert.code()).isNotZero();
+            assertThat(convert.err()).contains("state/224").contains("300000 characters")
+                    .doesNotContain("fault in croft");
+            assertThat(target).doesNotExist();
+        }
     }
 
     @Test

@@ -6,6 +6,12 @@ import static org.junit.jupiter.params.provider.Arguments.argumentSet;
 
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.Allocation;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import io.undercroft.storage.spi.SparseSource;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -41,6 +47,32 @@ class CostlyStatesTest {
                 .withMessageContaining("cannot save state/many/").withMessageContaining("no reader would accept it")
                 .withMessageContaining("memory");
         assertThat(directory).isEmptyDirectory();
+    }
+
+    /// Of a file of two kilobytes, 2^40 bytes of which are zeros that it does not store.
+    @Test
+    void zerosThatAreNotStoredAreNeitherReadNorCopiedToBeSavedInTheBackground() throws IOException {
+        record Source(long nbytes) implements SparseSource {
+            @Override
+            public Allocation get() {
+                throw new AssertionError("zeros are read");
+            }
+
+            @Override
+            public List<Zeros> zeros() {
+                return List.of(new Zeros(0, nbytes));
+            }
+        }
+        Tensor zeros = Tensor.of(Storage.deferred(1L << 40, new Source(1L << 40)), DType.FLOAT32, 0,
+                Shape.of(1L << 38));
+        Path file = directory.resolve("a.croft");
+        assertThat(Checkpoint.saveAsync(file, Map.of("w", zeros, "v", Tensor.of(1f))).join().dedup().orElseThrow()
+                .zeros()).isEqualTo(1L << 40);
+        try (Checkpoint checkpoint = Checkpoint.open(file);
+                PendingSave save = Checkpoint.saveAsync(directory.resolve("b.croft"), checkpoint.state())) {
+            assertThat(save.join().nbytes()).isLessThan(4096);
+            assertThat(checkpoint.tensor("w").storage().isMaterialized()).isFalse();
+        }
     }
 
     /// States of many containers, each with a count of them whose tree is too costly for its size, or 0, and counts

@@ -46,7 +46,6 @@ final class LuaWriter {
     /// The path of what is being written.
     private final Deque<String> path = new ArrayDeque<>();
     private final StateIndex index;
-    private final RepeatedTexts texts = new RepeatedTexts();
     /// The names of tensors that require gradients.
     private final Set<String> gradients = new LinkedHashSet<>();
 
@@ -73,6 +72,7 @@ final class LuaWriter {
     /// @throws IllegalArgumentException if there is something that Torch7 does not have; with its path
     static Draft draft(@Nullable Object state, Encoding encoding) {
         LuaWriter writer = new LuaWriter(StateIndex.of(state), encoding);
+        RepeatedTexts.check(state);
         writer.write(state);
         return new Plan(writer.code.parts(), writer.gradients.isEmpty()
                 ? List.of()
@@ -121,7 +121,6 @@ final class LuaWriter {
             }
             case byte[] bytes -> {
                 code.writeInt(Tag.STRING);
-                checkRepeated(bytes.length + " bytes", () -> texts.add(bytes));
                 writeString(bytes);
             }
             case Tensor tensor -> writeTensor(tensor);
@@ -149,16 +148,7 @@ final class LuaWriter {
     }
 
     private void writeString(String text) {
-        checkRepeated(text.length() + " characters", () -> texts.add(text));
         writeString(bytes(text));
-    }
-
-    private void checkRepeated(String what, Runnable counting) {
-        try {
-            counting.run();
-        } catch (IllegalArgumentException e) {
-            throw refused(what + " at so many places", String.valueOf(e.getMessage()));
-        }
     }
 
     private byte[] bytes(String text) {

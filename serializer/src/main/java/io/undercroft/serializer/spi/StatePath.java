@@ -1,13 +1,16 @@
 package io.undercroft.serializer.spi;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.state.StateKeys;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /// Where a walk through a state is, for messages: the keys and indices from the root on. Not thread-safe.
 public final class StatePath {
-    private final Deque<String> segments = new ArrayDeque<>();
+    /// Keys become texts in a message only, as those of large numbers and tuples take long.
+    private final Deque<Object> segments = new ArrayDeque<>();
 
     /// The root.
     public StatePath() {}
@@ -23,7 +26,7 @@ public final class StatePath {
     ///
     /// @param key its key or index
     public void push(@Nullable Object key) {
-        segments.addLast(String.valueOf(key));
+        segments.addLast(key == null ? "null" : key);
     }
 
     /// Leaves it again.
@@ -34,6 +37,7 @@ public final class StatePath {
     /// {@return what messages call this place} See [#describe].
     @Override
     public String toString() {
-        return describe(String.join("/", segments));
+        return describe(segments.stream().map(key -> StateKeys.isKey(key) ? key.toString() : "…")
+                .collect(Collectors.joining("/")));
     }
 }

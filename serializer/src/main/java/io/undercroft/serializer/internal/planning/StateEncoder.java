@@ -53,7 +53,6 @@ final class StateEncoder {
     private static final long MOST = 1L << 30;
 
     private final StateTreeWriter out = new StateTreeWriter();
-    private final RepeatedTexts texts = new RepeatedTexts();
     private final HashBudget budget = new HashBudget();
     private final IdentityHashMap<Object, Integer> containers = new IdentityHashMap<>();
     private final StatePath path = new StatePath();
@@ -73,6 +72,7 @@ final class StateEncoder {
     /// @return the bytes of the tree
     /// @throws IllegalArgumentException if it holds something that cannot be saved; the message has its path
     static byte[] encode(@Nullable Object state, Numbers numbers, Function<Object, @Nullable String> paths) {
+        RepeatedTexts.check(state);
         StateEncoder encoder = new StateEncoder(numbers, paths);
         try {
             encoder.write(state);
@@ -123,12 +123,10 @@ final class StateEncoder {
             case Boolean truth -> out.writeBoolean(truth);
             case Number number -> writeNumber(number);
             case String text -> {
-                texts.add(text);
                 checkSize(text.length());
                 out.writeString(text);
             }
             case byte[] bytes -> {
-                texts.add(bytes);
                 checkSize(bytes.length);
                 out.writeBytes(MemorySegment.ofArray(bytes));
             }
