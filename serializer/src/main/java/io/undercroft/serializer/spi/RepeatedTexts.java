@@ -25,7 +25,7 @@ public final class RepeatedTexts {
 
     /// Counts those of a state, each container once.
     ///
-    /// @param state the root of the tree, whose containers are nested as deep as a [io.undercroft.serializer.state.StateIndex] lets them
+    /// @param state the root of the tree, whose containers are nested as deep as an index of the state lets them
     /// @throws IllegalArgumentException if a file would repeat too much; the message has the path
     public static void check(@Nullable Object state) {
         Walk walk = new Walk();
