@@ -55,6 +55,10 @@ make_caches() {
 # Replaces this shell by the command. A cache that does not fit this Java is ignored silently.
 start_java() {
     choose_cache "$@"
+    # Java cannot ask a terminal for its width.
+    if [ -z "${COLUMNS:-}" ] && [ -t 1 ] && { size=$(stty size <&3 2>/dev/null); } 3>&1; then
+        export COLUMNS="${size#* }"
+    fi
     # The archive has only the cache for short commands.
     [ -f "$caches/$cache.aot" ] || cache=short
     # A cache may be used with a longer class path than the one that it was made with.

@@ -2,6 +2,7 @@ package io.undercroft.cli;
 
 import static io.undercroft.cli.internal.Table.left;
 import static io.undercroft.cli.internal.Table.right;
+import static io.undercroft.cli.internal.Table.whole;
 
 import io.undercroft.cli.internal.Json;
 import io.undercroft.cli.internal.Output;
@@ -167,7 +168,7 @@ final class DedupCommand {
     }
 
     private void print(List<Share> shares) {
-        Table table = new Table(left("file"), left("format"), right("size"), right("storages"), right("new"));
+        Table table = new Table(left("file"), whole("format"), right("size"), right("storages"), right("new"));
         shares.forEach(share -> table.row(share.file().toString(), share.format(), Text.bytes(share.nbytes()),
                 Text.bytes(share.storages()), Text.bytes(share.added())));
         table.print(out);

@@ -16,6 +16,12 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.cli.internal.Output;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintWriter;
+import java.io.Writer;
+import java.nio.charset.StandardCharsets;
+import org.junit.jupiter.params.provider.CsvSource;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -101,6 +107,32 @@ class InspectTest {
         assertThat(several.err().lines()).hasSize(2)
                 .allMatch(line -> files.findValuesAsText("what").stream().anyMatch(line::endsWith));
         assertThat(document(Invocation.of(command, "--json", none, notes)).get("files")).hasSize(2);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"inspect --hash, 40", "inspect, 60", "inspect, 80", "diff, 40", "diff --stats, 60", "diff, 80",
+            "dedup, 40", "dedup, 60", "dedup, 80"})
+    void tablesFitANarrowTerminal(String command, int width) throws IOException {
+        Path a = folder.resolve("a.croft");
+        Path b = folder.resolve("b.croft");
+        String name = "base_model.model.transformer.h.10.self_attention.query_key_value.lora_A.weight";
+        Checkpoint.save(a, Map.of(name, Tensor.arange(DType.FLOAT32, 1_234_567), "epoch_of_the_first_run", 123456789L));
+        Checkpoint.save(b, Map.of(name, Tensor.zeros(DType.FLOAT32, 1_234_567), "epoch_of_the_first_run", 987654321L));
+        ByteArrayOutputStream screen = new ByteArrayOutputStream();
+        List<String> words = new ArrayList<>(List.of(command.split(" ")));
+        words.add(a.toString());
+        if (command.startsWith("diff")) {
+            words.add(b.toString());
+        }
+
+        Croft.execute(new Output(screen, width), new PrintWriter(Writer.nullWriter()), words.toArray(String[]::new));
+
+        String shown = screen.toString(StandardCharsets.UTF_8);
+        List<String> table = shown.lines().dropWhile(line -> !line.matches("(name|changed|file) .*"))
+                .takeWhile(line -> !line.isEmpty()).toList();
+        assertThat(table).hasSizeGreaterThan(1).allMatch(line -> line.length() <= width, shown);
+        assertThat(shown).contains(command.startsWith("diff") ? "987654321" : "4.7 MiB");
+        assertThat(shown.contains("…")).isEqualTo(width < 80 || !command.equals("dedup"));
     }
 
     @Test
@@ -364,7 +396,7 @@ class InspectTest {
     void helpIsPrintedForThoseWhoAskAsOtherProgramsAreAsked() {
         assertThat(Invocation.of("help").out()).isEqualTo(Invocation.of("--help").out()).contains("convert", "inspect");
         assertThat(Invocation.of("help", "convert").out()).isEqualTo(Invocation.of("convert", "--help").out())
-                .contains("--part=PATH", "--to-set=NAME=VALUE");
+                .contains("--part=PATH", "--to-set=SETTING=VALUE");
     }
 
     private static JsonNode tensor(JsonNode json, String name) {

@@ -1,6 +1,7 @@
 package io.undercroft.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import java.io.File;
 import java.io.IOException;
@@ -76,6 +77,22 @@ class LauncherTest {
         assertThat(run.out).contains("/short.aot", "-cp " + repo.toRealPath()
                 + "/cli/target/croft/lib/undercroft-cli.jar:/opt/hadoop/*:/etc/hadoop io.undercroft.cli.Croft",
                 "[inspect] [x]");
+    }
+
+    @Test
+    void javaGetsTheWidthOfTheTerminal() throws Exception {
+        Path terminal = Path.of("/usr/bin/script");
+        assumeThat(terminal).exists();
+        jdk("a", "25.0.3");
+        Files.writeString(jdks.resolve("a/bin/java"), "#!/bin/sh\necho \"columns $COLUMNS\"\n");
+        ProcessBuilder typed = new ProcessBuilder(terminal.toString(), "--quiet", "--command",
+                "stty cols 57; " + repo.resolve("croft") + " inspect", "/dev/null").redirectErrorStream(true);
+        typed.environment().put("CROFT_JAVA_HOME", jdks.resolve("a").toString());
+        typed.environment().remove("COLUMNS");
+        Process shell = typed.start();
+
+        assertThat(shell.inputReader().lines()).contains("columns 57");
+        assertThat(shell.waitFor()).isZero();
     }
 
     @Test

@@ -13,6 +13,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.Channels;
 import java.nio.channels.WritableByteChannel;
 import java.nio.charset.StandardCharsets;
+import java.util.regex.Pattern;
 
 /// Standard output, or a replacement of it in tests. Buffered; call [#flush] before the process ends.
 ///
@@ -20,8 +21,13 @@ import java.nio.charset.StandardCharsets;
 /// disk is reported. They are unchecked and have a separate type, so that they are not mistaken for a failure of the
 /// file.
 public final class Output extends Writer {
+    /// The width of output that is no terminal.
+    private static final int UNLIMITED = Integer.MAX_VALUE;
+    private static final Pattern COLUMNS = Pattern.compile("[1-9][0-9]{0,4}");
+
     private final OutputStream stream;
     private final Writer text;
+    private final int width;
 
     /// Standard output could not be written.
     public static final class Failure extends UncheckedIOException {
@@ -45,14 +51,31 @@ public final class Output extends Writer {
     ///
     /// @param stream the destination
     public Output(OutputStream stream) {
+        this(stream, UNLIMITED);
+    }
+
+    /// Writes to a terminal.
+    ///
+    /// @param stream the destination
+    /// @param width its width in characters
+    public Output(OutputStream stream, int width) {
         this.stream = stream;
+        this.width = width;
         // Without a buffer it would copy every line.
         this.text = new BufferedWriter(new OutputStreamWriter(stream, StandardCharsets.UTF_8));
     }
 
-    /// {@return standard output, independent of the locale}
+    /// {@return standard output, independent of the locale; if it is a terminal, with the width that the environment
+    /// names, as the script that starts croft sets it}
     public static Output standard() {
-        return new Output(new FileOutputStream(FileDescriptor.out));
+        String columns = System.getenv("COLUMNS");
+        boolean isKnown = columns != null && COLUMNS.matcher(columns).matches() && ProgressBar.terminal().isPresent();
+        return new Output(new FileOutputStream(FileDescriptor.out), isKnown ? Integer.parseInt(columns) : UNLIMITED);
+    }
+
+    /// {@return the number of characters that a line of a table may have}
+    int width() {
+        return width;
     }
 
     /// {@return the stream for bytes, after the text that was written before; to be used instead of this}

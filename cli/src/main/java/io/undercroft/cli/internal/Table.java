@@ -7,11 +7,15 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /// A table of text: columns as wide as their widest cell, up to a limit, two spaces between them. Columns in which
-/// every cell is empty are left out.
+/// every cell is empty are left out. On a terminal that is too narrow, texts such as names lose their middle; if that
+/// is not enough, a row takes several lines, of which all but the first are indented. Numbers, shapes and types stay
+/// whole.
 public final class Table {
     private static final String GAP = "  ";
     /// A cell that is longer moves the rest of its line only. Else one long name would make every line as long.
     private static final int WIDEST = 160;
+    /// To this width, names are shortened to avoid a second line.
+    private static final int NARROWEST = 16;
 
     private final StringBuilder line = new StringBuilder();
     private final List<Column> columns;
@@ -21,14 +25,22 @@ public final class Table {
         LEFT, RIGHT
     }
 
+    /// How a table fits into the width of a terminal.
+    ///
+    /// @param widths the widths of columns; 0 for those that are left out
+    /// @param lines the numbers of the columns of each line
+    private record Layout(List<Integer> widths, List<List<Integer>> lines) {}
+
     /// One column.
     public static final class Column {
         private final String title;
         private final Side side;
+        private final boolean isShortened;
 
-        private Column(String title, Side side) {
+        private Column(String title, Side side, boolean isShortened) {
             this.title = title;
             this.side = side;
+            this.isShortened = isShortened;
         }
     }
 
@@ -39,18 +51,25 @@ public final class Table {
         this.columns = List.of(columns);
     }
 
-    /// {@return a column of words}
+    /// {@return a column of names or words, which may be shortened}
     ///
     /// @param title the title
     public static Column left(String title) {
-        return new Column(title, Side.LEFT);
+        return new Column(title, Side.LEFT, true);
+    }
+
+    /// {@return a column of words that are never shortened, such as shapes}
+    ///
+    /// @param title the title
+    public static Column whole(String title) {
+        return new Column(title, Side.LEFT, false);
     }
 
     /// {@return a column of numbers}
     ///
     /// @param title the title
     public static Column right(String title) {
-        return new Column(title, Side.RIGHT);
+        return new Column(title, Side.RIGHT, false);
     }
 
     /// Writes titles, and rows that are made when they are needed and not kept. Text from files is
@@ -63,8 +82,46 @@ public final class Table {
         for (int i = 0; i < widths.length; i++) {
             widths[i] = widths[i] == 0 ? 0 : Math.max(widths[i], length(columns.get(i).title));
         }
-        out.line(render(columns.stream().map(column -> column.title).toArray(String[]::new), widths));
-        rows.accept(row -> out.line(render(printable(row), widths)));
+        Layout layout = layout(widths, out.width());
+        render(columns.stream().map(column -> column.title).toArray(String[]::new), layout, out);
+        rows.accept(row -> render(printable(row), layout, out));
+    }
+
+    private Layout layout(int[] widths, int available) {
+        for (int excess = excess(widths, available), i = widest(widths); excess > 0 && columns.get(i).isShortened
+                && widths[i] > NARROWEST; i = widest(widths)) {
+            widths[i]--;
+            excess--;
+        }
+        List<List<Integer>> lines = new ArrayList<>(List.of(new ArrayList<>()));
+        int used = 0;
+        for (int i = 0; i < widths.length; i++) {
+            int needed = widths[i] == 0 ? 0 : widths[i] + GAP.length();
+            if (used > 0 && used + needed - GAP.length() > available) {
+                lines.add(new ArrayList<>());
+                used = GAP.length();
+            }
+            used += needed;
+            lines.getLast().add(i);
+        }
+        return new Layout(Arrays.stream(widths).boxed().toList(), lines);
+    }
+
+    private static int excess(int[] widths, int available) {
+        long needed = Arrays.stream(widths).filter(width -> width > 0).mapToLong(width -> (long) width + GAP.length())
+                .sum() - GAP.length();
+        return (int) Math.max(needed - available, 0);
+    }
+
+    /// Returns the widest of the columns that may be shortened, or 0.
+    private int widest(int... widths) {
+        int widest = 0;
+        for (int i = 0; i < widths.length; i++) {
+            if (columns.get(i).isShortened && (widths[i] > widths[widest] || !columns.get(widest).isShortened)) {
+                widest = i;
+            }
+        }
+        return widest;
     }
 
     private int[] widths(Consumer<Consumer<String[]>> all) {
@@ -103,19 +160,35 @@ public final class Table {
     ///
     /// @param out the destination
     public void printRows(Output out) {
-        int[] widths = widths(rows::forEach);
-        rows.forEach(row -> out.line(render(printable(row), widths)));
+        Layout layout = layout(widths(rows::forEach), out.width());
+        rows.forEach(row -> render(printable(row), layout, out));
     }
 
-    private String render(String[] cells, int[] widths) {
+    private void render(String[] cells, Layout layout, Output out) {
+        for (List<Integer> columnsOfLine : layout.lines) {
+            boolean isFirst = columnsOfLine.getFirst() == 0;
+            String text = render(cells, columnsOfLine, layout.widths, out.width() < Integer.MAX_VALUE,
+                    isFirst ? "" : GAP);
+            if (isFirst || !text.isBlank()) {
+                out.line(text);
+            }
+        }
+    }
+
+    private String render(String[] cells, List<Integer> columnsOfLine, List<Integer> widths, boolean isNarrow,
+            String indent) {
         line.setLength(0);
+        line.append(indent);
         int end = 0;
-        for (int i = 0; i < cells.length; i++) {
-            if (widths[i] > 0) {
-                line.append(line.isEmpty() ? "" : GAP);
-                int space = Math.max(widths[i] - length(cells[i]), 0);
-                line.repeat(' ', columns.get(i).side == Side.LEFT ? 0 : space).append(cells[i]);
-                end = cells[i].isEmpty() ? end : line.length();
+        for (int i : columnsOfLine) {
+            if (widths.get(i) > 0) {
+                String cell = isNarrow && columns.get(i).isShortened
+                        ? Text.withoutMiddle(cells[i], widths.get(i))
+                        : cells[i];
+                line.append(line.length() == indent.length() ? "" : GAP);
+                int space = Math.max(widths.get(i) - length(cell), 0);
+                line.repeat(' ', columns.get(i).side == Side.LEFT ? 0 : space).append(cell);
+                end = cell.isEmpty() ? end : line.length();
                 line.repeat(' ', columns.get(i).side == Side.LEFT ? space : 0);
             }
         }

@@ -106,6 +106,20 @@ public final class Text {
         return PLAIN_ARGUMENT.matcher(text).matches() ? text : "'" + text.replace("'", "'\\''") + "'";
     }
 
+    /// {@return text without its middle, so that it has a width: the ends of names and paths tell most}
+    ///
+    /// @param text any text
+    /// @param width at most so many characters, 1 or more
+    static String withoutMiddle(String text, int width) {
+        int length = text.codePointCount(0, text.length());
+        if (length <= width) {
+            return text;
+        }
+        int tail = width / 2;
+        return text.substring(0, text.offsetByCodePoints(0, width - 1 - tail)) + "…"
+                + text.substring(text.offsetByCodePoints(0, length - tail));
+    }
+
     /// {@return text cut to a width, with an ellipsis where something is missing}
     ///
     /// @param text any text

@@ -37,9 +37,34 @@ class TableTest {
         assertThatIllegalArgumentException().isThrownBy(() -> new Table(Table.left("a")).row("1", "2"));
     }
 
+    @Test
+    void namesLoseTheirMiddleOnANarrowTerminalAndNumbersStayWhole() {
+        Table table = new Table(Table.left("name"), Table.whole("shape"), Table.right("offset"));
+        table.row("model/transformer.h.10.attn.c_attn.weight", "[2304, 768]", "123456789");
+        table.row("b", "[]", "0");
+
+        assertThat(print(table, 46)).isEqualTo("""
+                name                    shape           offset
+                model/tran…attn.weight  [2304, 768]  123456789
+                b                       []                   0
+                """);
+        assertThat(print(table, 30)).isEqualTo("""
+                name              shape
+                     offset
+                model/t…n.weight  [2304, 768]
+                  123456789
+                b                 []
+                          0
+                """);
+    }
+
     private static String print(Table table) {
+        return print(table, Integer.MAX_VALUE);
+    }
+
+    private static String print(Table table, int width) {
         ByteArrayOutputStream text = new ByteArrayOutputStream();
-        try (Output out = new Output(text)) {
+        try (Output out = new Output(text, width)) {
             table.print(out);
         }
         return text.toString(StandardCharsets.UTF_8);

@@ -2,6 +2,7 @@ package io.undercroft.cli.internal.diff;
 
 import static io.undercroft.cli.internal.Table.left;
 import static io.undercroft.cli.internal.Table.right;
+import static io.undercroft.cli.internal.Table.whole;
 
 import io.undercroft.cli.internal.Json;
 import io.undercroft.cli.internal.Output;
@@ -44,7 +45,7 @@ public final class DiffReport {
         printNames("only in B:", diff.onlyInB(), diff.b(), out);
         if (!diff.changes().isEmpty()) {
             out.line("");
-            Table table = new Table(left("changed"), left("what"), left("A"), left("B"), right("elements"),
+            Table table = new Table(left("changed"), whole("what"), whole("A"), whole("B"), right("elements"),
                     right("of all"), right("max. difference"), right("mean"), left(""));
             table.print(out, rows -> diff.changes().forEach(change -> rows.accept(row(diff, change))));
         }
@@ -68,7 +69,7 @@ public final class DiffReport {
     private static void printNames(String title, List<String> names, NamedTensors file, Output out) {
         if (!names.isEmpty()) {
             out.line("");
-            Table table = new Table(left(title), left("dtype"), left("shape"));
+            Table table = new Table(left(title), whole("dtype"), whole("shape"));
             names.forEach(name -> {
                 Tensor tensor = StateDiff.tensorOf(file, name);
                 table.row(file.typed(name), cell(tensor.dtype().name()), cell(tensor.shape().toString()));
@@ -125,7 +126,7 @@ public final class DiffReport {
     private static void printValues(ValueDiff values, Output out) {
         if (!values.differences().isEmpty()) {
             out.line("");
-            Table table = new Table(left("value"), left("A"), left("B"));
+            Table table = new Table(left("value"), whole("A"), whole("B"));
             values.differences().stream().limit(SHOWN_VALUES).forEach(each -> table.row(
                     cell(FormatException.printable(StateIndex.rawName(each.path()))), outline(each.a()),
                     outline(each.b())));

@@ -2,6 +2,7 @@ package io.undercroft.cli.internal.inspect;
 
 import static io.undercroft.cli.internal.Table.left;
 import static io.undercroft.cli.internal.Table.right;
+import static io.undercroft.cli.internal.Table.whole;
 
 import io.undercroft.cli.internal.Json;
 import io.undercroft.cli.internal.Output;
@@ -28,8 +29,8 @@ public final class SnapshotList {
     /// @param snapshots the snapshots in the order in which they are shown
     /// @param out the destination
     public static void print(List<SnapshotInfo> snapshots, Output out) {
-        Table table = new Table(right("snapshot"), left("time"), left("message"), right("file was"),
-                left("root digest"));
+        Table table = new Table(right("snapshot"), whole("time"), left("message"), right("file was"),
+                whole("root digest"));
         for (SnapshotInfo snapshot : snapshots) {
             table.row(number(snapshot), time(snapshot), message(snapshot),
                     Text.bytes(snapshot.committedLength()),

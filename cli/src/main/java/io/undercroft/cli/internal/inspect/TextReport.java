@@ -2,6 +2,7 @@ package io.undercroft.cli.internal.inspect;
 
 import static io.undercroft.cli.internal.Table.left;
 import static io.undercroft.cli.internal.Table.right;
+import static io.undercroft.cli.internal.Table.whole;
 
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Sha256;
@@ -115,9 +116,9 @@ public final class TextReport {
     }
 
     private void printTensors() {
-        Table table = new Table(left("name"), left("dtype"), left("shape"), right("storage"), right("offset"),
+        Table table = new Table(left("name"), whole("dtype"), whole("shape"), right("storage"), right("offset"),
                 left("notes"), left("shares storage with"),
-                left("sha-256"));
+                whole("sha-256"));
         table.print(out, rows -> inspection.tensors().forEach((name, tensor) -> rows.accept(row(name, tensor))));
     }
 
@@ -198,7 +199,7 @@ public final class TextReport {
                 + Text.count(users.size(), "tensor") + " of " + Text.bytes(TensorBlocks.nbytes(tensors))
                 + onDisk(inspection.onDisk(storage)));
         int shown = Math.min(users.size(), SHOWN);
-        Table branches = new Table(left(""), left(""), left(""));
+        Table branches = new Table(left(""), whole(""), whole(""));
         for (int i = 0; i < shown; i++) {
             Tensor tensor = tensors.get(i);
             String start = tensor.storageOffset() == 0 ? "" : ", from element " + tensor.storageOffset();
