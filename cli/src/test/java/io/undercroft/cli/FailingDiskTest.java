@@ -10,9 +10,11 @@ import io.undercroft.testsupport.PeerJvm;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import java.util.LinkedHashMap;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -21,8 +23,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/// Inputs on a disk that fails: the reads of another JVM are those of a library that reports EIO for two pages of files
-/// whose names begin with `bad`.
+/// Disks that fail: another JVM has a library that reports EIO for reads of two pages of files whose names begin with
+/// `bad`, and for what is written in some directories, or forced.
 class FailingDiskTest {
     private static final String SHIM = """
             #define _GNU_SOURCE
@@ -33,14 +35,17 @@ class FailingDiskTest {
             #include <sys/types.h>
             #include <unistd.h>
             static const off_t PAGES[] = {0x12000, 0x32000};
-            ssize_t pread64(int fd, void *into, size_t count, off_t at) {
-                static ssize_t (*next)(int, void *, size_t, off_t);
-                if (!next) next = dlsym(RTLD_NEXT, "pread64");
+            static int in(int fd, const char *part) {
                 char link[64], name[4096];
                 snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
                 ssize_t length = readlink(link, name, sizeof name - 1);
                 name[length < 0 ? 0 : length] = 0;
-                if (strstr(name, "/bad"))
+                return strstr(name, part) != 0;
+            }
+            ssize_t pread64(int fd, void *into, size_t count, off_t at) {
+                static ssize_t (*next)(int, void *, size_t, off_t);
+                if (!next) next = dlsym(RTLD_NEXT, "pread64");
+                if (in(fd, "/bad"))
                     for (int i = 0; i < 2; i++) {
                         if (at >= PAGES[i] && at < PAGES[i] + 4096) { errno = EIO; return -1; }
                         if (at < PAGES[i] && (off_t) (at + count) > PAGES[i]) count = PAGES[i] - at;
@@ -48,6 +53,25 @@ class FailingDiskTest {
                 return next(fd, into, count, at);
             }
             ssize_t pread(int fd, void *into, size_t count, off_t at) { return pread64(fd, into, count, at); }
+            ssize_t pwrite64(int fd, const void *from, size_t count, off_t at) {
+                static ssize_t (*next)(int, const void *, size_t, off_t);
+                if (!next) next = dlsym(RTLD_NEXT, "pwrite64");
+                if (in(fd, "/unwritable/")) { errno = EIO; return -1; }
+                return next(fd, from, count, at);
+            }
+            ssize_t write(int fd, const void *from, size_t count) {
+                static ssize_t (*next)(int, const void *, size_t);
+                if (!next) next = dlsym(RTLD_NEXT, "write");
+                if (in(fd, "/unwritable/")) { errno = EIO; return -1; }
+                return next(fd, from, count);
+            }
+            static int forced(int fd, const char *name) {
+                int (*next)(int) = dlsym(RTLD_NEXT, name);
+                if (in(fd, "/unforced/")) { errno = EIO; return -1; }
+                return next(fd);
+            }
+            int fsync(int fd) { return forced(fd, "fsync"); }
+            int fdatasync(int fd) { return forced(fd, "fdatasync"); }
             """;
 
     @TempDir
@@ -67,18 +91,26 @@ class FailingDiskTest {
         }
     }
 
+    /// Runs commands, each of which is one argument.
     static final class Peer {
-        static void main(String... args) {
-            Invocation said = Invocation.of((Object[]) args);
-            System.out.println(said.code());
-            said.out().lines().forEach(System.out::println);
-            said.err().lines().forEach(System.out::println);
+        static void main(String... commands) {
+            for (String command : commands) {
+                Invocation said = Invocation.of(command);
+                System.out.println((said.code() + "\n" + said.out() + said.err()).strip() + "\n");
+            }
         }
     }
 
+    /// {@return for each command the code that it ended with, and its lines}
+    private List<List<String>> runAll(List<String> commands) throws Exception {
+        List<String> lines = new PeerJvm(Map.of("LD_PRELOAD", library.toString()), List.of(), PeerJvm.NATIVE,
+                Peer.class, commands.toArray(String[]::new)).lines();
+        return Arrays.stream(String.join("\n", lines).split("\n\n")).map(said -> said.strip().lines().toList())
+                .toList();
+    }
+
     private List<String> run(Object... words) throws Exception {
-        return new PeerJvm(Map.of("LD_PRELOAD", library.toString()), List.of(), PeerJvm.NATIVE, Peer.class,
-                Arrays.stream(words).map(Object::toString).toArray(String[]::new)).lines();
+        return runAll(List.of(Arrays.stream(words).map(Object::toString).collect(Collectors.joining(" ")))).getFirst();
     }
 
     /// Six tensors of 64 KiB: the pages are in the second and in the fourth.
@@ -118,17 +150,21 @@ class FailingDiskTest {
     void whatIsSavedNamesTheInputAndThePlace(String suffix) throws Exception {
         Path file = bad(suffix);
 
-        for (String target : List.of("croft", "pt", "safetensors", "npz")) {
-            Path out = folder.resolve("out." + target);
-            assertThat(run("convert", file, out)).as(target).satisfiesExactly(
-                    code -> assertThat(code).isEqualTo("3"),
-                    line -> assertThat(line).startsWith("croft: " + file + ": read error").contains("byte 0x12000",
-                            "Input/output error", "Check the disk"));
-            assertThat(out).doesNotExist();
+        List<String> targets = List.of("croft", "pt", "safetensors", "npz");
+        List<String> commands = new ArrayList<>(
+                targets.stream().map(target -> "convert " + file + " " + folder + "/out." + target).toList());
+        commands.add("extract " + file + " w1");
+        commands.add("inspect --hash " + file);
+
+        List<List<String>> said = runAll(commands);
+
+        for (int i = 0; i <= targets.size(); i++) {
+            assertThat(said.get(i)).as(commands.get(i)).hasSize(2);
+            assertThat(said.get(i).getFirst()).isEqualTo("3");
+            assertThat(said.get(i).getLast()).startsWith("croft: " + file + ": read error").contains("byte 0x12000",
+                    "Input/output error", "Check the disk");
         }
-        assertThat(run("inspect", "--hash", file)).first().isEqualTo("3");
-        assertThat(run("extract", file, "w1")).satisfiesExactly(code -> assertThat(code).isEqualTo("3"),
-                line -> assertThat(line).contains(file + ": read error", "byte 0x12000"));
+        assertThat(said.getLast()).first().isEqualTo("3");
         assertThat(folder.toFile().list()).hasSize(3);
     }
 
@@ -142,6 +178,49 @@ class FailingDiskTest {
                 "croft: " + file + ": left out: w1, w3").noneMatch(line -> line.contains("FFFF"));
         try (Checkpoint saved = Checkpoint.open(out)) {
             assertThat(saved.names()).containsExactlyInAnyOrder("w0", "w2", "w4", "w5");
+        }
+    }
+
+    /// Every writer, on a disk that does not write and on one that reports it when the file is forced.
+    @ParameterizedTest
+    @ValueSource(strings = {"unwritable", "unforced"})
+    void whatCannotBeWrittenLeavesTheOldFileAndNothingElse(String directory) throws Exception {
+        Path good = folder.resolve("good.croft");
+        Files.move(bad("croft"), good);
+        Path into = Files.createDirectory(folder.resolve(directory));
+        Map<String, String> commands = new LinkedHashMap<>();
+        for (String suffix : List.of("croft", "pt", "safetensors", "npz", "gguf", "t7")) {
+            commands.put("old." + suffix, "convert %1$s %2$s");
+        }
+        commands.put("deflated.npz", "convert --to-set npz.compression=deflate %1$s %2$s");
+        commands.put("new.safetensors.index.json", "convert %1$s %2$s");
+        commands.put("old.npy", "extract %1$s w1 -o %2$s");
+        commands.put("new.html", "inspect --html %2$s %1$s");
+        commands.put("saved.croft", "salvage %1$s %2$s");
+        commands.put("copied.croft", "append %2$s %1$s");
+        commands.put("copied2.croft", "compact %2$s");
+        List<String> runs = new ArrayList<>();
+        Map<String, byte[]> before = new LinkedHashMap<>();
+        for (var each : commands.entrySet()) {
+            Path file = into.resolve(each.getKey());
+            runs.add(each.getValue().formatted(good, file));
+            if (!each.getKey().startsWith("new")) {
+                Files.copy(each.getKey().startsWith("copied") ? good : library, file);
+                before.put(each.getKey(), Files.readAllBytes(file));
+            }
+        }
+
+        List<List<String>> said = runAll(runs);
+
+        for (int i = 0; i < runs.size(); i++) {
+            assertThat(said.get(i)).as(runs.get(i)).hasSize(2);
+            assertThat(said.get(i).getFirst()).as(runs.get(i)).isEqualTo("1");
+            assertThat(said.get(i).getLast()).as(runs.get(i)).startsWith("croft: ").contains(into.toString(),
+                    "Input/output error");
+        }
+        assertThat(into.toFile().list()).containsExactlyInAnyOrderElementsOf(before.keySet());
+        for (var each : before.entrySet()) {
+            assertThat(into.resolve(each.getKey())).hasBinaryContent(each.getValue());
         }
     }
 }
