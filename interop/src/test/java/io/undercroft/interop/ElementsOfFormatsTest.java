@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -11,6 +12,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -21,6 +23,19 @@ class ElementsOfFormatsTest {
 
     @TempDir
     Path folder;
+
+    @Test
+    void moreThanTheLimitIsWrittenWhereThatIsAllowed() throws IOException {
+        Map<String, Tensor> state = Map.of("w", Tensor.full(DType.UINT8, 7, 1).expand(2 << 20));
+        Path file = folder.resolve("w.safetensors");
+        assertThatThrownBy(() -> Checkpoint.save(file, state, SaveOptions.defaults().largest(1 << 20)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("allow more with SaveOptions.largest");
+        assertThat(file).doesNotExist();
+
+        Checkpoint.save(file, state, SaveOptions.defaults().largest(3 << 20));
+        assertThat(file.toFile().length()).isGreaterThan(2 << 20);
+    }
 
     @ParameterizedTest
     @ValueSource(strings = {"pt", "safetensors", "npy", "npz", "gguf", "t7"})
