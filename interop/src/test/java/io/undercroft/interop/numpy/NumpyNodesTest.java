@@ -13,6 +13,7 @@ import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
+import io.undercroft.storage.Loan;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
 import io.undercroft.testsupport.Proc;
@@ -352,6 +353,37 @@ class NumpyNodesTest {
                     assertThat(((Tensor) node.get("c")).shape()).isEqualTo(Shape.of(2, 2));
                     assertThat(((Tensor) node.get("c")).toFloatArray()).containsExactly(0, .25f, .5f, .75f);
                 });
+    }
+
+    /// Each gathered by itself would read all records again.
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void recordsOfManyPackedFieldsAreReadOnce(boolean isArchive) throws IOException {
+        StringBuilder descr = new StringBuilder("[");
+        int fields = 1000;
+        for (int i = 0; i < fields; i++) {
+            descr.append("('").append(i).append("', '|i1'), ('").append(i).append("b', '<i2'), ");
+        }
+        int rows = 100;
+        byte[] array = npy(descr.append(']').toString(), Shape.of(rows), counted(3 * fields * rows));
+        Path file = isArchive ? archive(Map.of("a", array), ZipEntry.STORED) : write(array);
+        try (Checkpoint c = Checkpoint.open(file)) {
+            long before = Proc.bytesReadByThisThread();
+            long sum = 0;
+            for (Tensor tensor : c.tensors().values()) {
+                try (Loan loan = tensor.storage().borrow()) {
+                    sum += loan.on(tensor).getLong(rows - 1);
+                }
+            }
+            assertThat(Proc.bytesReadByThisThread() - before).isLessThan(8L * array.length);
+            long expected = 0;
+            byte[] last = counted(3 * fields * rows);
+            for (int i = 0; i < fields; i++) {
+                int at = 3 * (fields * (rows - 1) + i);
+                expected += last[at] + (short) ((last[at + 1] & 0xFF) | last[at + 2] << 8);
+            }
+            assertThat(sum).isEqualTo(expected);
+        }
     }
 
     @Test

@@ -2,6 +2,7 @@ package io.undercroft.interop.internal.numpy;
 
 import io.undercroft.interop.internal.numpy.NumpyType.Field;
 import io.undercroft.interop.internal.numpy.NumpyType.Kind;
+import io.undercroft.serializer.analysis.LastLoan;
 import io.undercroft.serializer.spi.FileStorages;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.state.StateIndex;
@@ -41,12 +42,15 @@ public final class ArrayNodes {
     /// The most bytes, and the most texts, of an array whose texts become strings when it is opened.
     private static final int MOST_BYTES = 1 << 16;
     private static final int MOST_TEXTS = 1 << 12;
+    /// So many fields are gathered each by a pass over all records.
+    private static final int FEW_FIELDS = 4;
 
     private final ArrayLayout layout;
     private final ArrayBytes bytes;
     private final Predicate<String> isChosen;
     private final Allowance allowance;
     private final ReadBudget budget;
+    private final boolean hasManyFields;
     /// The bytes of a small array with texts, once they were needed.
     private byte @Nullable [] small;
     private @Nullable Storage stored;
@@ -62,17 +66,28 @@ public final class ArrayNodes {
         this.isChosen = isChosen;
         this.allowance = allowance;
         this.budget = allowance.budget;
+        this.hasManyFields = fields(layout.type()) > FEW_FIELDS;
     }
 
-    /// What opening a file may cost, and how many texts of it become strings at most; further ones stay tensors.
+    private static long fields(NumpyType type) {
+        return type.fields().isEmpty() ? 1 : type.fields().stream().mapToLong(field -> fields(field.type())).sum();
+    }
+
+    /// What opening a file may cost, and how many texts of it become strings at most; further ones stay tensors. Of
+    /// records with many fields that are gathered, those of one array are in memory while its fields are read.
     public static final class Allowance {
         private final ReadBudget budget;
+        private final LastLoan records = new LastLoan();
         private long texts = 1 << 17;
         private long nbytes = 4 << 20;
 
         /// @param budget what opening the file may cost
         public Allowance(ReadBudget budget) {
             this.budget = budget;
+        }
+
+        private synchronized void gather(Storage all, FieldRuns runs, MemorySegment into) {
+            runs.gathering(into).accept(0, records.of(all).storage().segment());
         }
 
         private boolean take(long count, long size) {
@@ -216,9 +231,14 @@ public final class ArrayNodes {
                     shape, stride);
         }
         FieldRuns runs = runs(type, place);
+        Storage records = isChosen && hasManyFields ? stored() : null;
         Storage storage = isChosen
                 ? bytes.decoded(List.of(type.dtype(), type.isNative(), runs.form()), runs.nbytes(), into -> {
-                    bytes.forEachPart(runs.gathering(into));
+                    if (records == null) {
+                        bytes.forEachPart(runs.gathering(into));
+                    } else {
+                        allowance.gather(records, runs, into);
+                    }
                     if (!type.isNative()) {
                         Storage.wrap(into).byteswap(type.dtype());
                     }
