@@ -47,7 +47,7 @@ final class LuaReader {
     /// `torch.class` takes any name.
     private static final Pattern CLASS_NAME = Pattern.compile("[\\p{L}\\p{N}\\p{P}\\p{S}]+");
     /// Names without a version are as old as Torch7. Anything could be there.
-    private static final Pattern OLD_CLASS_NAME = Pattern.compile("[A-Za-z_]\\w*(\\.\\w+)*");
+    private static final Pattern OLD_CLASS_NAME = Pattern.compile("[A-Za-z_]\\w*+(?:\\.\\w++)*+");
     /// What the code of a function begins with, and an L, in every Lua.
     private static final byte ESCAPE = 0x1B;
     /// Says that an object was begun and its parts follow.

@@ -276,6 +276,15 @@ class CostlyFilesTest {
                 TORCH7);
     }
 
+    /// An object of a class in so many modules that no recursion could follow them.
+    @ParameterizedTest
+    @ValueSource(strings = {"a.", "a", "."})
+    void aTextFileOfTorch7OfAClassWithALongName(String part) throws IOException {
+        String name = "a." + part.repeat(800_000 / part.length()) + "a";
+        check(Files.writeString(folder.resolve("a.t7"), "4\n1\n" + name.length() + "\n" + name + "\n",
+                StandardCharsets.ISO_8859_1), TORCH7);
+    }
+
     /// A table under a long key that refers to one tensor very often.
     @Test
     void aTextFileOfTorch7OfOneTensorAtManyPlacesOfALongPath() throws IOException {
