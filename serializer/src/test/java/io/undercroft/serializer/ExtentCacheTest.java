@@ -17,6 +17,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -139,6 +140,32 @@ class ExtentCacheTest {
                 .hasMessageContaining(file.toString());
         assertThat(model).hasContent("precious");
         assertThat(file).hasContent("precious");
+    }
+
+    /// Entries and temporary files of before the clock was set back a year are the first that are deleted.
+    @Test
+    void aClockThatWasSetBackKeepsNothingForEver() throws IOException {
+        OpenOptions limited = opening().setting("croft.cacheMiB", "32");
+        bytesToOpen("a.croft", limited);
+        FileTime later = FileTime.from(Instant.now().plus(Duration.ofDays(365)));
+        List<Path> before = entries();
+        for (Path each : before) {
+            Files.setLastModifiedTime(each, later);
+        }
+        Path left = Files.writeString(cache.resolve(UUID.randomUUID() + ".part"), "left");
+        Files.setLastModifiedTime(left, later);
+
+        for (int i = 0; i < 5; i++) {
+            Path file = folder.resolve("of" + i + ".croft");
+            Tensor each = Tensor.arange(DType.INT64, i << 24, (i << 24) + (1 << 20), 1);
+            Checkpoint.save(file, Map.of("weight", each));
+            try (Checkpoint opened = Checkpoint.open(FolderStore.uri(file), limited)) {
+                assertThat(opened.tensor("weight").contentEquals(each)).isTrue();
+            }
+        }
+
+        assertThat(before).isNotEmpty().noneMatch(Files::exists);
+        assertThat(left).doesNotExist();
     }
 
     @Test

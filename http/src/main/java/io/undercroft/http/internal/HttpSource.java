@@ -57,6 +57,10 @@ final class HttpSource implements RangeSource {
         this.start = opening.start;
         this.isWhole = opening.start.byteSize() == opening.version.size();
         this.target = opening.at;
+        if (!isWhole && !version.isKnown()) {
+            requests.warn("the server gives neither an ETag nor a time of the last change: if the file is replaced by "
+                    + "one of the same size while it is open, that is not noticed; download it and open it there");
+        }
     }
 
     /// Opens a file.

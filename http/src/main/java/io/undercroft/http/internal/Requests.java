@@ -103,6 +103,10 @@ final class Requests {
         }
     }
 
+    void warn(String what) {
+        LOG.log(Level.WARNING, "{0}: {1}", location, what);
+    }
+
     private RemoteFileException unavailable(String what, Exception cause) {
         return new RemoteFileException(location.toString(), Kind.UNAVAILABLE, what
                 + "; check the network and the server, or try again later", cause);

@@ -32,6 +32,11 @@ record Version(long size, Optional<String> tag, Optional<String> modified) {
         return modified.isEmpty() || other.modified.isEmpty() || modified.equals(other.modified);
     }
 
+    /// {@return whether another version of the same size would be noticed}
+    boolean isKnown() {
+        return tag.isPresent() || modified.isPresent();
+    }
+
     private static String strong(String tag) {
         return tag.startsWith(WEAK) ? tag.substring(WEAK.length()) : tag;
     }

@@ -25,6 +25,10 @@ import org.assertj.core.api.AbstractThrowableAssert;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import java.util.logging.SimpleFormatter;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -278,6 +282,38 @@ class HttpSourceTest {
             Files.delete(directory.resolve("file.bin"));
             assertFails(Kind.CHANGED, () -> check(source, 100_000, 10)).hasMessageContaining("removed");
             assertThat(source.isCurrent()).isFalse();
+        }
+    }
+
+    @Test
+    void whereAFileOfTheSameSizeWouldNotBeNoticedThatIsLogged() throws IOException {
+        Queue<String> logged = new ConcurrentLinkedQueue<>();
+        Logger log = Logger.getLogger("io.undercroft.http");
+        Handler handler = new Handler() {
+            @Override
+            public void publish(LogRecord said) {
+                logged.add(new SimpleFormatter().formatMessage(said));
+            }
+
+            @Override
+            public void flush() {}
+
+            @Override
+            public void close() {}
+        };
+        log.addHandler(handler);
+        try (RangeSource _ = open()) {
+            assertThat(logged).isEmpty();
+            server.on("file.bin", exchange -> {
+                exchange.getResponseHeaders().add("Content-Range", "bytes 0-65535/" + SIZE);
+                exchange.sendResponseHeaders(206, 65_536);
+                exchange.getResponseBody().write(bytes, 0, 65_536);
+            });
+            try (RangeSource _ = open()) {
+                assertThat(logged).singleElement().asString().contains("neither an ETag nor a time", "download it");
+            }
+        } finally {
+            log.removeHandler(handler);
         }
     }
 

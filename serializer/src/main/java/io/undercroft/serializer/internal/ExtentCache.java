@@ -332,13 +332,17 @@ final class ExtentCache {
     }
 
     private static List<Entry> regular(List<Path> files) throws IOException {
+        Instant now = Instant.now();
         List<Entry> entries = new ArrayList<>();
         for (Path file : files) {
             try {
                 BasicFileAttributes attributes = Files.readAttributes(file, BasicFileAttributes.class,
                         LinkOption.NOFOLLOW_LINKS);
                 if (attributes.isRegularFile()) {
-                    entries.add(new Entry(file, attributes.size(), attributes.lastModifiedTime()));
+                    FileTime used = attributes.lastModifiedTime();
+                    // If the clock was set back, times of before say nothing, and must not keep files for ever.
+                    boolean isLater = used.toInstant().isAfter(now.plus(ABANDONED));
+                    entries.add(new Entry(file, attributes.size(), isLater ? FileTime.from(Instant.EPOCH) : used));
                 }
             } catch (NoSuchFileException _) {
                 // Another process has deleted it.
