@@ -249,6 +249,18 @@ class UnreadableTensorsTest {
     }
 
     @ParameterizedTest
+    @ValueSource(strings = {"model.gguf", "model.safetensors"})
+    void theShapeInTheFileIsShownAndItsBytesAreNotCounted(String name) throws IOException {
+        Path file = make(name);
+
+        assertThat(Invocation.of("inspect", file).out()).containsPattern("bad +unreadable +\\[4\\]");
+        JsonNode json = Invocation.of("inspect", "--json", "--hash", file).json();
+        assertThat(json.get("tensors").get(1).get("shape").toString()).isEqualTo("[4]");
+        assertThat(json.get("tensors").get(1).get("sha256").isNull()).isTrue();
+        assertThat(json.get("nbytes").get("tensors").asLong()).isEqualTo(name.endsWith("gguf") ? 32 : 6);
+    }
+
+    @ParameterizedTest
     @ValueSource(strings = {"v5-stride-range", "v8-limit", "v9-reserved.flag", "v10-index"})
     void commandsAgreeOnWhichTensorsOfADamagedIndexCanBeRead(String rule) throws IOException {
         Path file = Path.of("../format-spec/src/test/resources/corpus", rule + ".croft");

@@ -84,7 +84,7 @@ public final class GgufFormat implements CheckpointFormat {
                 "its type in ggml has the number " + Integer.toUnsignedString(info.code())
                         + ", which is not known here; its sizes are " + info.shape(),
                 data + (info.nbytes() == 0 ? 0 : info.offset()),
-                "Use a newer version of Undercroft, or requantize the model with llama.cpp"));
+                "Use a newer version of Undercroft, or requantize the model with llama.cpp"), info.shape());
     }
 
     private static Storage storage(GgufHeader header, GgufHeader.TensorInfo info, TensorType type,

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 /// @param shape its sizes in the file
 /// @param start where its first byte is in the file
 /// @param end where its last byte has been
-/// @param fault why the tensor cannot be read, or null; then the type and shape are those of its bytes
+/// @param fault why the tensor cannot be read, or null; then the type is that of its bytes
 record Entry(String name, SafetensorsType type, Shape shape, long start, long end,
         @Nullable FormatException fault) {
     long nbytes() {

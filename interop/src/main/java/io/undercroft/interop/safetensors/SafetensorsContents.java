@@ -199,7 +199,7 @@ final class SafetensorsContents implements Contents {
         Entry entry = entry(name);
         FormatException fault = entry.fault();
         if (fault != null) {
-            return Unreadable.tensor(fault.withFile(file.location()));
+            return Unreadable.tensor(fault.withFile(file.location()), entry.shape());
         }
         Storage storage = bases.computeIfAbsent(sharing.baseOf(name), this::storage);
         View view = sharing.views().get(name);

@@ -245,7 +245,16 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
                 if (++unreadable > MOST_UNREADABLE) {
                     throw fault;
                 }
-                return new Entry(name, SafetensorsType.BYTES, Shape.of(nbytes), start, start + nbytes, fault);
+                return new Entry(name, SafetensorsType.BYTES, shapeOrBytes(shape, nbytes), start, start + nbytes,
+                        fault);
+            }
+        }
+
+        private static Shape shapeOrBytes(long[] sizes, long nbytes) {
+            try {
+                return Shape.of(sizes);
+            } catch (IllegalArgumentException _) {
+                return Shape.of(nbytes);
             }
         }
 

@@ -257,7 +257,7 @@ final class Rebuild {
             // The pickle continues behind it, and has other tensors.
             arguments.containers().budget().takeMemory(ReadBudget.UNREADABLE);
             return Unreadable.tensor(
-                    refused.at("", FormatException.NO_OFFSET).withFile(arguments.containers().file()));
+                    refused.at("", FormatException.NO_OFFSET).withFile(arguments.containers().file()), shape);
         }
     }
 

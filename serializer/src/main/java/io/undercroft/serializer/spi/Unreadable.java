@@ -15,7 +15,8 @@ import java.util.SequencedMap;
 /// one that reaches outside its storage. It keeps the place of the tensor in the state, so that the other tensors can
 /// be read.
 ///
-/// It has one element of the type `unreadable`, and access to its bytes throws the exception that it was made of.
+/// It has the shape that the file gives, as far as that is known, and otherwise one element. Its elements have the type
+/// `unreadable` and the stride 0, and access to its bytes throws the exception that it was made of.
 /// [Contents#tensor] throws that exception at once. A state with a placeholder is saved without it, if
 /// [io.undercroft.serializer.SaveOptions#leavingOutUnreadable] allows that, and refused otherwise.
 public final class Unreadable {
@@ -23,14 +24,22 @@ public final class Unreadable {
 
     private Unreadable() {}
 
-    /// {@return a placeholder}
+    /// {@return a placeholder for a tensor of unknown shape}
     ///
     /// @param why what is wrong with the tensor
     public static Tensor tensor(FormatException why) {
+        return tensor(why, Shape.of(1));
+    }
+
+    /// {@return a placeholder}
+    ///
+    /// @param why what is wrong with the tensor
+    /// @param shape its shape
+    public static Tensor tensor(FormatException why, Shape shape) {
         Storage nothing = Storage.deferred(1, () -> {
             throw why;
         });
-        return Tensor.of(nothing, TYPE, 0, Shape.of(1), 1);
+        return Tensor.of(nothing, TYPE, 0, shape, new long[shape.rank()]);
     }
 
     /// {@return what is wrong with the placeholders among tensors, by their names; usually nothing}

@@ -3,6 +3,7 @@ package io.undercroft.cli.internal.inspect;
 import io.undercroft.cli.internal.Sha256;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.analysis.TensorBlocks;
 import io.undercroft.serializer.analysis.DiskBytes;
 import io.undercroft.serializer.analysis.NamedTensors;
 import io.undercroft.serializer.analysis.Sizes;
@@ -149,6 +150,12 @@ public final class Inspection {
     /// Returns the number of bytes of all storages in files, shared bytes counted once, if it is known.
     OptionalLong onDisk() {
         return DiskBytes.of(checkpoint(), storages());
+    }
+
+    /// Returns the size of all tensors in bytes, without those that cannot be read; at most 2^63-1.
+    long tensorBytes() {
+        return TensorBlocks.nbytes(
+                tensors.values().stream().filter(tensor -> Unreadable.why(tensor).isEmpty()).toList());
     }
 
     /// Returns the size of all storages in bytes; at most 2^63-1.

@@ -11,7 +11,6 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.analysis.Sizes;
-import io.undercroft.serializer.analysis.TensorBlocks;
 import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -127,7 +126,7 @@ public final class JsonReport {
     private void write(Json json) throws IOException {
         Checkpoint checkpoint = inspection.checkpoint();
         json.member("format", checkpoint.format()).object("nbytes", sizes -> sizes
-                .member("tensors", TensorBlocks.nbytes(inspection.tensors().values()))
+                .member("tensors", inspection.tensorBytes())
                 .member("storages", inspection.nbytes()).member("disk", orNull(inspection.onDisk())))
                 .list("storages", inspection.storages(), this::write);
         if (!inspection.absentDevices().isEmpty()) {

@@ -71,7 +71,7 @@ public final class TextReport {
         out.line("format    " + checkpoint.format() + ", " + Text.size(checkpoint));
         checkpoint.snapshot().ifPresent(snapshot -> out.line("snapshot  " + SnapshotList.line(snapshot)));
         out.line("tensors   " + Text.number(inspection.tensors().size()) + ", "
-                + Text.bytes(TensorBlocks.nbytes(inspection.tensors().values())));
+                + Text.bytes(inspection.tensorBytes()));
         out.line("storages  " + Text.number(inspection.storages().size()) + ", " + Text.bytes(inspection.nbytes())
                 + onDisk(inspection.onDisk()));
         if (!inspection.absentDevices().isEmpty()) {
