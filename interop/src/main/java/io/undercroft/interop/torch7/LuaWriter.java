@@ -10,6 +10,7 @@ import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
 import io.undercroft.serializer.spi.RepeatedTexts;
+import io.undercroft.serializer.spi.StatePath;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
@@ -139,7 +140,8 @@ final class LuaWriter {
     private IllegalArgumentException refused(String what, String remedy) {
         String place = path.stream().filter(segment -> !segment.isEmpty()).collect(Collectors.joining("/"));
         return new IllegalArgumentException(
-                (place.isEmpty() ? "the state" : place) + ": a file of Torch7 cannot hold " + what + "; " + remedy);
+                (place.isEmpty() ? "the state" : StatePath.shortened(place)) + ": a file of Torch7 cannot hold " + what
+                        + "; " + remedy);
     }
 
     private double number(Number number) {

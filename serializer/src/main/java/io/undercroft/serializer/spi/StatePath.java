@@ -9,17 +9,31 @@ import org.jspecify.annotations.Nullable;
 
 /// Where a walk through a state is, for messages: the keys and indices from the root on. Not thread-safe.
 public final class StatePath {
+    /// A longer path, in characters, is shown by its start and its end.
+    private static final int LONGEST = 200;
+    private static final int SHOWN = 80;
+
     /// Keys become texts in a message only, as those of large numbers and tuples take long.
     private final Deque<Object> segments = new ArrayDeque<>();
 
     /// The root.
     public StatePath() {}
 
-    /// {@return what messages call a place: `the state`, or `state/` and the path}
+    /// {@return what messages call a place: `the state`, or `state/` and the [shortened][#shortened] path}
     ///
     /// @param path keys and indices joined by `/`; empty for the root
     public static String describe(String path) {
-        return path.isEmpty() ? "the state" : FormatException.printable("state/" + path);
+        return path.isEmpty() ? "the state" : FormatException.printable("state/" + shortened(path));
+    }
+
+    /// {@return a path for a message, with `…` for the middle of one of more than 200 characters, as in linked lists}
+    ///
+    /// @param path keys and indices joined by `/`
+    public static String shortened(String path) {
+        return path.length() <= LONGEST
+                ? path
+                : path.substring(0, path.offsetByCodePoints(0, SHOWN)) + "…"
+                        + path.substring(path.offsetByCodePoints(path.length(), -SHOWN));
     }
 
     /// Enters a value of the container that this is at.
