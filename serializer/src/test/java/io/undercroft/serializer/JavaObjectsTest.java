@@ -1,8 +1,10 @@
 package io.undercroft.serializer;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.undercroft.format.FormatException;
 import io.undercroft.serializer.state.TensorNodes;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
@@ -665,8 +667,52 @@ class JavaObjectsTest {
 
     @Test
     void aStateThatIsTooDeepIsRefusedWithAPath() {
-        assertThatIllegalArgumentException().isThrownBy(() -> again(chain(80))).withMessageContaining("deep")
-                .withMessageContaining("next/next");
+        assertThatIllegalArgumentException().isThrownBy(() -> again(chain(900))).withMessageContaining("deep")
+                .withMessageContaining("next/next").withMessageContaining("next/…").satisfies(
+                        e -> assertThat(e.getMessage()).hasSizeLessThan(400));
+    }
+
+    @Test
+    void thePathOfADamagedObjectDeepInAListIsShortened() throws IOException {
+        Node last = new Node();
+        Node first = last;
+        for (int i = 0; i < 50; i++) {
+            Node before = new Node();
+            before.next = first;
+            first = before;
+        }
+        last.value = new Pair(1, 2);
+        Path path = directory.resolve("deep.croft");
+        Checkpoint.save(path, first, SaveOptions.defaults().classes(CLASSES));
+        OpenOptions options = OpenOptions.defaults().classes(StateClasses.of(Node.class));
+        try (Checkpoint c = Checkpoint.open(path, options)) {
+            assertThatExceptionOfType(FormatException.class).isThrownBy(c::state).withMessageContaining("state/next/")
+                    .withMessageContaining("Pair', which is not registered").withMessageContaining("…")
+                    .satisfies(e -> assertThat(e.getMessage()).hasSizeLessThan(500));
+        }
+    }
+
+    @Test
+    void allClassesOfAFileThatAreNotRegisteredAreNamedAtOnce() throws IOException {
+        EnumMap<Phase, Object> schedules = new EnumMap<>(Phase.class);
+        schedules.put(Phase.TRAIN, new Adam());
+        Path path = directory.resolve("many.croft");
+        Checkpoint.save(path, List.of(new Pair(schedules, EnumSet.of(Phase.TRAIN)), new Layer[0]),
+                SaveOptions.defaults().classes(CLASSES));
+        try (Checkpoint c = Checkpoint.open(path)) {
+            String prefix = JavaObjectsTest.class.getName() + "$";
+            assertThatExceptionOfType(FormatException.class).isThrownBy(c::state)
+                    .withMessageContaining("Pair', which is not registered; nor are ")
+                    .withMessageContaining("'" + prefix + "Phase'").withMessageContaining("'" + prefix + "Adam'")
+                    .withMessageContaining("'" + prefix + "Layer[]'").withMessageContaining("Register all of them");
+        }
+    }
+
+    @Test
+    void enumsOfCollectionsThatAreNotRegisteredAreNamedWithTheOthers() {
+        Object state = List.of(EnumSet.of(Stage.FIRST), new EnumMap<>(Map.of(Phase.TRAIN, new Momentum(1, List.of()))));
+        assertThatIllegalArgumentException().isThrownBy(() -> again(state, StateClasses.of()))
+                .withMessageContaining("StateClasses.of(Stage.class, Phase.class, Momentum.class)");
     }
 
     @Test

@@ -31,6 +31,8 @@ import org.jspecify.annotations.Nullable;
 /// A tree is not trusted. The name of a class is looked up among those that are registered or known here, and nowhere
 /// else.
 final class NodeFactories {
+    private static final String OPTIONAL = "java.util.Optional";
+
     private final StateClasses classes;
     private final ArrayTypes arrays;
     private final HashBudget budget = new HashBudget();
@@ -68,6 +70,21 @@ final class NodeFactories {
         };
     }
 
+    /// {@return the name of the class that a node needs and that is not registered, or null}
+    ///
+    /// @param node a value of a tree
+    @Nullable
+    String missing(Object node) {
+        String name = JavaNode.className(node);
+        if (CollectionType.ENUM_MAP.equals(name) || CollectionType.ENUM_SET.equals(name)) {
+            name = attributes(node).get(JavaNode.ENUM) instanceof String constants ? constants : null;
+        }
+        boolean isKnown = name == null || OPTIONAL.equals(name) || classes.type(name).isPresent()
+                || JdkValues.named(name).isPresent() || CollectionType.named(name) != null
+                || arrays.named(name).isPresent();
+        return isKnown ? null : name;
+    }
+
     private Recipe object(String name, Object node) {
         Optional<Class<?>> registered = classes.type(name).or(() -> JdkValues.named(name).filter(Class::isEnum));
         if (registered.isPresent()) {
@@ -84,7 +101,7 @@ final class NodeFactories {
         return switch (name) {
             case CollectionType.ENUM_MAP -> ofNames(mapNode(node), newEnumMap(constants(node)));
             case CollectionType.ENUM_SET -> enumSet(typedNode(node));
-            case "java.util.Optional" -> optional(typedNode(node));
+            case OPTIONAL -> optional(typedNode(node));
             default -> value(JdkValues.named(name).orElseThrow(() -> ObjectFaults.unknown(name)), typedNode(node));
         };
     }

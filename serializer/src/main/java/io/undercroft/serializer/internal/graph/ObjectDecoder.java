@@ -10,9 +10,12 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Deque;
 import java.util.IdentityHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.SequencedSet;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -80,6 +83,11 @@ public final class ObjectDecoder {
     }
 
     private static boolean holdsObjects(Object tree) {
+        return anyNode(tree, node -> JavaNode.className(node) != null);
+    }
+
+    /// {@return whether any container of a tree passes a test} Those after the first one are not tested.
+    private static boolean anyNode(Object tree, Predicate<Object> test) {
         Set<Object> seen = Collections.newSetFromMap(new IdentityHashMap<>());
         Deque<Object> left = new ArrayDeque<>();
         if (JavaNode.isContainer(tree)) {
@@ -87,7 +95,7 @@ public final class ObjectDecoder {
         }
         while (!left.isEmpty()) {
             Object node = left.pop();
-            if (JavaNode.className(node) != null) {
+            if (test.test(node)) {
                 return true;
             }
             if (seen.add(node)) {
@@ -198,10 +206,23 @@ public final class ObjectDecoder {
         try {
             return step.get();
         } catch (FormatException e) {
-            throw ObjectFaults.at(where(value), e);
+            throw ObjectFaults.at(where(value), e.code().equals(ObjectFaults.CLASS) ? withOthers(e) : e);
         } catch (RuntimeException | StackOverflowError e) {
             throw ObjectFaults.at(where(value), ObjectFaults.failed("cannot be made", e));
         }
+    }
+
+    /// Names the other classes that are not registered, too, so that they can be registered at once.
+    private FormatException withOthers(FormatException unknown) {
+        SequencedSet<String> names = new LinkedHashSet<>();
+        anyNode(tree, node -> {
+            String name = recipes.missing(node);
+            if (name != null && !unknown.what().contains(FormatException.quote(name))) {
+                names.add(FormatException.quote(name));
+            }
+            return names.size() > ObjectFaults.MOST_NAMED;
+        });
+        return ObjectFaults.unknown(unknown, names);
     }
 
     private String where(Object value) {

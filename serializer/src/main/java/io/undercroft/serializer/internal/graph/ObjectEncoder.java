@@ -469,7 +469,7 @@ public final class ObjectEncoder {
         Typed node = noted(set, new Typed(JavaNode.PREFIX + CollectionType.ENUM_SET, names));
         String constants = enumOf(set.isEmpty() ? EnumSet.complementOf(set) : set);
         if (constants == null) {
-            throw unregisteredEnum(set);
+            constants = missingEnum(set.isEmpty() ? EnumSet.complementOf(set) : set, set);
         }
         node.attributes().put(JavaNode.ENUM, constants);
         return node;
@@ -520,10 +520,16 @@ public final class ObjectEncoder {
                     .orElseThrow(() -> unregisteredEnum(map));
         }
         String constants = enumOf(map.keySet());
-        if (constants == null) {
-            throw unregisteredEnum(map);
+        return constants == null ? missingEnum(map.keySet(), map) : constants;
+    }
+
+    /// Goes on without an enum that is not registered, so that the message has all such classes.
+    private String missingEnum(Collection<?> constants, Object collection) {
+        if (constants.stream().findFirst().orElse(null) instanceof Enum<?> constant) {
+            addMissing(constant.getDeclaringClass());
+            return constant.getDeclaringClass().getName();
         }
-        return constants;
+        throw unregisteredEnum(collection);
     }
 
     @SuppressWarnings({"unchecked", "rawtypes"})

@@ -20,6 +20,9 @@ final class ObjectFaults {
 
     private static final String TENSORS_STAY = "its tensors can be read by name all the same";
 
+    /// How many classes a message names.
+    static final int MOST_NAMED = 30;
+
     private ObjectFaults() {}
 
     /// {@return the exception for a class that cannot be saved}
@@ -69,6 +72,21 @@ final class ObjectFaults {
         return new FormatException(CLASS, "is a " + FormatException.quote(name) + ", which is not registered",
                 FormatException.NO_OFFSET,
                 "Register it: OpenOptions.classes(StateClasses.of(…)); " + TENSORS_STAY);
+    }
+
+    /// {@return the exception for a node whose class is not registered, with the other such classes}
+    ///
+    /// @param unknown the exception without them
+    /// @param others their quoted names
+    static FormatException unknown(FormatException unknown, SequencedSet<String> others) {
+        if (others.isEmpty()) {
+            return unknown;
+        }
+        return new FormatException(CLASS,
+                "%s; nor %s %s%s".formatted(unknown.what(), others.size() == 1 ? "is" : "are",
+                        others.stream().limit(MOST_NAMED).collect(Collectors.joining(", ")),
+                        others.size() > MOST_NAMED ? ", …" : ""),
+                unknown.offset(), "Register all of them: OpenOptions.classes(StateClasses.of(…)); " + TENSORS_STAY);
     }
 
     /// {@return the exception for an object whose class has changed}
