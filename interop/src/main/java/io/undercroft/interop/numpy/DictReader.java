@@ -137,7 +137,7 @@ final class DictReader {
         skipSpace();
         long position = position();
         if (!take('[')) {
-            return types.computeIfAbsent(string(), descr -> NumpyType.parseAll(descr, position, budget));
+            return types.computeIfAbsent(string(), descr -> NumpyType.parseAll(descr, position, budget, depth > 0));
         }
         if (depth == NumpyType.DEEPEST) {
             throw malformed("records are in records more than " + NumpyType.DEEPEST + " deep");

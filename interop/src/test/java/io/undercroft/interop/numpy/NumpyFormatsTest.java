@@ -1,6 +1,7 @@
 package io.undercroft.interop.numpy;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -345,6 +346,9 @@ class NumpyFormatsTest {
             "'<m8' = m timedelta64",
             "'<M8[s]' = datetime64[s] M8[s] <datetime64[s]",
             "'<m8[25ns]' = timedelta64[25ns] m8[25ns]",
+            "'<M8[500ms]' = M8[s/2] <M8[s/2] datetime64[s/2] M8[500ms/1]", "'<M8[h]' = M8[D/24] M8[h/1]",
+            "'<M8[73D]' = M8[Y/5]", "'<m8[60m]' = m8[3h/3]",
+            "'<f4' = ()f4 1f4 <()f4 ()<f4 (1,)f4 (1,1)f4", "'|S5' = ()S5 1S5 ()|S5", "'>i4' = >1i4 ()>i4",
             "'|V3' = V3 |V3",
             "[('f0', '<f4'), ('f1', '<i4')] = f4,i4 <f4,i4 float32,int32, f,i,"
     })
@@ -358,6 +362,17 @@ class NumpyFormatsTest {
             assertThat(new String(Files.readAllBytes(copy), ISO_8859_1)).as(name).contains("{'descr': "
                     + (descr.startsWith("'>") && !descr.contains("16") ? descr.replace('>', '<') : descr) + ", ");
         }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"f 4, <f4", "<i  8, <i8", "S 5, |S5", "U 2, <U2", "M8[\u03BCs], <M8[us]", "m8[25\u03BCs], <m8[25us]"})
+    void aTypeMayHaveSpacesBeforeItsSizeAndAGreekLetterInItsUnit(String name, String descr) throws IOException {
+        String header = new String(header("'" + name + "'").getBytes(UTF_8), ISO_8859_1);
+        Path copy = folder.resolve("copy.npy");
+        try (Checkpoint c = Checkpoint.open(Files.write(folder.resolve("same.npy"), array(3, header, 64)))) {
+            Checkpoint.save(copy, c.state());
+        }
+        assertThat(new String(Files.readAllBytes(copy), ISO_8859_1)).contains("{'descr': '" + descr + "', ");
     }
 
     @ParameterizedTest
@@ -418,6 +433,16 @@ class NumpyFormatsTest {
             "TORCH-PICKLE # {'descr': '|O', 'fortran_order': False, 'shape': (1,), }",
             "NPY-SIZE # {'descr': '|V1000000', 'fortran_order': False, 'shape': (1,), }",
             "NPY-DTYPE # {'descr': '<M8[y]', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': 'M8[s/3]', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': 'M8[s/0]', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': 'M8[generic/2]', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': 'M8[s/]', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': 'M 8[s]', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': '(1)f4', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': '2f4', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': '()', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': '(f4', 'fortran_order': False, 'shape': (1,), }",
+            "NPY-DTYPE # {'descr': [('x', '1f4')], 'fortran_order': False, 'shape': (1,), }",
             "NPY-DTYPE # {'descr': '<M4', 'fortran_order': False, 'shape': (1,), }",
             "NPY-DTYPE # {'descr': '<m8[]', 'fortran_order': False, 'shape': (1,), }",
             "NPY-DTYPE # {'descr': '<f8[ns]', 'fortran_order': False, 'shape': (1,), }",

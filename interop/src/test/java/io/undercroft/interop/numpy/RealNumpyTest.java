@@ -62,14 +62,25 @@ class RealNumpyTest {
                 names |= {order + name for order in '<>=|' for name in names}
                 names |= {'f4,i4', '<f4,>i4', 'f4, i4', 'f4,(2,)i4', '2i4,3f8', 'f4,f4,f4', 'i4,', 'S3,U2',
                           'float32,int8', 'M8[s],m8', 'b1,?', '|u1,>f4', '(2,2)M8[s],f4', '|b1,1i4', 'U3,'}
+                names |= {name + '[' + count + unit + '/' + part + ']' for name in ('M8', 'm8', '>M8', 'datetime64')
+                          for count in ('', '3') for unit in 'Y M W D h m s ms us ns ps fs as'.split()
+                          for part in '1 2 5 7 12 24 30 52 73 60 365 500 720 1000 3600 60000 86400 1000000'.split()}
+                names |= {'M8[\u03bcs]', 'm8[25\u03bcs]', 'M8[\u03bcs/4]', '>M8[\u03bcs]'}
+                names |= {before + name for name in ('f4', '>i4', '<f8', 'S5', 'U2', 'int32', 'M8[s]', 'V3', '?')
+                          for before in ('()', '1', '(1,)', '(1, 1)', '1 ', '() ', '<', '>()', '|1', '2', '(2,)')}
+                names |= {kind + ' ' * spaces + size for kind in 'biufcSUVa' for size in '1248' for spaces in (1, 3)}
                 for number, name in enumerate(sorted(names)):
                     header = "{'descr': %r, 'fortran_order': False, 'shape': (2,), }" % name
+                    version = (1, '<H') if header.isascii() else (3, '<I')
                     try:
                         size = 2 * np.dtype(name).itemsize
                         data = bytes(i % 2 for i in range(size)) if np.dtype(name).kind != 'U' else bytes(size)
-                        file = b'\\x93NUMPY\\1\\0' + struct.pack('<H', len(header)) + header.encode() + data
+                        text = header.encode()
+                        file = b'\\x93NUMPY' + bytes((version[0], 0)) + struct.pack(version[1], len(text)) + text + data
                         array = np.load(io.BytesIO(file))
                     except (TypeError, ValueError):
+                        continue
+                    if '[0Y]' in array.dtype.str:  # a division by what is no part of a week
                         continue
                     if array.dtype.str == '|V0' or name[0] in '<>' and array.dtype.kind == 'V' and ',' not in name:
                         continue

@@ -46,13 +46,25 @@ public record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, St
             "c16 D cdouble complex complex128", "c32 G clongdouble complex256", "S0 S a bytes bytes_", "S1 c",
             "U0 U str str_ unicode", "V0 V void", "O object object_", "M8 M datetime64", "m8 m timedelta64");
     /// Byte order, name, and unit.
-    private static final Pattern DESCR = Pattern.compile("([<>|=]?)([A-Za-z0-9_?]+)(?:\\[([^\\[\\]]*)])?");
-    private static final Pattern CODE = Pattern.compile("([A-Za-z])([0-9]*)");
+    private static final Pattern DESCR = Pattern.compile("([<>|=]?)([A-Za-z] +[0-9]+|[A-Za-z0-9_?]+)(?:\\[([^\\[\\]]*)])?");
+    private static final Pattern CODE = Pattern.compile("([A-Za-z]) *([0-9]*)");
     /// A field among several that commas separate: byte order, sizes in brackets or one size, byte order, and type.
     /// Without backtracking, whose time is not linear.
     private static final Pattern ITEM = Pattern.compile(" *+([<>|=]?+) *+(?:\\(([ ,0-9]*+)\\)|([0-9]*+)) *+([<>|=]?+)"
             + "([A-Za-z_?][A-Za-z0-9_?]*+(?:\\[[A-Za-z0-9]*+])?+) *+");
     private static final Pattern UNIT = Pattern.compile("[0-9]{0,9}(?:Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)");
+    /// What NumPy also reads, as `s/2`.
+    private static final Pattern PART_OF_UNIT = Pattern.compile("([0-9]{0,9})([A-Za-z]+)(?:/([0-9]{1,9}))?");
+    /// The smaller units that a part of a unit is counted in, the first one that fits.
+    private static final Map<String, List<String>> SMALLER = Map.ofEntries(
+            Map.entry("Y", List.of("12M", "52W", "365D")), Map.entry("M", List.of("4W", "30D", "720h")),
+            Map.entry("W", List.of("7D", "168h", "10080m")), Map.entry("D", List.of("24h", "1440m", "86400s")),
+            Map.entry("h", List.of("60m", "3600s")), Map.entry("m", List.of("60s", "60000ms")),
+            Map.entry("s", List.of("1000ms", "1000000us")), Map.entry("ms", List.of("1000us", "1000000ns")),
+            Map.entry("us", List.of("1000ns", "1000000ps")), Map.entry("ns", List.of("1000ps", "1000000fs")),
+            Map.entry("ps", List.of("1000fs", "1000000as")), Map.entry("fs", List.of("1000as")));
+    /// A single type with sizes before it.
+    private static final Pattern SIZES = Pattern.compile("[<>|=]?[0-9(]");
     /// A size of more digits is none of an element in a file.
     private static final int MOST_DIGITS = 18;
     private static final int DATE_SIZE = 8;
@@ -143,14 +155,16 @@ public record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, St
 
     /// Returns the type that a header describes by a text.
     ///
-    /// @param descr a type that [#parse] takes, or several that commas separate: `f4,(2,)i4`, which NumPy calls `f0`,
-    ///     `f1` and so on. A comma may follow the last one
+    /// @param descr a type that [#parse] takes, also with the sizes `()`, or several that commas separate: `f4,(2,)i4`,
+    ///     which NumPy calls `f0`, `f1` and so on. A comma may follow the last one
     /// @param position where it is in the file, for messages
     /// @param budget what reading the file may cost
-    public static NumpyType parseAll(String descr, long position, ReadBudget budget) {
-        if (descr.indexOf(',') < 0) {
+    /// @param isField whether it is the type of a field. The type of a whole array may also have sizes of 1: `1f4`
+    public static NumpyType parseAll(String descr, long position, ReadBudget budget, boolean isField) {
+        if (descr.indexOf(',') < 0 && !SIZES.matcher(descr).lookingAt()) {
             return parse(descr, position);
         }
+        boolean isOne = comma(descr, 0) == descr.length();
         List<Field> fields = new ArrayList<>();
         Map<String, NumpyType> types = new HashMap<>();
         Matcher item = ITEM.matcher(descr);
@@ -159,10 +173,15 @@ public record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, St
             for (int start = 0; start < descr.length();) {
                 budget.takeMemory(Field.COST);
                 int comma = comma(descr, start);
-                if (!item.region(start, comma).matches() || (!item.group(1).isEmpty() && !item.group(4).isEmpty())) {
+                if (!item.region(start, comma).matches() || (isOne && isNoTuple(item.group(2)))) {
                     throw unknown(descr, position);
                 }
-                String code = item.group(1) + item.group(4) + item.group(5);
+                String order = item.group(1).replace('=', '<');
+                String second = item.group(4).replace('=', '<');
+                if (!order.isEmpty() && !second.isEmpty() && !order.equals(second)) {
+                    throw unknown(descr, position);
+                }
+                String code = ((order + second).startsWith(">") ? ">" : "") + item.group(5);
                 NumpyType type = types.computeIfAbsent(code, each -> parse(each, position));
                 Field field = new Field("f" + fields.size(), null, end, type, sizes(item));
                 fields.add(field);
@@ -172,7 +191,19 @@ public record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, St
         } catch (ArithmeticException | IllegalArgumentException _) {
             throw unknown(descr, position);
         }
-        return record(List.copyOf(fields), end);
+        if (!isOne) {
+            return record(List.copyOf(fields), end);
+        }
+        Shape sizes = fields.getFirst().shape();
+        if (sizes.numel() != 1 || (isField && sizes.rank() > 0)) {
+            throw unknown(descr, position);
+        }
+        return fields.getFirst().type();
+    }
+
+    /// {@return whether sizes in brackets are one number for Python}
+    private static boolean isNoTuple(@Nullable String sizes) {
+        return sizes != null && !sizes.isEmpty() && sizes.indexOf(',') < 0;
     }
 
     /// {@return the next comma that is not in brackets, or the end}
@@ -208,8 +239,9 @@ public record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, St
         boolean isTime = name.endsWith("64") && name.contains("time");
         boolean isName = parts.group(1).isEmpty() || name.length() == 1 || isTime;
         Matcher named = CODE.matcher(isName ? BY_NAME.getOrDefault(name, name) : name);
-        String unit = parts.group(3);
-        if (!named.matches() || named.group(2).length() > MOST_DIGITS || (unit != null && name.length() == 1)) {
+        String unit = parts.group(3) == null ? null : unit(parts.group(3));
+        if (!named.matches() || named.group(2).length() > MOST_DIGITS
+                || (unit != null && (name.length() == 1 || name.indexOf(' ') > 0))) {
             throw unknown(descr, position);
         }
         ByteOrder order = parts.group(1).equals(">") ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN;
@@ -240,6 +272,27 @@ public record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, St
             case "c" -> longDouble(marked(parts.group(1), "<") + code + size, size, size / 2, position);
             default -> throw unknown(descr, position);
         };
+    }
+
+    /// {@return a unit of time as NumPy writes it, for instance `500ms` for `s/2`; the text itself if it is no unit}
+    private static String unit(String read) {
+        Matcher parts = PART_OF_UNIT.matcher(read.replace('\u03BC', 'u'));
+        if (!parts.matches()) {
+            return read;
+        }
+        long divisor = parts.group(3) == null ? 1 : Long.parseLong(parts.group(3));
+        if (divisor == 1) {
+            return parts.group(1) + parts.group(2);
+        }
+        long count = parts.group(1).isEmpty() ? 1 : Long.parseLong(parts.group(1));
+        for (String smaller : SMALLER.getOrDefault(parts.group(2), List.of())) {
+            Matcher units = PART_OF_UNIT.matcher(smaller);
+            if (units.matches() && divisor > 0 && Long.parseLong(units.group(1)) % divisor == 0) {
+                long number = count * (Long.parseLong(units.group(1)) / divisor);
+                return (number == 1 ? "" : number) + units.group(2);
+            }
+        }
+        return read;
     }
 
     private static String marked(String order, String absent) {
