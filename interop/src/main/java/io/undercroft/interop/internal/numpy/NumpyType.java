@@ -46,7 +46,8 @@ public record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, St
             "c16 D cdouble complex complex128", "c32 G clongdouble complex256", "S0 S a bytes bytes_", "S1 c",
             "U0 U str str_ unicode", "V0 V void", "O object object_", "M8 M datetime64", "m8 m timedelta64");
     /// Byte order, name, and unit.
-    private static final Pattern DESCR = Pattern.compile("([<>|=]?)([A-Za-z] +[0-9]+|[A-Za-z0-9_?]+)(?:\\[([^\\[\\]]*)])?");
+    private static final Pattern DESCR = Pattern.compile("([<>|=]?)([A-Za-z] +[0-9]+|[A-Za-z0-9_?]+)"
+            + "(?:\\[([^\\[\\]]*)])?");
     private static final Pattern CODE = Pattern.compile("([A-Za-z]) *([0-9]*)");
     /// A field among several that commas separate: byte order, sizes in brackets or one size, byte order, and type.
     /// Without backtracking, whose time is not linear.
