@@ -222,7 +222,7 @@ final class Arguments {
     }
 
     static ArgSpec large() {
-        return flag(LARGE, "Write more than 256 MiB and 64 times the bytes that the file stores.");
+        return flag(LARGE, "Read or write more elements than 256 MiB and 64 times the bytes that the file stores.");
     }
 
     static ArgSpec allowDangerous() {

@@ -8,6 +8,7 @@ import io.undercroft.cli.internal.ProgressBar;
 import io.undercroft.cli.internal.diff.DiffReport;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.analysis.ElementBudget;
 import io.undercroft.serializer.analysis.NamedTensors;
 import io.undercroft.serializer.analysis.StateDiff;
 import io.undercroft.serializer.analysis.ValueDiff;
@@ -35,7 +36,8 @@ final class DiffCommand {
                 () -> List.of(knownFile("A"), knownFile("B"),
                         flag(STATS, "Count the elements that differ, and compute the largest and the mean absolute "
                                 + "difference, also if the dtypes differ."),
-                        flag("--json", "Print one JSON object (docs/inspect-json.md)."), Arguments.only(),
+                        flag("--json", "Print one JSON object (docs/inspect-json.md)."), Arguments.large(),
+                        Arguments.only(),
                         Arguments.atOfTwo(), Arguments.root(), Arguments.otherFile(), Arguments.format(),
                         Arguments.setting()),
                 this::diff);
@@ -64,9 +66,10 @@ final class DiffCommand {
 
     private int diff(Checkpoint a, Checkpoint b, Arguments arguments) throws IOException {
         StateDiff diff;
+        ElementBudget budget = Saver.budget(arguments, a, b);
         try (ProgressBar bar = ProgressBar.onTerminal()) {
             diff = new StateDiff(new NamedTensors(a), new NamedTensors(b),
-                    arguments.has(STATS), bar);
+                    arguments.has(STATS), budget, bar);
         }
         if (arguments.has("--json")) {
             DiffReport.printJson(diff, out);
@@ -76,8 +79,9 @@ final class DiffCommand {
         int code = run.ofEach(diff.notCompared(), each -> {
             FormatException fault = each.fault();
             return run.fail(fault == null ? CommandRunner.MISSING : CommandRunner.code(fault),
-                    "the tensor %s was not compared: %s%s".formatted(FormatException.quote(each.name()), each.why(),
-                            fault == null ? "" : " [" + fault.code() + "]"));
+                    "the tensor %s was not compared: %s%s%s".formatted(FormatException.quote(each.name()), each.why(),
+                            fault == null ? "" : " [" + fault.code() + "]",
+                            each.why().equals(budget.refusal()) ? "; " + Arguments.LARGE + " allows it" : ""));
         });
         if (!diff.values().map(ValueDiff::isComplete).orElse(true)) {
             code = run.worse(code, run.fail(CommandRunner.MISSING, "there are more than ten million values beside the "

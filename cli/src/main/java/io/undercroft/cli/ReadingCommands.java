@@ -18,7 +18,6 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.Verification;
-import io.undercroft.serializer.analysis.ElementBudget;
 import io.undercroft.serializer.analysis.Sizes;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import java.io.IOException;
@@ -48,7 +47,7 @@ final class ReadingCommands {
         commands.put("inspect", new Subcommand("Shows what files hold, and which tensors share a storage.",
                 () -> List.of(knownFiles(), Arguments.json(),
                         flag("--hash", "Add the SHA-256 of every tensor and storage."), PageFile.option(),
-                        Arguments.only(), Arguments.sort(), Arguments.at(),
+                        Arguments.large(), Arguments.only(), Arguments.sort(), Arguments.at(),
                         Arguments.root(), Arguments.otherFile(), Arguments.location(), Arguments.format(),
                         Arguments.setting()),
                 this::inspect));
@@ -86,7 +85,7 @@ final class ReadingCommands {
             boolean hashes = arguments.has("--hash");
             try (ProgressBar bar = ProgressBar.onTerminal();
                     Checkpoint checkpoint = Inputs.open(file, arguments.opening().progress(bar));
-                    Sha256 digests = hashes ? new Sha256(ElementBudget.of(checkpoint)) : null) {
+                    Sha256 digests = hashes ? new Sha256(Saver.budget(arguments, checkpoint)) : null) {
                 if (hashes) {
                     IntegrityChecks.requireReadable(checkpoint);
                     bar.erase();
@@ -134,7 +133,7 @@ final class ReadingCommands {
                 ? CommandRunner.OK
                 : run.fail(CommandRunner.MISSING, "%s: %s: %s".formatted(checkpoint.location(),
                         Text.count(digests.refused(), "digest") + " left out",
-                        digests.budget().refusal()));
+                        digests.budget().refusal() + "; " + Arguments.LARGE + " allows it"));
     }
 
     private int snapshots(Arguments arguments) {

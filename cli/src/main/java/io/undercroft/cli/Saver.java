@@ -60,9 +60,14 @@ final class Saver {
         });
     }
 
+    /// Returns how many bytes of elements may be read of files.
+    static ElementBudget budget(Arguments arguments, Checkpoint... checkpoints) {
+        return arguments.has(Arguments.LARGE) ? ElementBudget.unlimited() : ElementBudget.of(checkpoints);
+    }
+
     /// Returns how many bytes may be written of a file: a short one can have storages and tensors of any size.
     static long largest(Checkpoint checkpoint, Arguments arguments) {
-        return arguments.has(Arguments.LARGE) ? Long.MAX_VALUE : ElementBudget.of(checkpoint).most();
+        return budget(arguments, checkpoint).most();
     }
 
     /// Says what of a file is not in the one that was written.

@@ -162,7 +162,10 @@ class CostlyFilesTest {
         Checkpoint.save(b, Map.of("w", stored.asStrided(Shape.of(1 << 17, 1 << 17), new long[]{1, 1}, 1)));
         Invocation notCompared = Invocation.of("diff", a, b);
         assertThat(notCompared.code()).isEqualTo(3);
-        assertThat(notCompared.err()).hasLineCount(1).contains("'w' was not compared: ", "more than 384 MiB");
+        assertThat(notCompared.err()).hasLineCount(1).contains("'w' was not compared: ", "more than 384 MiB",
+                "--large");
+        assertThat(Invocation.of("diff --large", a, b)).extracting(Invocation::code, Invocation::err)
+                .containsExactly(5, "");
     }
 
     @ParameterizedTest
@@ -178,7 +181,10 @@ class CostlyFilesTest {
         Checkpoint.save(file, state);
         Invocation hashed = Invocation.of("inspect --hash --json", file);
         assertThat(hashed.code()).isEqualTo(3);
-        assertThat(hashed.err()).hasLineCount(1).contains("36 digests left out", "more than 256 MiB");
+        assertThat(hashed.err()).hasLineCount(1).contains("36 digests left out", "more than 256 MiB", "--large");
+        if (suffix.equals(".pt")) {
+            assertThat(Invocation.of("inspect --hash --large", file).code()).isZero();
+        }
         List<JsonNode> missing = new ArrayList<>();
         hashed.json().get("tensors").forEach(tensor -> {
             if (tensor.get("sha256").isNull()) {

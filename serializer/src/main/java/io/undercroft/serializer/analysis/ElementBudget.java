@@ -39,6 +39,11 @@ public final class ElementBudget {
         return new ElementBudget(ReadBudget.mostElementBytes(stored));
     }
 
+    /// {@return a budget that allows everything, for files that the user trusts}
+    public static ElementBudget unlimited() {
+        return new ElementBudget(Long.MAX_VALUE);
+    }
+
     /// What is stored in another form, compressed for instance, counts as what it becomes in memory.
     private static long stored(Checkpoint checkpoint) {
         List<Storage> storages = checkpoint.storages().stream().filter(storage -> !storage.isMeta()).toList();

@@ -79,8 +79,10 @@ public final class StateDiff {
     /// @param b the second file
     /// @param withStatistics whether to compute how much elements differ; otherwise reading a tensor ends with the
     ///     first difference
+    /// @param budget the number of bytes of elements that may be read
     /// @param progress is called with bytes of the first file
-    public StateDiff(NamedTensors a, NamedTensors b, boolean withStatistics, SaveProgress progress) {
+    public StateDiff(NamedTensors a, NamedTensors b, boolean withStatistics, ElementBudget budget,
+            SaveProgress progress) {
         this.a = a;
         this.b = b;
         this.withStatistics = withStatistics;
@@ -90,7 +92,7 @@ public final class StateDiff {
         Set<List<String>> right = ties(b, pairs.sequencedEntrySet().stream());
         this.tiesOfA = without(left, right);
         this.tiesOfB = without(right, left);
-        compare(progress);
+        compare(budget, progress);
         this.values = a.isPartial() || b.isPartial() ? null : new ValueDiff(a.checkpoint(), b.checkpoint());
     }
 
@@ -213,14 +215,13 @@ public final class StateDiff {
 
     // ---- elements
 
-    private void compare(SaveProgress progress) {
+    private void compare(ElementBudget budget, SaveProgress progress) {
         ExtentComparison extents = new ExtentComparison(a.checkpoint(), b.checkpoint());
         long total = 0;
         for (String name : pairs.keySet()) {
             total = Sizes.sum(total, TensorBlocks.nbytes(tensorOf(a, name)));
         }
         long done = 0;
-        ElementBudget budget = ElementBudget.of(a.checkpoint(), b.checkpoint());
         try (Side left = new Side(); Side right = new Side()) {
             for (Map.Entry<String, String> pair : pairs.entrySet()) {
                 Tensor ours = tensorOf(a, pair.getKey());

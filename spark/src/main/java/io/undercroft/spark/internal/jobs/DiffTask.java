@@ -3,6 +3,7 @@ package io.undercroft.spark.internal.jobs;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.analysis.NamedTensors;
+import io.undercroft.serializer.analysis.ElementBudget;
 import io.undercroft.serializer.analysis.StateDiff;
 import io.undercroft.spark.internal.files.DataFile;
 import io.undercroft.spark.internal.files.FileAccess;
@@ -22,7 +23,8 @@ record DiffTask(FileAccess access, Map<URI, DataFile> others) implements FileTas
         DataFile other = Objects.requireNonNull(others.get(file.uri()), "the other file");
         try (Checkpoint a = access.open(file, OpenOptions.defaults());
                 Checkpoint b = access.open(other, OpenOptions.defaults())) {
-            StateDiff diff = new StateDiff(new NamedTensors(a), new NamedTensors(b), false, (_, _) -> {});
+            StateDiff diff = new StateDiff(new NamedTensors(a), new NamedTensors(b), false,
+                    ElementBudget.of(a, b), (_, _) -> {});
             long different = diff.changes().size() + (long) diff.onlyInA().size() + diff.onlyInB().size();
             long values = diff.values().map(each -> each.differences().size() + each.omitted()).orElse(0L);
             String counts = "%d tensors equal, %d changed, %d only in A, %d only in B%s%s".formatted(diff.equal(),
