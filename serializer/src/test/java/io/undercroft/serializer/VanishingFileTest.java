@@ -1,6 +1,7 @@
 package io.undercroft.serializer;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
@@ -164,6 +165,21 @@ class VanishingFileTest {
             cut();
             assertThat(read(access, c)).isEqualTo(LAST);
         }
+    }
+
+    /// The bytes are equal to those that the target has, and are compared with them.
+    @Test
+    @DisabledOnOs(OS.WINDOWS)
+    void anAppendOfEqualBytesOfAFileThatWasCutNamesThatFile() throws IOException {
+        Path target = Files.copy(file, folder.resolve("target.croft"));
+        byte[] before = Files.readAllBytes(target);
+        try (Checkpoint c = Checkpoint.open(file); CheckpointFile into = CheckpointFile.open(target)) {
+            assertThat(c.tensor("weight").getLong(0, 0)).isZero();
+            cut();
+            assertThatThrownBy(() -> into.commit(c.state(), "again")).hasMessageContaining(file.toString())
+                    .hasMessageContaining("cut to");
+        }
+        assertThat(target).hasBinaryContent(before);
     }
 
     private void cut() {

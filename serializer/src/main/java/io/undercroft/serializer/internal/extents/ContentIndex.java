@@ -6,6 +6,7 @@ import io.undercroft.format.internal.ExtentKind;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.format.internal.StorageRecord;
+import io.undercroft.mmap.Pages;
 import io.undercroft.serializer.internal.disk.DiskFile;
 import io.undercroft.storage.spi.Faults;
 import java.io.IOException;
@@ -289,14 +290,16 @@ public final class ContentIndex {
         return isSame(bytes, place.offset(), buffer, file::readOnce, (one, other) -> one.mismatch(other) < 0);
     }
 
-    private static boolean isSameMapped(MemorySegment bytes, MemorySegment there) throws IOException {
+    private static boolean isSameMapped(MemorySegment bytes, MemorySegment there) {
         try {
             return Faults.haveSameBytes(bytes, there);
         } catch (InternalError e) {
-            if (!Faults.isFault(e)) {
-                throw e;
+            if (Faults.isFault(e)) {
+                // One of the two is in a file that was cut, or whose disk fails.
+                Pages.probe(bytes);
+                Pages.probe(there);
             }
-            throw new IOException("a file was cut, or its disk failed, while its bytes were compared", e);
+            throw e;
         }
     }
 
