@@ -57,8 +57,12 @@ final class DangerousNames {
             CLOUDPICKLE + "_make_skeleton_class", CLOUDPICKLE + "_make_skeleton_enum",
             CLOUDPICKLE + "_make_typevar", CLOUDPICKLE + "_make_cell", CLOUDPICKLE + "_make_empty_cell",
             CLOUDPICKLE + "_function_setstate", CLOUDPICKLE + "_class_setstate");
+    /// The module of dill.
+    static final Symbol DILL = new Symbol("dill._dill");
+    private static final String GETATTR = "builtins.getattr";
+    private static final Tuple OF_SETTER = Tuple.of(DILL, "_setattr", new Symbol("builtins.setattr"));
     /// Calls that make something that can be called, and calls of which make a type of Python.
-    private static final Set<String> CALLABLE = Set.of("builtins.getattr", "dill._dill._get_attr",
+    private static final Set<String> CALLABLE = Set.of(GETATTR, "dill._dill._get_attr",
             "dill._dill._create_function", CLOUDPICKLE + "_make_function");
     /// A call with arguments that are given later. By this and the next name, protocol 2 makes objects of classes that
     /// are made with keywords.
@@ -84,7 +88,7 @@ final class DangerousNames {
     static boolean isOrdinary(String function, Tuple arguments) {
         Object first = arguments.isEmpty() ? null : arguments.getFirst();
         return switch (function) {
-            case "builtins.getattr", "dill._dill._get_attr" ->
+            case GETATTR, "dill._dill._get_attr" ->
                 arguments.size() == 2 && arguments.get(1) instanceof String name
                         && (first instanceof Symbol type
                                 ? name.equals(NEW) && !contains(type.name())
@@ -97,6 +101,29 @@ final class DangerousNames {
             case "dill._dill._create_code" -> !isSuspicious(arguments);
             default -> CODE.contains(function);
         };
+    }
+
+    /// {@return whether a call finds the function by which dill fills the cells of closures: it is
+    /// `getattr(dill._dill, '_setattr', setattr)`}
+    ///
+    /// @param function the full name of the function
+    /// @param arguments what it is called with
+    static boolean isSetter(String function, Tuple arguments) {
+        return function.equals(GETATTR) && arguments.equals(OF_SETTER);
+    }
+
+    /// {@return whether an object is made by such a call}
+    static boolean isSetter(TypedMap made) {
+        return made.attributes().get(InertObject.ARGUMENTS) instanceof Tuple arguments && arguments.equals(OF_SETTER)
+                && PythonObjects.is(made) && PythonObjects.className(made).equals(GETATTR);
+    }
+
+    /// {@return whether that function, called with arguments, fills a cell that dill has made}
+    static boolean isCell(Tuple arguments) {
+        return arguments.size() == 3 && PythonObjects.is(arguments.getFirst())
+                && arguments.getFirst() instanceof TypedMap cell
+                && PythonObjects.className(cell).equals("dill._dill._create_cell")
+                && "cell_contents".equals(arguments.get(1));
     }
 
     private static boolean isAttribute(String name) {

@@ -38,6 +38,7 @@ final class ForeignNames {
     private final Map<String, Known> known = new LinkedHashMap<>();
     /// Distributed tensors of which the file has a part.
     private long localParts;
+    private boolean hasSetter;
 
     private ForeignNames(boolean isStrict) {
         this.isStrict = isStrict;
@@ -154,6 +155,19 @@ final class ForeignNames {
         arguments.forEach(each -> budget.takeSteps(each instanceof Tuple parts ? parts.size() : 1));
         if (callable instanceof Symbol function && DangerousNames.isOrdinary(function.name(), arguments)) {
             known(function.name(), budget).ordinary++;
+        } else if (callable instanceof Symbol function && DangerousNames.isSetter(function.name(), arguments)
+                && !hasSetter) {
+            // Of dill itself, the reference is left until the function is called for a cell.
+            hasSetter = true;
+            known(function.name(), budget).ordinary++;
+            arguments.forEach(each -> {
+                if (each instanceof Symbol symbol && !symbol.equals(DangerousNames.DILL)) {
+                    resolved(symbol);
+                }
+            });
+        } else if (callable instanceof TypedMap made && DangerousNames.isSetter(made)
+                && DangerousNames.isCell(arguments)) {
+            resolved(DangerousNames.DILL);
         } else if (callable instanceof TypedMap made && DangerousNames.isRun(made, arguments)) {
             known(PythonObjects.className(made), budget).isRun = true;
         }

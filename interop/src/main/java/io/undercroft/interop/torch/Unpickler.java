@@ -763,6 +763,15 @@ final class Unpickler {
     private void referAgain(@Nullable Object value) {
         if (value instanceof Symbol symbol) {
             names.refer(symbol);
+        } else if (value instanceof Tuple tuple) {
+            budget.takeSteps(tuple.size());
+            tuple.forEach(each -> {
+                if (each instanceof Symbol symbol) {
+                    names.refer(symbol);
+                }
+            });
+        } else if (value instanceof TypedMap made && DangerousNames.isSetter(made)) {
+            names.refer(DangerousNames.DILL);
         } else if (value instanceof LinkedHashSet<?> set && set.isEmpty()) {
             emptySets.put(set, MANY_SLOTS);
         }

@@ -262,6 +262,10 @@ class PythonObjectsTest {
         private static final String MAKE_FUNCTION = "cdill._dill\n_create_function\n";
         private static final String MAKE_CODE = "cdill._dill\n_create_code\n";
 
+        /// By which dill fills the cell of a closure.
+        private static final String SETTER = GETATTR + "cdill\n_dill\nV_setattr\nc__builtin__\nsetattr\n\u0087q\7R";
+        private static final String CELL = "cdill._dill\n_create_cell\nN\u0085R";
+
         /// What pickles of bound methods have, and those that dill and cloudpickle make of functions and classes.
         @ParameterizedTest
         @ValueSource(strings = {GETATTR + OBJECT + "Vpredict\n\u0086R", GETATTR + OBJECT + "V_predict\n\u0086R",
@@ -269,7 +273,8 @@ class PythonObjectsTest {
                 "cdill._dill\n_import_module\nVnumpy.linalg\n\u0085R",
                 "ccloudpickle.cloudpickle\nsubimport\nVscipy\n\u0085R",
                 "c__builtin__\nsetattr\n" + OBJECT + "V__doc__\nN\u0087R",
-                "cdill._dill\n_load_type\nVtype\n\u0085R)R"})
+                "cdill._dill\n_load_type\nVtype\n\u0085R)R", SETTER + CELL + "Vcell_contents\nK\1\u0087R",
+                SETTER + "q\1" + CELL + "Vcell_contents\nK\1\u0087R0h\1" + CELL + "Vcell_contents\nK\2\u0087R"})
         void callsThatOrdinaryPicklesMakeAreNotDangerous(String ops) {
             ForeignNames names = ForeignNames.all();
             PickleBuilder pickle = pickle();
@@ -289,7 +294,12 @@ class PythonObjectsTest {
                 "cfunctools\npartial\n" + MAKE_FUNCTION + MAKE_CODE + "(K\1tRN\u0086R\u0085R)R",
                 "c__builtin__\nsetattr\ncapp\nC\nVf\nN\u0087R",
                 "c__builtin__\nsetattr\n" + OBJECT + "V__class__\nN\u0087R",
-                "cdill._dill\n_load_type\nVCodeType\n\u0085R((Vexec\nttR"})
+                "cdill._dill\n_load_type\nVCodeType\n\u0085R((Vexec\nttR", SETTER,
+                SETTER + CELL + "Vother\nK\1\u0087R", SETTER + OBJECT + "Vcell_contents\nK\1\u0087R",
+                "citertools\nstarmap\n" + SETTER + "]((K\1te\u0086R",
+                "(" + SETTER + "q\1" + CELL + "Vcell_contents\nK\1\u0087Rcitertools\nstarmap\nh\1]((K\1te\u0086Rt",
+                "(" + SETTER + CELL + "Vcell_contents\nK\1\u0087Rcbuiltins\nslice\nh\7Rt",
+                "(" + SETTER + CELL + "Vcell_contents\nK\1\u0087R" + SETTER + CELL + "Vcell_contents\nK\1\u0087Rt"})
         void callsThatRunCodeAreDangerous(String ops) {
             ForeignNames names = ForeignNames.all();
             PickleBuilder pickle = pickle();
