@@ -19,6 +19,7 @@ import io.undercroft.storage.Tensor;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
@@ -130,6 +131,42 @@ class PageTest {
             MessageDigest digest = MessageDigest.getInstance("SHA-256");
             digest.update(all.toByteArray(), extent.get(3).asInt(), extent.get(1).asInt());
             assertThat(HexFormat.of().formatHex(digest.digest())).isEqualTo(storage.get("sha256").asText());
+        }
+    }
+
+    @Test
+    void theMapOfASetHasAllItsFilesOneAfterTheOther() throws Exception {
+        Path a = folder.resolve("a.croft");
+        Path b = folder.resolve("b.croft");
+        Path set = folder.resolve("all.croftset");
+        Tensor tied = Tensor.arange(DType.INT64, 100_000);
+        Checkpoint.save(a, Map.of("w", Tensor.arange(DType.FLOAT32, 50_000), "zeros", Tensor.zeros(DType.INT8, 9999)));
+        Map<String, Object> second = new LinkedHashMap<>();
+        second.put("x", tied);
+        second.put("y", tied);
+        Checkpoint.save(b, second);
+        assertThat(Invocation.of("set create", set, a, b).code()).isZero();
+
+        JsonNode data = data(page(set, "--hash"));
+
+        assertThat(data.at("/file/files").findValuesAsText("name")).containsExactly("all.croftset", "a.croft",
+                "b.croft");
+        ByteArrayOutputStream all = new ByteArrayOutputStream();
+        for (Path file : List.of(set, a, b)) {
+            all.write(Files.readAllBytes(file));
+        }
+        assertThat(data.at("/file/nbytes").asLong()).isEqualTo(all.size());
+        assertThat(data.get("storages")).hasSize(3);
+        for (JsonNode storage : data.get("storages")) {
+            ByteBuffer bytes = ByteBuffer.allocate(storage.get("nbytes").asInt());
+            for (JsonNode extent : storage.get("extents")) {
+                if (extent.get(2).asInt() == 0) {
+                    bytes.put(extent.get(0).asInt(), all.toByteArray(), extent.get(3).asInt(), extent.get(1).asInt());
+                }
+            }
+            assertThat(storage.get("extents")).isNotEmpty();
+            assertThat(HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes.array())))
+                    .isEqualTo(storage.get("sha256").asText());
         }
     }
 

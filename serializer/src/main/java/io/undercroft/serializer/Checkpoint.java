@@ -945,7 +945,7 @@ public final class Checkpoint implements AutoCloseable {
 
     /// {@return the runs of bytes in files that a storage consists of, in ascending order} Empty if the storage has no
     /// bytes, or the file does not have them as they are in memory (compressed, in the other byte order), or they are
-    /// in the shards of a [ShardSet]. A `.croft` file has digests of them, so that storages of two files can be
+    /// parts in several shards of a [ShardSet]. A `.croft` file has digests of them, so that storages of two files can be
     /// compared without reading them.
     ///
     /// @param storage one of [#storages]

@@ -123,9 +123,23 @@ public final class SetContents implements Contents {
         return tensors.storages();
     }
 
+    /// Those of the shard that has the storage. One that is made of parts of several shards has none.
     @Override
     public List<Extent> extents(Storage storage) {
-        return List.of();
+        List<StorageOf> parts = storages.getOrDefault(storage, List.of());
+        if (parts.size() != 1 || !storage.device().isCpu()) {
+            return List.of();
+        }
+        StorageOf from = parts.getFirst();
+        int file = 1 + set.companionOf(from.shard());
+        try {
+            return set.member(from.shard()).use((_, contents) -> contents.extents(contents.storage(from.number())))
+                    .stream().map(extent -> new Extent(extent.start(), extent.length(), extent.place(),
+                            extent.place() == Extent.Place.FILE ? file : 0, extent.offset(), extent.digest()))
+                    .toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /// Groups of storages whose shards all stay open while the group is loaded. A storage that is in too many of them

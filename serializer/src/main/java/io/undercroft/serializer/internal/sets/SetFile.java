@@ -259,6 +259,13 @@ public final class SetFile implements AutoCloseable {
         return needed().stream().mapToObj(number -> members.get(number).companion()).toList();
     }
 
+    /// {@return the position of a shard among the companions}
+    ///
+    /// @param number the number of a shard that is one of them
+    int companionOf(int number) {
+        return needed().get(0, number).cardinality();
+    }
+
     SetMember member(int number) {
         return members.get(number);
     }
