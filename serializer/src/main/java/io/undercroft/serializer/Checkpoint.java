@@ -945,8 +945,8 @@ public final class Checkpoint implements AutoCloseable {
 
     /// {@return the runs of bytes in files that a storage consists of, in ascending order} Empty if the storage has no
     /// bytes, or the file does not have them as they are in memory (compressed, in the other byte order), or they are
-    /// parts in several shards of a [ShardSet]. A `.croft` file has digests of them, so that storages of two files can be
-    /// compared without reading them.
+    /// parts in several shards of a [ShardSet]. A `.croft` file has digests of them, so that storages of two files can
+    /// be compared without reading them.
     ///
     /// @param storage one of [#storages]
     /// @throws FormatException if what describes them is damaged
