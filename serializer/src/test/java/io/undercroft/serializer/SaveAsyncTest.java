@@ -508,7 +508,7 @@ class SaveAsyncTest {
         }
         assertThatExceptionOfType(IOException.class)
                 .isThrownBy(() -> Checkpoint.saveAsync(path, Map.of("a", whole(storage))))
-                .withMessageContaining("truncated");
+                .withMessageContaining("it was cut");
         storage.release();
         assertThat(files()).containsExactly(mapped);
     }

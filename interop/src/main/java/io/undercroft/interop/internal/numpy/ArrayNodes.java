@@ -2,12 +2,12 @@ package io.undercroft.interop.internal.numpy;
 
 import io.undercroft.interop.internal.numpy.NumpyType.Field;
 import io.undercroft.interop.internal.numpy.NumpyType.Kind;
-import io.undercroft.serializer.analysis.LastLoan;
 import io.undercroft.serializer.spi.FileStorages;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.Loan;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -73,21 +73,15 @@ public final class ArrayNodes {
         return type.fields().isEmpty() ? 1 : type.fields().stream().mapToLong(field -> fields(field.type())).sum();
     }
 
-    /// What opening a file may cost, and how many texts of it become strings at most; further ones stay tensors. Of
-    /// records with many fields that are gathered, those of one array are in memory while its fields are read.
+    /// What opening a file may cost, and how many texts of it become strings at most; further ones stay tensors.
     public static final class Allowance {
         private final ReadBudget budget;
-        private final LastLoan records = new LastLoan();
         private long texts = 1 << 17;
         private long nbytes = 4 << 20;
 
         /// @param budget what opening the file may cost
         public Allowance(ReadBudget budget) {
             this.budget = budget;
-        }
-
-        private synchronized void gather(Storage all, FieldRuns runs, MemorySegment into) {
-            runs.gathering(into).accept(0, records.of(all).storage().segment());
         }
 
         private boolean take(long count, long size) {
@@ -237,7 +231,10 @@ public final class ArrayNodes {
                     if (records == null) {
                         bytes.forEachPart(runs.gathering(into));
                     } else {
-                        allowance.gather(records, runs, into);
+                        // One that is borrowed often keeps its bytes, so that they are read a few times only.
+                        try (Loan all = records.borrow()) {
+                            runs.gathering(into).accept(0, all.storage().segment());
+                        }
                     }
                     if (!type.isNative()) {
                         Storage.wrap(into).byteswap(type.dtype());
