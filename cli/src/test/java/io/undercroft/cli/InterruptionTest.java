@@ -133,12 +133,12 @@ class InterruptionTest {
         return Stream.of(screen.split("\n")).map(line -> {
             StringBuilder shown = new StringBuilder();
             int at = 0;
-            for (char character : line.toCharArray()) {
-                if (character == '\r') {
+            for (String written : line.split("(?<=\r)|(?=\r)", -1)) {
+                if (written.equals("\r")) {
                     at = 0;
                 } else {
-                    shown.replace(at, Math.min(at + 1, shown.length()), String.valueOf(character));
-                    at++;
+                    shown.replace(at, Math.min(at + written.length(), shown.length()), written);
+                    at += written.length();
                 }
             }
             return shown.toString().stripTrailing();

@@ -137,7 +137,7 @@ class NamesOfCommandsTest {
         Checkpoint.save(file, Map.of("model", Map.of("a b", Tensor.of(1f)), "optimizer", Map.of("lr", 0.1), "odd",
                 Map.of("$(touch ran)", Tensor.of(1f)), "line\nbreak", Tensor.of(1f)));
         List<String> words = new ArrayList<>(List.of(program().toString()));
-        for (String word : typed.split(" ")) {
+        for (String word : typed.split(" ", 0)) {
             words.add(word.equals("FILE") ? file.toString().replace(" ", "\\ ") : word);
         }
 

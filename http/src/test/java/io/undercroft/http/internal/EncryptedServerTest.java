@@ -162,7 +162,7 @@ class EncryptedServerTest {
         Matcher properties = Pattern.compile("-Djavax\\.net\\.ssl\\.\\S+").matcher(message);
         assertThat(command.find()).isTrue();
         List<String> arguments = new ArrayList<>();
-        for (String word : command.group(1).strip().split(" ")) {
+        for (String word : command.group(1).strip().split(" ", -1)) {
             arguments.add(given(word, certificate, store));
         }
         run(arguments);
