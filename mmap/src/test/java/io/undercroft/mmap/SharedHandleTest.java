@@ -449,9 +449,11 @@ class SharedHandleTest {
                 storage.release();
             }
         }
-        Tensor opaque = Tensor.of(storage, DType.opaque("a:b&c ü", 12), 0, Shape.of(3), 1);
-        assertThat(SharedTensorHandle.parse(SharedTensorHandle.of(opaque).toString()).open().dtype())
-                .isEqualTo(opaque.dtype());
+        for (DType unknown : List.of(DType.opaque("a:b&c ü", 12), DType.opaque("", 12))) {
+            Tensor opaque = Tensor.of(storage, unknown, 0, Shape.of(3), 1);
+            assertThat(SharedTensorHandle.parse(SharedTensorHandle.of(opaque).toString()).open().dtype())
+                    .isEqualTo(unknown);
+        }
         storage.release();
         storage.release();
     }
@@ -527,7 +529,7 @@ class SharedHandleTest {
             "&dtype=float32&shape=2&stride=&offset=0", "&dtype=float32&shape=2,&stride=1,1&offset=0",
             "&dtype=float32&shape=-2&stride=1&offset=0", "&dtype=float32&shape=1&stride=1&offset=9223372036854775807",
             "&dtype=float32&shape=4294967296,4294967296&stride=0,0&offset=0", "&dtype=x:0&shape=1&stride=1&offset=0",
-            "&dtype=x:99999999999&shape=1&stride=1&offset=0", "&dtype=:8&shape=1&stride=1&offset=0",
+            "&dtype=x:99999999999&shape=1&stride=1&offset=0", "&dtype=:-8&shape=1&stride=1&offset=0",
             "&dtype=x:1000000&shape=9223372036854775807&stride=0&offset=0",
             "&dtype=float32&shape=1&stride=1&offset=0&flags=conj", "&dtype=float32&shape=1&stride=1&offset=0&flags=x",
             "&dtype=float32&shape=1&stride=1&offset=0&flags=,", "&dtype=a%0Ab&shape=1&stride=1&offset=0"})
