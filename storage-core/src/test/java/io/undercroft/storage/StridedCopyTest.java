@@ -108,6 +108,16 @@ class StridedCopyTest {
     }
 
     @ParameterizedTest
+    @ValueSource(ints = {3, 64, 1 << 20, 1 << 26})
+    void elementsOfBitsAreNoNumbersWhateverTheirWidth(int bits) {
+        DType wide = DType.opaque("wide", bits);
+        Tensor tensor = Tensor.zeros(wide, 1);
+        assertThatThrownBy(() -> tensor.copyFrom(Tensor.of(1f))).isInstanceOf(UnsupportedOperationException.class)
+                .hasMessageContaining("without a numeric value");
+        assertThatThrownBy(() -> tensor.to(DType.FLOAT32)).isInstanceOf(UnsupportedOperationException.class);
+    }
+
+    @ParameterizedTest
     @ValueSource(ints = {12, 24, 8 * 64, 8 * 1000 + 4, 8 * 100_000})
     void elementsOfUnusualWidthsAreTransposed(int bits) {
         Tensor matrix = Tensor.zeros(DType.opaque("wide", bits), 3, 2);

@@ -88,8 +88,10 @@ public final class TensorBytes {
     }
 
     private static boolean isNumber(DType dtype) {
+        // An element of another type may have any size.
+        boolean isKnown = DType.values().contains(dtype) && dtype.kind() != DType.Kind.COMPLEX;
         try {
-            return dtype.kind() != DType.Kind.COMPLEX && Tensor.zeros(dtype, 1).to(DType.FLOAT32).numel() == 1;
+            return isKnown && Tensor.zeros(dtype, 1).to(DType.FLOAT32).numel() == 1;
         } catch (UnsupportedOperationException _) {
             return false;
         }

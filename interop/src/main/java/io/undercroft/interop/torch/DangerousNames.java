@@ -60,7 +60,8 @@ final class DangerousNames {
     /// The module of dill.
     static final Symbol DILL = new Symbol("dill._dill");
     private static final String GETATTR = "builtins.getattr";
-    private static final Tuple OF_SETTER = Tuple.of(DILL, "_setattr", new Symbol("builtins.setattr"));
+    /// With these arguments, `getattr` finds the function by which dill fills the cells of closures.
+    static final Tuple OF_SETTER = Tuple.of(DILL, "_setattr", new Symbol("builtins.setattr"));
     /// Calls that make something that can be called, and calls of which make a type of Python.
     private static final Set<String> CALLABLE = Set.of(GETATTR, "dill._dill._get_attr",
             "dill._dill._create_function", CLOUDPICKLE + "_make_function");

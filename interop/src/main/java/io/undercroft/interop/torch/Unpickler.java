@@ -763,8 +763,8 @@ final class Unpickler {
     private void referAgain(@Nullable Object value) {
         if (value instanceof Symbol symbol) {
             names.refer(symbol);
-        } else if (value instanceof Tuple tuple) {
-            budget.takeSteps(tuple.size());
+        } else if (value instanceof Tuple tuple && tuple.size() == DangerousNames.OF_SETTER.size()) {
+            // The arguments of a call, perhaps. Longer ones may be referred to very often.
             tuple.forEach(each -> {
                 if (each instanceof Symbol symbol) {
                     names.refer(symbol);

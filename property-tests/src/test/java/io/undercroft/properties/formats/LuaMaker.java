@@ -8,6 +8,8 @@ import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
 import java.util.ArrayList;
@@ -67,11 +69,14 @@ final class LuaMaker {
         };
     }
 
-    /// Torch7 has no tensors without dimensions, and one shape only for those without elements.
+    /// Torch7 has no tensors without dimensions, and one shape only for those without elements, which have the stride 0
+    /// if they have no storage.
     private Tensor tensor() {
         Tensor tensor = tensors.tensor();
         if (tensor.numel() == 0) {
-            return tensor.flatten();
+            return choices.yes()
+                    ? tensor.asStrided(Shape.of(0), new long[]{1}, tensor.storageOffset())
+                    : Tensor.of(Storage.allocate(0), tensor.dtype(), 0, Shape.of(0), 0);
         }
         return tensor.dim() == 0 ? tensor.unsqueeze(0) : tensor;
     }

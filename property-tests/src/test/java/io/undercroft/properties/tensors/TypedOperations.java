@@ -21,7 +21,7 @@ final class TypedOperations {
             DType.UINT16, DType.UINT32, DType.UINT64, DType.QUINT8, DType.FLOAT16,
             DType.BFLOAT16, DType.FLOAT32, DType.FLOAT64, DType.COMPLEX32, DType.COMPLEX64, DType.COMPLEX128);
     private static final List<Double> DOUBLES = List.of(0.0, 1.0, -1.0, 300.7, -300.7, 1e10, -1e10, 0x1p31, 0x1p63,
-            -0x1p63, 1e300, Double.NaN, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY, 2147483647.9);
+            0x1.8p63, -0x1p63, 1e300, Double.NaN, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY, 2147483647.9);
 
     private final Choices choices;
     private final TypedStorage storage;
@@ -110,6 +110,9 @@ final class TypedOperations {
     /// What a double becomes: as in C on x86-64, where it is an integer.
     private List<Long> stored(double value) {
         if (isInteger()) {
+            if (dtype.equals(DType.UINT64) && value >= 0x1p63) {
+                return List.of(value < 0x1p64 ? (long) (value - 0x1p63) ^ Long.MIN_VALUE : 0);
+            }
             boolean isWide = dtype.bits() == Long.SIZE || dtype.equals(DType.UINT32);
             double limit = isWide ? 0x1p63 : 0x1p31;
             double whole = value < 0 ? Math.ceil(value) : Math.floor(value);

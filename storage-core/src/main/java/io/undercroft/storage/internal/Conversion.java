@@ -78,6 +78,8 @@ public final class Conversion {
     }
 
     private static Conversion of(DType from, DType to, Convention convention) {
+        OpaqueElements.check(from);
+        OpaqueElements.check(to);
         BlockReader reader = reader(from, to, convention);
         BlockWriter writer = writer(from, to, reader.values(), convention);
         return new Conversion(reader, writer, step(from, reader.values(), to, writer.values(), convention));

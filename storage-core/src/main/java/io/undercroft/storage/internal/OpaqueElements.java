@@ -7,6 +7,15 @@ import java.lang.foreign.MemorySegment;
 ///
 /// @param dtype their type, for the message
 record OpaqueElements(DType dtype) implements Elements {
+    /// Throws if elements of a type are converted that have no numbers.
+    ///
+    /// @param dtype any type
+    static void check(DType dtype) {
+        if (Elements.of(dtype) instanceof OpaqueElements opaque) {
+            throw opaque.noNumbers();
+        }
+    }
+
     @Override
     public double getDouble(MemorySegment bytes, long position) {
         throw noNumbers();

@@ -102,6 +102,11 @@ public final class StridedCopy {
         if (source.numel() == 0) {
             return;
         }
+        if (!source.dtype().equals(target.dtype())) {
+            // Before memory for some of the elements is allocated.
+            OpaqueElements.check(source.dtype());
+            OpaqueElements.check(target.dtype());
+        }
         long[] sizes = source.shape().toArray();
         Side from = Side.of(source, sourceBytes);
         Side to = Side.of(target, targetBytes);
