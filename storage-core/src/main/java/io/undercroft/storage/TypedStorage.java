@@ -50,9 +50,9 @@ import java.util.stream.Stream;
 ///
 /// **Numbers that do not fit** are converted as Torch7 does, which is what C does on x86-64: a double loses its
 /// fraction; out of the range of `int` (for uint32 and elements of 64 bits: `long`) it becomes the lowest `int`
-/// (`long`), as does NaN; narrower integers then take the lower bits. So 300.7 is 44 as a byte, and 1e10 is 0. As uint64,
-/// 2^63 to 2^64 fit too, and what is larger becomes 0. (PyTorch refuses such numbers.) Truth values are true for everything but 0. Types that are not complex drop an
-/// imaginary part.
+/// (`long`), as does NaN; narrower integers then take the lower bits. So 300.7 is 44 as a byte, and 1e10 is 0. As
+/// uint64, 2^63 to 2^64 fit too, and what is larger becomes 0. (PyTorch refuses such numbers.) Truth values are true
+/// for everything but 0. Types that are not complex drop an imaginary part.
 ///
 /// **Errors.** An index outside is an [IndexOutOfBoundsException]; a size that is negative or too large for any storage
 /// an [IllegalArgumentException]; elements of a freed or meta storage, or of another device, an
