@@ -13,6 +13,7 @@ import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -140,6 +141,21 @@ class TableTest {
 
         assertThat(reader().load(file.toString()).sort("name").select("min", "max", "mean", "nan_count")
                 .collectAsList()).hasToString("[[1.0,3.0,2.0,1099511627776], [null,null,null,null]]");
+    }
+
+    @Test
+    void elementsOfAnySizeCostNothingIfThereAreNone() throws Exception {
+        byte[] header = "{'descr': '|V2147483647', 'fortran_order': False, 'shape': (3, 0), }\n"
+                .getBytes(StandardCharsets.US_ASCII);
+        ByteBuffer array = ByteBuffer.allocate(10 + header.length).order(ByteOrder.LITTLE_ENDIAN)
+                .put(new byte[]{(byte) 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0}).putShort((short) header.length)
+                .put(header);
+        Files.write(directory.resolve("w.npy"), array.array());
+
+        List<Row> rows = reader().option("mode", "PERMISSIVE").load(directory.resolve("w.npy").toString())
+                .select("error", "min", "digest", "payload").collectAsList();
+
+        assertThat(rows).hasSize(1).allMatch(row -> row.isNullAt(0));
     }
 
     @Test
