@@ -6,13 +6,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.storage.Allocation;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
-import io.undercroft.storage.spi.SparseSource;
 import io.undercroft.testsupport.Proc;
+import io.undercroft.testsupport.TestData;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.lang.ref.Reference;
@@ -218,18 +217,7 @@ class CostlyFilesTest {
 
     /// A file of two kilobytes with a storage of 2^40 zeros, which are not stored.
     private Path zeros(String name) throws IOException {
-        record Source(long nbytes) implements SparseSource {
-            @Override
-            public Allocation get() {
-                throw new AssertionError("zeros are read");
-            }
-
-            @Override
-            public List<Zeros> zeros() {
-                return List.of(new Zeros(0, nbytes));
-            }
-        }
-        Storage storage = Storage.deferred(1L << 40, new Source(1L << 40));
+        Storage storage = TestData.unstoredZeros(1L << 40);
         Map<String, Object> state = new LinkedHashMap<>();
         state.put("w", Tensor.of(storage, DType.FLOAT32, 0, Shape.of(1L << 38)));
         state.put("t", Tensor.of(storage, DType.FLOAT32, 0, Shape.of(1L << 18, 1L << 19)).t());

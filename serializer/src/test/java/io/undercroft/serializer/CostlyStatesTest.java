@@ -6,12 +6,10 @@ import static org.junit.jupiter.params.provider.Arguments.argumentSet;
 
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.TypedMap;
-import io.undercroft.storage.Allocation;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
-import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
-import io.undercroft.storage.spi.SparseSource;
+import io.undercroft.testsupport.TestData;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -52,18 +50,7 @@ class CostlyStatesTest {
     /// Of a file of two kilobytes, 2^40 bytes of which are zeros that it does not store.
     @Test
     void zerosThatAreNotStoredAreNeitherReadNorCopiedToBeSavedInTheBackground() throws IOException {
-        record Source(long nbytes) implements SparseSource {
-            @Override
-            public Allocation get() {
-                throw new AssertionError("zeros are read");
-            }
-
-            @Override
-            public List<Zeros> zeros() {
-                return List.of(new Zeros(0, nbytes));
-            }
-        }
-        Tensor zeros = Tensor.of(Storage.deferred(1L << 40, new Source(1L << 40)), DType.FLOAT32, 0,
+        Tensor zeros = Tensor.of(TestData.unstoredZeros(1L << 40), DType.FLOAT32, 0,
                 Shape.of(1L << 38));
         Path file = directory.resolve("a.croft");
         assertThat(Checkpoint.saveAsync(file, Map.of("w", zeros, "v", Tensor.of(1f))).join().dedup().orElseThrow()

@@ -1,6 +1,10 @@
 package io.undercroft.testsupport;
 
+import io.undercroft.storage.Allocation;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.spi.SparseSource;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Random;
 
@@ -24,5 +28,22 @@ public final class TestData {
             map.put((String) entries[i], entries[i + 1]);
         }
         return map;
+    }
+
+    /// {@return a storage of zeros that are known to be zeros; reading them is an error}
+    public static Storage unstoredZeros(long nbytes) {
+        return Storage.deferred(nbytes, new UnstoredZeros(nbytes));
+    }
+
+    private record UnstoredZeros(long nbytes) implements SparseSource {
+        @Override
+        public Allocation get() {
+            throw new AssertionError("zeros are read");
+        }
+
+        @Override
+        public List<Zeros> zeros() {
+            return List.of(new Zeros(0, nbytes));
+        }
     }
 }

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.spi.ReadBudget;
-import io.undercroft.storage.Allocation;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.QuantizedTensor;
 import io.undercroft.storage.Quantizer;
@@ -14,7 +13,7 @@ import io.undercroft.storage.SparseCooTensor;
 import io.undercroft.storage.SparseCooTensor.Coalescence;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
-import io.undercroft.storage.spi.SparseSource;
+import io.undercroft.testsupport.TestData;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintWriter;
@@ -74,18 +73,7 @@ class CostlyVerbsTest {
     }
 
     private static Object zeros() {
-        record Source(long nbytes) implements SparseSource {
-            @Override
-            public Allocation get() {
-                throw new AssertionError("zeros are read");
-            }
-
-            @Override
-            public List<Zeros> zeros() {
-                return List.of(new Zeros(0, nbytes));
-            }
-        }
-        Storage storage = Storage.deferred(1L << 40, new Source(1L << 40));
+        Storage storage = TestData.unstoredZeros(1L << 40);
         return Map.of("w", Tensor.of(storage, DType.FLOAT64, 0, Shape.of(1L << 18, 1L << 19)).t());
     }
 
