@@ -380,9 +380,10 @@ final class LuaReader {
         }
     }
 
-    /// {@return the stride of a tensor without dimensions, which distinguishes one without a storage}
+    /// {@return the stride of a tensor without dimensions} It has no meaning, but distinguishes a tensor on a storage
+    /// without elements from one without a storage, which are written differently.
     private long emptyStride(Storage storage) {
-        return storages.isNothing(storage) ? Nodes.STRIDE_WITHOUT_STORAGE : 1;
+        return storage.nbytes() == 0 && !storages.isNothing(storage) ? Nodes.STRIDE_ON_STORAGE : 1;
     }
 
     /// The storage of a tensor holds nothing in turn, so it is read at once.

@@ -431,8 +431,8 @@ final class LuaWriter {
     /// A tensor without a storage is read as one that has a storage without bytes for itself.
     private void writeStorageOf(Tensor tensor) {
         Storage storage = tensor.storage();
-        boolean isMarked = tensor.dim() == 1 && tensor.stride(0) == Nodes.STRIDE_WITHOUT_STORAGE;
-        if (storage.nbytes() == 0 && uses.getOrDefault(storage, 0) == 1 && isMarked) {
+        boolean isMarked = tensor.dim() == 1 && tensor.stride(0) == Nodes.STRIDE_ON_STORAGE;
+        if (storage.nbytes() == 0 && uses.getOrDefault(storage, 0) == 1 && !isMarked) {
             code.writeInt(Tag.NIL);
         } else {
             writeStorage(new TypedStorage(storage, tensor.dtype()));

@@ -24,8 +24,9 @@ final class Nodes {
     /// The attribute of a function that holds its upvalues.
     static final String UPVALUES = "upvalues";
 
-    /// The stride of a tensor that has no storage in Torch7. A tensor without elements and with another stride has one.
-    static final long STRIDE_WITHOUT_STORAGE = 0;
+    /// The stride of a tensor without elements on a separate storage without elements. Such a tensor of another stride
+    /// has no storage in Torch7.
+    static final long STRIDE_ON_STORAGE = 0;
 
     private Nodes() {}
 

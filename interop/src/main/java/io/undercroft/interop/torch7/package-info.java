@@ -15,7 +15,7 @@
 /// | string | `String` if it is UTF-8, else `byte[]` |
 /// | table | `LinkedHashMap`; a number that is a key is a `Long` if it has no fraction. A list can be written, and is read as a map from 1 on |
 /// | table that has tables, objects or functions as keys | [Typed][io.undercroft.serializer.state.Typed] `torch7:table` of a list of pairs |
-/// | tensor, also of CUDA | [Tensor][io.undercroft.storage.Tensor]; without dimensions, of the shape [0] |
+/// | tensor, also of CUDA | [Tensor][io.undercroft.storage.Tensor]; without dimensions, of the shape [0], with the stride 0 instead of 1 if it has a storage and that has no elements |
 /// | storage, also of CUDA | [TypedStorage][io.undercroft.storage.TypedStorage] |
 /// | object of the class `nn.Linear` | [TypedMap][io.undercroft.serializer.state.TypedMap] `torch7:nn.Linear` of its fields, with the attribute `version` if that is not 1; a `Typed` of a `torch7:table` if a map cannot hold them |
 /// | `tds.Hash` | as an object of a class, with the version 0 |

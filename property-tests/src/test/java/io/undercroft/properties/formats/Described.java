@@ -47,11 +47,15 @@ final class Described {
         Map<String, Object> described = new LinkedHashMap<>();
         tensors.forEach((name, tensor) -> described.put(name, Map.of("dtype", elementName(tensor.dtype()), "shape",
                 texts(tensor.shape().toArray()), "sha256",
-                sha256(tensor.withFlags(without(tensor)).copy().storage()))));
+                sha256(elements(tensor)))));
         return JSON.valueToTree(described);
     }
 
-    /// Negation and conjugation are done by a copy.
+    /// Negation and conjugation are done by a copy. The strides of a shape without elements may be too large for one.
+    private static Storage elements(Tensor tensor) {
+        return tensor.numel() == 0 ? Storage.allocate(0) : tensor.withFlags(without(tensor)).copy().storage();
+    }
+
     private static Set<Tensor.Flag> without(Tensor tensor) {
         Set<Tensor.Flag> flags = new HashSet<>(tensor.flags());
         flags.remove(Tensor.Flag.REQUIRES_GRAD);

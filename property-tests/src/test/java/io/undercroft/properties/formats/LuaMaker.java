@@ -8,8 +8,6 @@ import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
-import io.undercroft.storage.Shape;
-import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
 import java.util.ArrayList;
@@ -69,14 +67,11 @@ final class LuaMaker {
         };
     }
 
-    /// Torch7 has no tensors without dimensions, and one shape only for those without elements, which have the stride 0
-    /// if they have no storage.
+    /// Torch7 has no tensors without dimensions, and one shape only for those without elements.
     private Tensor tensor() {
         Tensor tensor = tensors.tensor();
         if (tensor.numel() == 0) {
-            return choices.yes()
-                    ? tensor.asStrided(Shape.of(0), new long[]{1}, tensor.storageOffset())
-                    : Tensor.of(Storage.allocate(0), tensor.dtype(), 0, Shape.of(0), 0);
+            return tensor.flatten();
         }
         return tensor.dim() == 0 ? tensor.unsqueeze(0) : tensor;
     }
