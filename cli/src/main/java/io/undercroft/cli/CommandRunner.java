@@ -134,9 +134,7 @@ final class CommandRunner {
             String message = e.message(CommandRunner::onTheCommandLine);
             return explain(e, e.file() != null ? message : named(file, message), code(e));
         } catch (IllegalArgumentException | NoSuchElementException e) {
-            return explain(e,
-                    named(file, e.getMessage()),
-                    USAGE);
+            return explain(e, named(file, e.getMessage()), USAGE);
         } catch (MappingException e) {
             // It names an input, also while an output is written.
             return explain(e, e.getMessage(), MISSING);

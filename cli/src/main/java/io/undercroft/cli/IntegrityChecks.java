@@ -11,10 +11,11 @@ import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import java.io.IOException;
-import java.util.Collection;
 import java.util.List;
 import java.util.SequencedMap;
+import java.util.Set;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 
 /// Checks of a file before commands use it, and messages about damage.
 final class IntegrityChecks {
@@ -36,9 +37,10 @@ final class IntegrityChecks {
     ///
     /// @throws FormatException as [#require(Checkpoint)]
     static void requireReadable(Checkpoint checkpoint) throws IOException {
-        Collection<FormatException> faults = Saver.unreadable(checkpoint).values();
-        require(checkpoint, damage -> faults.stream()
-                .anyMatch(fault -> Damage.of(damage.where(), damage.length(), fault).equals(damage)));
+        Set<Damage> accepted = Saver.unreadable(checkpoint).values().stream()
+                .map(fault -> Damage.of("", 0, fault)).collect(Collectors.toSet());
+        require(checkpoint, damage -> accepted.contains(
+                new Damage("", damage.offset(), 0, damage.code(), damage.what(), damage.remedy())));
     }
 
     /// Names the tensors that cannot be read.

@@ -1,12 +1,12 @@
 package io.undercroft.interop.torch;
 
-import io.undercroft.interop.internal.TensorBytes;
-import io.undercroft.serializer.state.PythonObjects;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.NamedTensors;
+import io.undercroft.interop.internal.TensorBytes;
 import io.undercroft.serializer.spi.StatePath;
+import io.undercroft.serializer.state.PythonObjects;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;

@@ -1,7 +1,7 @@
 package io.undercroft.interop.torch7;
 
-import io.undercroft.interop.internal.TensorBytes;
 import io.undercroft.interop.internal.NamedTensors;
+import io.undercroft.interop.internal.TensorBytes;
 import io.undercroft.interop.internal.Utf8;
 import io.undercroft.interop.internal.Values;
 import io.undercroft.serializer.SaveReport.Kind;

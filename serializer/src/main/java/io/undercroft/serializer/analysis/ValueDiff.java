@@ -83,6 +83,11 @@ public final class ValueDiff {
         return omitted;
     }
 
+    /// {@return how many values differ, listed or not}
+    public long count() {
+        return differences.size() + omitted;
+    }
+
     /// {@return whether all values were compared; they are not if there are more than ten million}
     public boolean isComplete() {
         return left > 0;

@@ -131,7 +131,7 @@ public final class DiffReport {
                     cell(FormatException.printable(StateIndex.rawName(each.path()))), outline(each.a()),
                     outline(each.b())));
             table.print(out);
-            long more = values.differences().size() - SHOWN_VALUES + values.omitted();
+            long more = values.count() - SHOWN_VALUES;
             if (more > 0) {
                 out.line("… and " + Text.number(more) + " more; --json lists them");
             }
@@ -147,7 +147,7 @@ public final class DiffReport {
                 Text.count(diff.equal(), "tensor"), diff.changes().size(), diff.onlyInA().size(),
                 diff.onlyInB().size());
         int ties = diff.tiesOfA().size() + diff.tiesOfB().size();
-        long values = diff.values().map(each -> each.differences().size() + each.omitted()).orElse(0L);
+        long values = diff.values().map(ValueDiff::count).orElse(0L);
         return counts + (values == 0
                 ? ""
                 : ", %s %s".formatted(Text.count(values, "value"), values == 1 ? "differs" : "differ"))

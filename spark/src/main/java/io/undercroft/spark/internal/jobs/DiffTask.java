@@ -2,9 +2,10 @@ package io.undercroft.spark.internal.jobs;
 
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
-import io.undercroft.serializer.analysis.NamedTensors;
 import io.undercroft.serializer.analysis.ElementBudget;
+import io.undercroft.serializer.analysis.NamedTensors;
 import io.undercroft.serializer.analysis.StateDiff;
+import io.undercroft.serializer.analysis.ValueDiff;
 import io.undercroft.spark.internal.files.DataFile;
 import io.undercroft.spark.internal.files.FileAccess;
 import io.undercroft.spark.internal.jobs.FileResult.Status;
@@ -26,7 +27,7 @@ record DiffTask(FileAccess access, Map<URI, DataFile> others) implements FileTas
             StateDiff diff = new StateDiff(new NamedTensors(a), new NamedTensors(b), false,
                     ElementBudget.of(a, b), (_, _) -> {});
             long different = diff.changes().size() + (long) diff.onlyInA().size() + diff.onlyInB().size();
-            long values = diff.values().map(each -> each.differences().size() + each.omitted()).orElse(0L);
+            long values = diff.values().map(ValueDiff::count).orElse(0L);
             String counts = "%d tensors equal, %d changed, %d only in A, %d only in B%s%s".formatted(diff.equal(),
                     diff.changes().size(), diff.onlyInA().size(), diff.onlyInB().size(),
                     diff.tiesOfA().size() + diff.tiesOfB().size() == 0 ? "" : ", shared storages differ",
