@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -109,9 +110,13 @@ class FileAccessTest {
     /// Records the modes that temporary files have when something is written to them.
     private final class WatchedDisk extends ForwardingDisk {
         private final Set<String> modes = new TreeSet<>();
+        private Runnable beforeNaming = () -> {};
 
         @Override
         void before(Operation operation) throws IOException {
+            if (operation == Operation.RENAME) {
+                beforeNaming.run();
+            }
             if (operation == Operation.WRITE) {
                 try (Stream<Path> files = Files.list(folder)) {
                     for (Path file : files.filter(each -> each.toString().endsWith(".croft-tmp")).toList()) {
@@ -162,6 +167,24 @@ class FileAccessTest {
         try (Stream<Path> files = Files.list(folder)) {
             assertThat(files.map(Path::getFileName).map(Path::toString)).noneMatch(name -> name.startsWith("."));
         }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aFileThatIsAboutToGetItsNameIsNotDeletedByAnotherProcess(Writer writer) throws IOException {
+        Path file = folder.resolve(writer.name);
+        AtomicInteger saves = new AtomicInteger();
+        disk.beforeNaming = () -> {
+            try (PeerJvm peer = PeerJvm.start(Saving.class, folder.resolve("other").toString())) {
+                assertThat(peer.lines()).containsExactly("saved");
+                saves.incrementAndGet();
+            } catch (IOException | InterruptedException e) {
+                throw new AssertionError(e);
+            }
+        };
+        writer.write(disk, source, file);
+        assertThat(saves).hasPositiveValue();
+        assertThat(file).isRegularFile();
     }
 
     @Test

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
+import io.undercroft.serializer.internal.disk.RegularFiles;
 import io.undercroft.serializer.internal.disk.Replacing;
 import io.undercroft.serializer.internal.disk.Target;
 import io.undercroft.storage.Allocation;
@@ -24,6 +25,8 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -36,6 +39,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -258,12 +263,26 @@ class LargeSavesTest {
 
     @Test
     void whatAKilledProcessLeftIsDeletedByTheNextSave() throws IOException {
-        Files.write(folder.resolve("." + UUID.randomUUID() + ".croft-tmp"), noise(100, 1));
+        RegularFiles.open(temporary(), StandardOpenOption.CREATE_NEW).close();
         Path kept = Files.write(folder.resolve(".notes.croft-tmp"), noise(100, 1));
         Checkpoint.save(path, Map.of());
         try (Stream<Path> files = Files.list(folder)) {
             assertThat(files).containsExactlyInAnyOrder(path, kept);
         }
+    }
+
+    private Path temporary() {
+        return folder.resolve("." + UUID.randomUUID() + ".croft-tmp");
+    }
+
+    @Test
+    @DisabledOnOs(OS.WINDOWS)
+    void aFileWhoseWriterMayBeAboutToNameItIsKeptForAnHour() throws IOException {
+        Path file = temporary();
+        RegularFiles.open(file, StandardOpenOption.CREATE_NEW).close();
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-r-----"));
+        Checkpoint.save(path, Map.of());
+        assertThat(file).exists();
     }
 
     @Test

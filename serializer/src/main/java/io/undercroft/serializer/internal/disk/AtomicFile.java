@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 /// A file that appears under its name whole and durable, or not at all.
 ///
 /// The bytes go to a temporary file in the same directory, since only a rename within one file system is atomic. This
-/// user alone can open it. [#commit] gives it the owner and the mode of the target ([FileAccess]), syncs it, renames it
+/// user alone can open it. [#commit] syncs it, gives it the owner and the mode of the target ([FileAccess]), renames it
 /// over the target and syncs the directory. Closing without a commit deletes the
 /// temporary file; the target is not changed. For use by one thread, except for writing.
 public final class AtomicFile implements Sink, Closeable {
@@ -140,7 +140,6 @@ public final class AtomicFile implements Sink, Closeable {
     /// @throws IOException as [#commit()]
     public void commit(Runnable lastWord) throws IOException {
         try {
-            FileAccess.give(temporary, target);
             file.force();
         } catch (ClosedByInterruptException e) {
             throw e;
@@ -149,8 +148,10 @@ public final class AtomicFile implements Sink, Closeable {
         }
         lastWord.run();
         rule.check(target);
-        // Not closed before, since it would not be locked then, and might be deleted as abandoned.
+        // Not closed before, since it would not be locked then, and might be deleted as abandoned. Access is given last,
+        // since that releases the lock too (Temporaries); forcing the directory makes it durable with the name.
         try {
+            FileAccess.give(temporary, target);
             disk.rename(temporary, target);
         } catch (AtomicMoveNotSupportedException e) {
             throw failed("its file system cannot rename atomically", e);

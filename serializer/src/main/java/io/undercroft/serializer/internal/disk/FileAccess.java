@@ -8,7 +8,6 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Objects;
 
 /// Who may open a file that a writer made for itself (mode 0600) and now gives its name.
 final class FileAccess {
@@ -42,8 +41,23 @@ final class FileAccess {
         } else {
             mode = modeOfNew(file);
         }
-        // By a descriptor of the file.
-        Files.setAttribute(file, "unix:mode", mode, LinkOption.NOFOLLOW_LINKS);
+        if (mode(file) != mode) {
+            // By a descriptor of the file, so that no link is followed; closing that releases the lock of the writer.
+            Files.setAttribute(file, "unix:mode", mode, LinkOption.NOFOLLOW_LINKS);
+        }
+    }
+
+    /// {@return whether two files of one directory have the same mode} Always true where files have no mode.
+    ///
+    /// @param file a file; a symbolic link is not followed
+    /// @param other another file, likewise
+    /// @throws IOException if it cannot be found out
+    static boolean isSameMode(Path file, Path other) throws IOException {
+        return !file.getFileSystem().supportedFileAttributeViews().contains("unix") || mode(file) == mode(other);
+    }
+
+    private static int mode(Path file) throws IOException {
+        return (int) Files.getAttribute(file, "unix:mode", LinkOption.NOFOLLOW_LINKS) & PERMISSIONS;
     }
 
     private static boolean isSet(Path file, String attribute, Object value) throws IOException {
@@ -70,7 +84,7 @@ final class FileAccess {
             Path empty = Temporaries.name(Objects.requireNonNull(file.getParent()));
             try {
                 Files.createFile(empty);
-                return (int) Files.getAttribute(empty, "unix:mode", LinkOption.NOFOLLOW_LINKS) & PERMISSIONS;
+                return mode(empty);
             } catch (NoSuchFileException e) {
                 if (attempt == ATTEMPTS) {
                     throw e;

@@ -11,6 +11,8 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -25,11 +27,15 @@ import java.util.concurrent.ConcurrentHashMap;
 /// second descriptor of the file, so it records the names of its files and does not touch them, whichever path leads to
 /// their directory.
 ///
+/// A writer loses the lock when it changes the mode of its file, just before it gives it its name. So a file whose mode
+/// is no longer the one that such files are made with is deleted only an hour later.
+///
 /// In a directory that other users may write to, they may have created files with such names. So only regular files of
 /// the owner of a file that this process has just created are deleted, and they are opened without blocking.
 final class Temporaries {
     private static final String SUFFIX = ".croft-tmp";
     private static final int UUID_LENGTH = 36;
+    private static final Duration LONGEST_RENAME = Duration.ofHours(1);
     private static final Set<Path> OWN_NAMES = ConcurrentHashMap.newKeySet();
 
     private Temporaries() {}
@@ -74,7 +80,7 @@ final class Temporaries {
         try (DirectoryStream<Path> files = Files.newDirectoryStream(directory, Temporaries::isLike)) {
             for (Path file : files) {
                 if (!OWN_NAMES.contains(file.getFileName()) && isFileOfTheSameUser(file, own)) {
-                    deleteIfLeft(file);
+                    deleteIfLeft(file, own);
                 }
             }
         } catch (IOException | DirectoryIteratorException _) {
@@ -97,14 +103,22 @@ final class Temporaries {
                 : Optional.empty();
     }
 
+    /// By the clock of the file system, which may be that of another computer.
+    private static boolean isOld(Path file, Path own) throws IOException {
+        FileTime changed = (FileTime) Files.getAttribute(file, "unix:ctime", LinkOption.NOFOLLOW_LINKS);
+        FileTime now = (FileTime) Files.getAttribute(own, "unix:ctime", LinkOption.NOFOLLOW_LINKS);
+        return changed.toInstant().plus(LONGEST_RENAME).isBefore(now.toInstant());
+    }
+
     private static boolean isLike(Path file) {
         String name = file.getFileName().toString();
         return name.startsWith(".") && name.endsWith(SUFFIX) && name.length() == 1 + UUID_LENGTH + SUFFIX.length();
     }
 
-    private static void deleteIfLeft(Path file) {
+    private static void deleteIfLeft(Path file, Path own) {
         try (FileChannel channel = RegularFiles.open(file)) {
-            if (channel.tryLock() != null) {
+            // Read once the file is locked: its mode changes before its writer loses the lock.
+            if (channel.tryLock() != null && (FileAccess.isSameMode(file, own) || isOld(file, own))) {
                 Files.deleteIfExists(file);
             }
         } catch (IOException | OverlappingFileLockException _) {
