@@ -331,7 +331,7 @@ final class RemoteBenchmark {
         configuration.set("fs.s3a.path.style.access", "true");
         configuration.set("fs.s3a.access.key", "user");
         configuration.set("fs.s3a.secret.key", "secret");
-        configuration.set("fs.s3a.fast.upload.buffer", "bytebuffer");
+        configuration.set("fs.s3a.fast.upload.buffer", "array");
         Path file = scratch.resolve("s3.xml");
         try (OutputStream out = Files.newOutputStream(file)) {
             configuration.writeXml(out);

@@ -6,15 +6,22 @@ import io.undercroft.mmap.RemoteFileException.Kind;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.PendingSave;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.spi.StoreOutput;
+import io.undercroft.serializer.spi.StoreTarget;
+import io.undercroft.serializer.spi.StoreTarget.Creation;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.net.URI;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileSystem;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class S3CheckpointTest extends ObjectStoreTest {
     @Override
@@ -93,5 +100,44 @@ class S3CheckpointTest extends ObjectStoreTest {
         assertKind(Kind.UNAVAILABLE, save::close, "a.croft", "nothing of it is visible");
         assertThat(S3.FAILING).contains(name);
         assertThat(fs.exists(path("a.croft"))).isFalse();
+    }
+
+    private static Configuration buffering(String buffer) {
+        Configuration configuration = S3.configuration();
+        configuration.set("fs.s3a.fast.upload.buffer", buffer);
+        configuration.set("fs.s3a.audit.execution.interceptors", SlowUpload.class.getName());
+        return configuration;
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"array", "disk"})
+    void aSaveAfterOneThatWasAbortedHasItsOwnBytes(String buffer) throws IOException, InterruptedException {
+        try (FileSystem other = S3.fileSystem(buffering(buffer))) {
+            StoreTarget target = HadoopFiles.target(other, path("a.croft"));
+            SlowUpload.stopNext();
+            try (StoreOutput aborted = target.create(Creation.REPLACING)) {
+                aborted.write(MemorySegment.ofArray(new byte[S3.PART + 1]));
+                SlowUpload.awaitStop();
+            }
+            try (StoreOutput next = target.create(Creation.REPLACING)) {
+                next.write(MemorySegment.ofArray(new byte[]{1, 2}));
+                SlowUpload.goOn();
+                next.write(MemorySegment.ofArray(new byte[]{3, 4}));
+                next.commit();
+            }
+        }
+        try (FSDataInputStream in = fs.open(path("a.croft"))) {
+            assertThat(in).hasBinaryContent(new byte[]{1, 2, 3, 4});
+        }
+    }
+
+    @Test
+    void aClientThatMixesUpUploadsIsNotUsedForThem() throws IOException {
+        try (FileSystem other = S3.fileSystem(buffering("bytebuffer"))) {
+            assertKind(Kind.UNSUPPORTED,
+                    () -> Checkpoint.save(HadoopFiles.target(other, path("a.croft")), Map.of(), SaveOptions.defaults()),
+                    "a.croft", "fs.s3a.fast.upload.buffer", "disk or array");
+            assertThat(other.exists(path("a.croft"))).isFalse();
+        }
     }
 }

@@ -1,5 +1,7 @@
 package io.undercroft.hadoop.internal;
 
+import io.undercroft.mmap.RemoteFileException;
+import io.undercroft.mmap.RemoteFileException.Kind;
 import io.undercroft.serializer.spi.StoreOutput;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -14,6 +16,9 @@ import org.jspecify.annotations.Nullable;
 /// makes it of them. The file is looked up just before it; and if the client supports it, the request has the condition
 /// that no other writer was faster, which not every store obeys.
 final class Upload implements StoreOutput {
+    private static final String BUFFER = "fs.s3a.fast.upload.buffer";
+    private static final String REUSED_BUFFERS = "bytebuffer";
+
     private final HadoopTarget target;
     private final @Nullable FileVersion before;
     private final FSDataOutputStream stream;
@@ -27,6 +32,7 @@ final class Upload implements StoreOutput {
     }
 
     static Upload begin(HadoopTarget target, @Nullable FileVersion before) throws IOException {
+        requireOwnBuffers(target);
         // The declared type of the builder has lost its parameters.
         @SuppressWarnings("unchecked")
         FSDataOutputStreamBuilder<FSDataOutputStream, ?> builder = target.fs().createFile(target.path());
@@ -40,6 +46,17 @@ final class Upload implements StoreOutput {
             builder.must(CreateFileOptionKeys.FS_OPTION_CREATE_CONDITIONAL_OVERWRITE_ETAG, before.etag());
         }
         return new Upload(target, before, builder.build());
+    }
+
+    /// An upload that is aborted returns its buffers to the pool of S3A while its threads may still read them, which
+    /// moves their positions: the next file has bytes of the aborted one (Hadoop 3.5.0).
+    private static void requireOwnBuffers(HadoopTarget target) throws RemoteFileException {
+        if (target.fs().getUri().getScheme().equalsIgnoreCase("s3a")
+                && target.fs().getConf().getTrimmed(BUFFER, "").equals(REUSED_BUFFERS)) {
+            throw new RemoteFileException(target.location(), Kind.UNSUPPORTED, "S3A is configured with " + BUFFER + "="
+                    + REUSED_BUFFERS + ", with which bytes of an upload that failed may get into the next file; "
+                    + "set it to disk or array", null);
+        }
     }
 
     private static boolean can(HadoopTarget target, String option) throws IOException {
