@@ -9,13 +9,27 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.internal.CroftContents;
 import io.undercroft.serializer.internal.CroftFormat;
 import io.undercroft.serializer.internal.disk.Disk;
+import io.undercroft.serializer.internal.disk.DiskFile;
+import io.undercroft.serializer.internal.disk.WriterLock;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import io.undercroft.testsupport.PeerJvm;
+import io.undercroft.testsupport.Proc;
+import java.io.File;
 import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.reflect.Method;
+import java.net.MalformedURLException;
+import java.net.URI;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -25,6 +39,9 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -234,5 +251,124 @@ class WritersAndReadersTest {
             assertThat(checkpoint.verify().damages()).isEmpty();
         }
         assertThat(Files.exists(folder.resolve("state.croft.lock"))).isFalse();
+    }
+
+    /// Saves a file once, and says whether it could.
+    static final class Saving {
+        public static void main(String... arguments) {
+            System.out.println(save(arguments[0]));
+        }
+
+        public static String save(String path) {
+            try {
+                Checkpoint.save(Path.of(path), Map.of());
+                return "saved";
+            } catch (LockedException e) {
+                return e.getMessage().contains("pid ") ? "locked" : e.getMessage();
+            } catch (IOException e) {
+                return e.toString();
+            }
+        }
+    }
+
+    private static String saveInAnotherProcess(Path path) {
+        try (PeerJvm peer = PeerJvm.start(Saving.class, path.toString())) {
+            return String.join("\n", peer.lines());
+        } catch (IOException | InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /// Saves by a copy of this library in a class loader of its own.
+    private static String saveByACopy(Path path) {
+        URL[] classes = Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
+                .map(Path::of).map(Path::toUri).map(WritersAndReadersTest::url).toArray(URL[]::new);
+        ClassLoader before = Thread.currentThread().getContextClassLoader();
+        try (URLClassLoader loader = new URLClassLoader(classes, ClassLoader.getPlatformClassLoader())) {
+            Thread.currentThread().setContextClassLoader(loader);
+            Method save = loader.loadClass(Saving.class.getName()).getDeclaredMethod("save", String.class);
+            save.setAccessible(true);
+            return (String) save.invoke(null, path.toString());
+        } catch (IOException | ReflectiveOperationException e) {
+            throw new AssertionError(e);
+        } finally {
+            Thread.currentThread().setContextClassLoader(before);
+        }
+    }
+
+    private static URL url(URI uri) {
+        try {
+            return uri.toURL();
+        } catch (MalformedURLException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    void aLockIsKeptWhenAnotherCopyOfTheLibraryInThisProcessMeetsIt() throws IOException {
+        Path path = folder.resolve("state.croft");
+        try (WriterLock _ = WriterLock.of(path)) {
+            assertThat(saveByACopy(path)).isEqualTo("locked");
+            assertThat(saveInAnotherProcess(path)).isEqualTo("locked");
+        }
+        assertThat(saveInAnotherProcess(path)).isEqualTo("saved");
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void aLockIsKeptWhenItsFileIsMetByAnotherPath() throws IOException {
+        Path path = folder.resolve("state.croft");
+        try (WriterLock _ = WriterLock.of(path)) {
+            Files.createLink(folder.resolve("other.croft.lock"), folder.resolve("state.croft.lock"));
+            for (int i = 0; i < 10; i++) {
+                assertThat(Saving.save(folder.resolve("other.croft").toString())).isEqualTo("locked");
+            }
+            assertThat(Proc.openFiles()).filteredOn(file -> file.endsWith(".croft.lock")).hasSize(2);
+            assertThat(saveInAnotherProcess(path)).isEqualTo("locked");
+        }
+        assertThat(Saving.save(folder.resolve("other.croft").toString())).isEqualTo("saved");
+    }
+
+    @Test
+    void aFileThatIsWrittenIsNotDeletedAfterAnotherCopyOfTheLibraryHasSavedToItsDirectory() throws IOException {
+        Path path = folder.resolve("state.croft");
+        Checkpoint.save(path, state(1), SaveOptions.defaults().progress((done, total) -> {
+            if (done == total) {
+                assertThat(saveByACopy(folder.resolve("other.croft"))).isEqualTo("saved");
+                assertThat(saveInAnotherProcess(folder.resolve("other.croft"))).isEqualTo("saved");
+            }
+        }));
+        assertThat(numberIn(path)).isEqualTo(1);
+    }
+
+    /// Says whether another process has a file locked.
+    static final class Locking {
+        public static void main(String... arguments) throws IOException {
+            try (FileChannel channel = FileChannel.open(Path.of(arguments[0]), StandardOpenOption.WRITE)) {
+                System.out.println(channel.tryLock() == null ? "locked" : "free");
+            }
+        }
+    }
+
+    @Test
+    @DisabledOnOs(OS.WINDOWS)
+    void nothingThatIsDoneWithANewFileReleasesItsLock() throws Exception {
+        Path path = folder.resolve("new");
+        long length = 4 << 20;
+        try (DiskFile file = Disk.system().create(path); Arena arena = Arena.ofConfined()) {
+            MemorySegment bytes = arena.allocate(length, 1 << 12);
+            file.write(0, bytes);
+            file.write(length, bytes.asSlice(0, 100));
+            file.force();
+            file.isReadPastCache(0, length);
+            file.readOnce(0, bytes);
+            file.read(0, bytes);
+            assertThat(file.segment(0, length)).isPresent();
+            file.truncate(length);
+            assertThat(file.isAt(path)).isTrue();
+            try (PeerJvm peer = PeerJvm.start(Locking.class, path.toString())) {
+                assertThat(peer.lines()).containsExactly("locked");
+            }
+        }
     }
 }

@@ -4,6 +4,7 @@ import io.undercroft.format.internal.ExtentDigester;
 import io.undercroft.format.internal.ExtentKind;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.internal.disk.LockAttempt;
 import io.undercroft.serializer.internal.disk.RegularFiles;
 import io.undercroft.serializer.spi.OpenRequest;
 import io.undercroft.serializer.spi.Setting;
@@ -15,8 +16,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
@@ -281,10 +280,10 @@ final class ExtentCache {
     /// A file of the directory.
     private record Entry(Path path, long nbytes, FileTime used) {}
 
-    /// Deletes files until some space is left. One process does so at a time; the others rely on it.
+    /// Deletes files until some space is left. One thread of one process does so at a time; the others rely on it.
     private void shrink(long limit) throws IOException {
-        try (FileChannel channel = RegularFiles.open(directory.resolve(MARKER)); FileLock lock = channel.tryLock()) {
-            if (lock == null) {
+        try (LockAttempt lock = LockAttempt.of(directory.resolve(MARKER))) {
+            if (!lock.isLocked()) {
                 return;
             }
             added.set(0);
@@ -301,8 +300,6 @@ final class ExtentCache {
                 Files.deleteIfExists(entry.path);
                 total -= entry.nbytes;
             }
-        } catch (OverlappingFileLockException _) {
-            // Another thread does it.
         }
     }
 

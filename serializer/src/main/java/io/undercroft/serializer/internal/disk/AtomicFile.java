@@ -148,8 +148,8 @@ public final class AtomicFile implements Sink, Closeable {
         }
         lastWord.run();
         rule.check(target);
-        // Not closed before, since it would not be locked then, and might be deleted as abandoned. Access is given last,
-        // since that releases the lock too (Temporaries); forcing the directory makes it durable with the name.
+        // Not closed before, since it would not be locked then, and might be deleted as abandoned. Access is given
+        // last, since that releases the lock too (Temporaries); forcing the directory makes it durable with the name.
         try {
             FileAccess.give(temporary, target);
             disk.rename(temporary, target);

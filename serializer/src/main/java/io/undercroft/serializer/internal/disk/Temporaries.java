@@ -24,8 +24,8 @@ import java.util.concurrent.ConcurrentHashMap;
 ///
 /// A writer keeps such a file locked, and the system releases the lock with the process, so a file that can be locked
 /// has no writer. Where a file system has no locks nothing is deleted. A process would lose its own locks by closing a
-/// second descriptor of the file, so it records the names of its files and does not touch them, whichever path leads to
-/// their directory.
+/// second descriptor of the file ([LockAttempt]), so it records the names of its files and does not touch them,
+/// whichever path leads to their directory.
 ///
 /// A writer loses the lock when it changes the mode of its file, just before it gives it its name. So a file whose mode
 /// is no longer the one that such files are made with is deleted only an hour later.
@@ -67,8 +67,8 @@ final class Temporaries {
             file.lock();
         } catch (ClosedChannelException | FileLockInterruptionException _) {
             throw new ClosedByInterruptException();
-        } catch (IOException _) {
-            // Then others cannot lock it either.
+        } catch (IOException | OverlappingFileLockException _) {
+            // Others cannot lock it either, or other code of this process is deleting it as abandoned.
         }
     }
 
@@ -116,12 +116,12 @@ final class Temporaries {
     }
 
     private static void deleteIfLeft(Path file, Path own) {
-        try (FileChannel channel = RegularFiles.open(file)) {
+        try (LockAttempt lock = LockAttempt.of(file)) {
             // Read once the file is locked: its mode changes before its writer loses the lock.
-            if (channel.tryLock() != null && (FileAccess.isSameMode(file, own) || isOld(file, own))) {
+            if (lock.isLocked() && (FileAccess.isSameMode(file, own) || isOld(file, own))) {
                 Files.deleteIfExists(file);
             }
-        } catch (IOException | OverlappingFileLockException _) {
+        } catch (IOException _) {
             // It was deleted meanwhile, belongs to another user, or there are no locks.
         }
     }

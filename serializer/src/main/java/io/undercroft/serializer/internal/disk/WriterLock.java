@@ -29,9 +29,9 @@ import java.util.concurrent.ThreadLocalRandom;
 /// It is a lock of the system on the file `NAME.lock`, so it ends with the process, however that ends. The file has one
 /// line that describes the holder. Readers take no lock.
 ///
-/// A process loses such a lock when it closes *any* descriptor of the file, that of another thread for instance.
-/// So while this process holds a lock it does not open the file again: neither to read its holder nor to check its
-/// name.
+/// A process loses such a lock when it closes *any* descriptor of the file, that of another thread for instance
+/// ([LockAttempt]). So while this process holds a lock it does not open the file again: neither to read its holder nor
+/// to check its name.
 public final class WriterLock implements Closeable {
     private static final int LONGEST_LINE = 512;
     private static final String LINE_START = "pid ";
@@ -44,11 +44,11 @@ public final class WriterLock implements Closeable {
     private static final Map<Path, String> HELD = new ConcurrentHashMap<>();
 
     private final Path path;
-    private final FileChannel channel;
+    private final LockAttempt lock;
 
-    private WriterLock(Path path, FileChannel channel) {
+    private WriterLock(Path path, LockAttempt lock) {
         this.path = path;
-        this.channel = channel;
+        this.lock = lock;
     }
 
     /// Takes the lock, without waiting.
@@ -98,29 +98,30 @@ public final class WriterLock implements Closeable {
         return directory == null ? absolute : directory.toRealPath().resolve(absolute.getFileName());
     }
 
-    private static FileChannel lock(Path file, Path path, String line) throws IOException {
+    private static LockAttempt lock(Path file, Path path, String line) throws IOException {
         for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-            FileChannel channel = open(file, path);
+            LockAttempt lock = open(file, path);
+            FileChannel channel = lock.channel();
             try {
-                if (channel.tryLock() == null) {
+                if (!lock.isLocked()) {
                     throw new LockedException(file, holder(channel));
                 }
                 checkOurs(file, path, channel);
                 if (isNamed(path, channel)) {
                     sign(channel, line);
-                    return channel;
+                    return lock;
                 }
             } catch (FileSystemException | ClosedByInterruptException e) {
-                channel.close();
+                lock.close();
                 throw e;
             } catch (IOException e) {
-                channel.close();
+                lock.close();
                 throw unwritable(file, path, e);
             } catch (Throwable e) {
-                channel.close();
+                lock.close();
                 throw e;
             }
-            channel.close();
+            lock.close();
         }
         throw new LockedException(file, "another process that takes and releases " + path + " all the time");
     }
@@ -156,9 +157,9 @@ public final class WriterLock implements Closeable {
     }
 
     /// A link is not followed, since its target would be truncated.
-    private static FileChannel open(Path file, Path path) throws IOException {
+    private static LockAttempt open(Path file, Path path) throws IOException {
         try {
-            return RegularFiles.open(path, StandardOpenOption.CREATE);
+            return LockAttempt.of(path, StandardOpenOption.CREATE);
         } catch (AccessDeniedException e) {
             boolean isThere = Files.exists(path, LinkOption.NOFOLLOW_LINKS);
             throw AtomicFile.withCause(new AccessDeniedException(file.toString(), null, isThere
@@ -169,6 +170,10 @@ public final class WriterLock implements Closeable {
         } catch (FileSystemException e) {
             throw AtomicFile.withCause(new FileSystemException(file.toString(), null,
                     "its lock " + path + " cannot be taken: " + AtomicFile.reason(e) + "; nothing was changed"), e);
+        } catch (ClosedByInterruptException e) {
+            throw e;
+        } catch (IOException e) {
+            throw unwritable(file, path, e);
         }
     }
 
@@ -239,7 +244,7 @@ public final class WriterLock implements Closeable {
             // Where an open file cannot be deleted it stays, and means nothing.
         }
         try {
-            channel.close();
+            lock.close();
         } finally {
             HELD.remove(path);
         }
