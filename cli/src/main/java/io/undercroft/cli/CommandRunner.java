@@ -77,7 +77,7 @@ final class CommandRunner {
             "V18-BASE", "V21-SHARD", "SHARD-INDEX", "COST-WORK", "COST-MEMORY", "CROFT-PUBLISHED", "CROFT-DEVICE",
             "READ-ERROR",
             "GGUF-VERSION", "GGUF-TYPE", "NPY-VERSION", "NPY-DTYPE", "SAFETENSORS-DTYPE", "TORCH-VERSION",
-            "TORCH-UNSUPPORTED", "ZIP-ENCRYPTED", "ZIP-METHOD");
+            "TORCH-UNSUPPORTED", "STATE-LIMIT", "TORCH-DEPTH", "TORCH7-DEPTH", "ZIP-ENCRYPTED", "ZIP-METHOD");
     /// What messages of the library advise, and what does the same on the command line.
     static final Map<String, String> WORDS = Map.of("SaveOptions.replacingSource", "--in-place", "SaveOptions.largest",
             Arguments.LARGE, "OpenOptions.temporaryDirectory", "JAVA_TOOL_OPTIONS=-Djava.io.tmpdir=DIR",

@@ -370,7 +370,7 @@ final class ConvertCommand {
                     Text.names(report.leftBehind().stream().map(file -> String.valueOf(file.getFileName())).toList())));
         }
         report.losses().stream().filter(ConvertCommand::isWorthSaying)
-                .forEach(loss -> run.note(target + ": " + describe(loss, report.format(), sharing, part.readable())));
+                .forEach(loss -> run.note(target + ": " + describe(loss, report.format(), sharing, report.names())));
         return saver.noteLeftOut(checkpoint, target, part.unreadable(), arguments);
     }
 

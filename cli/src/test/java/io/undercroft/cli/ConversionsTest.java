@@ -71,6 +71,18 @@ class ConversionsTest {
                 .contains("torch.load refuses it with weights_only=True, as it holds builtins.frozenset");
     }
 
+    @Test
+    void theNamesThatLoadFileReturnsAreCountedAtAllPlacesOfAMap() throws IOException {
+        Path source = folder.resolve("twice.croft");
+        Map<String, Tensor> model = Map.of("weight", Tensor.of(1f, 2f));
+        Checkpoint.save(source, Map.of("model", model, "ema", model));
+
+        assertThat(Invocation.of("convert", source, folder.resolve("twice.safetensors")).err())
+                .contains("load_file returns 1 of 2 names");
+        assertThat(Invocation.of("convert", source, folder.resolve("twice.npz")).err())
+                .contains("2 tensors that share storages were each written for themselves");
+    }
+
     // ---- a part of the state
 
     @Test

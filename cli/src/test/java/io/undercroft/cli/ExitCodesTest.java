@@ -2,6 +2,8 @@ package io.undercroft.cli;
 
 import static io.undercroft.cli.Invocation.TRAINING;
 import static io.undercroft.cli.Invocation.torch;
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.cli.internal.Output;
@@ -12,6 +14,8 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -67,6 +71,23 @@ class ExitCodesTest {
         assertThat(ended.code()).as(line + ": " + ended.out() + ended.err()).isEqualTo(code);
         if (code != 0) {
             assertThat(ended.err()).startsWith("croft: ").doesNotContain("Exception", "\tat ");
+        }
+    }
+
+    @Test
+    void aValidFileWithANameOrANestingOverTheLimitsIsNotCalledDamaged() throws IOException {
+        String name = "x".repeat(5000);
+        String header = "{\"" + name + "\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}}";
+        Path named = Files.write(folder.resolve("named.safetensors"), ByteBuffer.allocate(8 + header.length())
+                .order(ByteOrder.LITTLE_ENDIAN).putLong(header.length()).put(header.getBytes(US_ASCII)).array());
+        Path nested = Files.writeString(folder.resolve("nested.pkl"), "\u0080\2" + "]".repeat(200)
+                + "a".repeat(199) + ".", ISO_8859_1);
+
+        for (Path file : List.of(named, nested)) {
+            for (String command : List.of("inspect", "verify")) {
+                Invocation ended = Invocation.of(command, file);
+                assertThat(ended.code()).as(command + ": " + ended.err()).isEqualTo(3);
+            }
         }
     }
 

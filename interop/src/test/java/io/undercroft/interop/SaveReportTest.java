@@ -317,6 +317,46 @@ class SaveReportTest {
         }
     }
 
+    @Test
+    void aMapAtTwoPlacesGivesEachTensorTwoNames() throws IOException {
+        Map<String, Tensor> model = Map.of("weight", Tensor.of(1f, 2f));
+        Map<String, Object> state = new LinkedHashMap<>();
+        state.put("model", model);
+        state.put("ema", model);
+
+        for (String name : List.of("twice.npz", "twice.gguf")) {
+            SaveReport report = Checkpoint.save(folder.resolve(name), state);
+            assertThat(report.names()).as(name).isEqualTo(2);
+            assertThat(report.losses()).as(name)
+                    .containsExactly(Loss.of(Kind.SHARING, List.of("model/weight", "ema/weight")));
+        }
+        SaveReport report = Checkpoint.save(folder.resolve("twice.safetensors"), state);
+        assertThat(report.names()).isEqualTo(2);
+        assertThat(report.loss(Kind.METADATA_ONLY).orElseThrow().names()).containsExactly("ema/weight");
+        assertThat(Checkpoint.save(folder.resolve("twice.pt"), state).losses()).isEmpty();
+    }
+
+    @Test
+    void textsThatAFileHasAsMetadataAreNotReportedAsLeftOut() throws IOException {
+        Path source = folder.resolve("llama.gguf");
+        TypedMap state = new TypedMap("gguf");
+        state.put("weight", Tensor.of(1f));
+        state.attributes().put("general.architecture", "llama");
+        state.attributes().put("llama.block_count", 1L);
+        Checkpoint.save(source, state);
+
+        try (Checkpoint c = Checkpoint.open(source)) {
+            SaveReport report = Checkpoint.save(folder.resolve("llama.safetensors"), c.tree(),
+                    SaveOptions.defaults().metadata(c.metadata()));
+            assertThat(report.losses()).containsExactly(Loss.of(Kind.ATTRIBUTES, List.of("llama.block_count")));
+            SaveReport without = Checkpoint.save(folder.resolve("none.safetensors"), c.tree());
+            assertThat(without.loss(Kind.ATTRIBUTES).orElseThrow().names()).contains("general.architecture");
+        }
+        try (Checkpoint c = Checkpoint.open(folder.resolve("llama.safetensors"))) {
+            assertThat(c.value("general.architecture")).isEqualTo("llama");
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"model-00001-of-00001.safetensors", "model.safetensors.index.json"})
     @DisabledOnOs(OS.WINDOWS)

@@ -19,6 +19,7 @@ import java.util.Optional;
 /// @param locations the paths of these files, or their URIs without credentials if they are in a store, for messages
 /// @param nbytes the size of these files together, in bytes
 /// @param tensors the number of tensors of the state; a tensor in two places counts once
+/// @param names the number of names that tensors have when the files are read; more than `tensors` if some have several
 /// @param storages the number of storages that these tensors are backed by
 /// @param losses what reading the files does not give back, at most one entry of each kind; empty if it gives back
 ///     everything. What a format without [STATE][io.undercroft.serializer.spi.CheckpointFormat.Capability#STATE] never
@@ -27,7 +28,8 @@ import java.util.Optional;
 /// @param leftBehind files of the set that was replaced which are still there, and which no index names any more
 /// @param dedup how many bytes a `.croft` file shares; empty for every other format
 public record SaveReport(String format, List<Path> files, List<String> locations, long nbytes, int tensors,
-        int storages, List<Loss> losses, List<Path> deleted, List<Path> leftBehind, Optional<DedupReport> dedup) {
+        int names, int storages, List<Loss> losses, List<Path> deleted, List<Path> leftBehind,
+        Optional<DedupReport> dedup) {
     /// What a format may be unable to keep.
     public enum Kind {
         /// Tensors that share a storage were written separately. Those without elements have no bytes to share.

@@ -347,6 +347,8 @@ class FoundFormatsTest {
                 new Other("MAR-INF/MANIFEST.json model.pt", true, "TorchServe", "unzip"),
                 new Other("p/model/model.pkl p/.data/extern_modules p/.data/serialization_id", true, "torch.package",
                         "PackageImporter"),
+                new Other("e/models/model.json e/archive_format e/.data/serialization_id", true, "torch.export",
+                        "torch.export.load"),
                 new Other("a/version a/byteorder a/.data/serialization_id", true, "a torch.save that failed",
                         "Save it again"),
                 new Other("a.txt", true, "a zip archive", "unzip"),

@@ -11,7 +11,6 @@ import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.util.List;
 import java.util.Map;
 import java.util.SequencedMap;
 import java.util.Set;
@@ -23,11 +22,11 @@ final class GgufDraft implements Draft {
     private static final int TOO_LONG_NAME = 64;
 
     private final byte[] header;
-    private final List<Tensor> tensors;
+    private final SequencedMap<String, Tensor> tensors;
     private final long alignment;
     private final @Nullable Object state;
 
-    private GgufDraft(byte[] header, List<Tensor> tensors, long alignment, @Nullable Object state) {
+    private GgufDraft(byte[] header, SequencedMap<String, Tensor> tensors, long alignment, @Nullable Object state) {
         this.state = state;
         this.header = header;
         this.tensors = tensors;
@@ -59,7 +58,7 @@ final class GgufDraft implements Draft {
             writeInfo(tensor.getKey(), tensor.getValue(), offset, header);
             offset = Math.addExact(offset, padded(tensor.getValue().nbytes(), alignment));
         }
-        return new GgufDraft(header.toByteArray(), List.copyOf(tensors.values()), alignment, state);
+        return new GgufDraft(header.toByteArray(), tensors, alignment, state);
     }
 
     private static void writeInfo(String name, Tensor tensor, long offset, HeaderBytes header) {
@@ -97,8 +96,13 @@ final class GgufDraft implements Draft {
 
     @Override
     public long nbytes() {
-        return tensors.stream().mapToLong(tensor -> padded(tensor.nbytes(), alignment)).reduce(
+        return tensors.values().stream().mapToLong(tensor -> padded(tensor.nbytes(), alignment)).reduce(
                 padded(header.length, alignment), Math::addExact);
+    }
+
+    @Override
+    public SequencedMap<String, Tensor> names() {
+        return tensors;
     }
 
     @Override
@@ -110,7 +114,7 @@ final class GgufDraft implements Draft {
     public void writeTo(Output output) throws IOException {
         output.write(MemorySegment.ofArray(header));
         output.align(alignment);
-        for (Tensor tensor : tensors) {
+        for (Tensor tensor : tensors.values()) {
             TensorBytes.write(tensor, output);
             output.align(alignment);
         }

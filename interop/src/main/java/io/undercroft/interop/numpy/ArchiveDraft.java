@@ -7,7 +7,9 @@ import io.undercroft.interop.internal.ZipWriter.Dialect;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
+import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SequencedMap;
@@ -47,6 +49,14 @@ record ArchiveDraft(SequencedMap<String, Draft> parts, boolean isDeflated) imple
     @Override
     public long leastBytes() {
         return isDeflated ? END : nbytes();
+    }
+
+    @Override
+    public SequencedMap<String, Tensor> names() {
+        SequencedMap<String, Tensor> names = new LinkedHashMap<>();
+        parts.forEach((record, part) -> part.names()
+                .forEach((field, tensor) -> names.put(NpzFormat.name(record, field), tensor)));
+        return names;
     }
 
     @Override

@@ -16,7 +16,9 @@ import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.SequencedMap;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -108,6 +110,11 @@ final class ArrayDraft implements Draft {
         boolean isFortran = NpyHeader.isFortran(tensor, written.inner());
         return new ArrayDraft(NpyHeader.bytes(written.type(), written.shape(), isFortran),
                 isFortran ? NpyHeader.reversed(tensor, written.inner()) : tensor, dtype);
+    }
+
+    @Override
+    public SequencedMap<String, Tensor> names() {
+        return new LinkedHashMap<>(Map.of("", elements));
     }
 
     @Override

@@ -95,7 +95,7 @@ public final class NpzFormat implements CheckpointFormat {
         SequencedMap<String, @Nullable Object> arrays = LinkedHashMap.newLinkedHashMap(zip.records().size());
         for (ZipRecord record : zip.records()) {
             if (isArray(record)) {
-                String name = record.name().substring(0, record.name().length() - SUFFIX.length());
+                String name = name(record.name(), "");
                 budget.takeMemory(ReadBudget.ENTRY);
                 arrays.put(name, array(name, new RecordBytes(zip, record, storages), options, allowance, pickles,
                         budget));
@@ -220,6 +220,15 @@ public final class NpzFormat implements CheckpointFormat {
                 .forEach((name, array) -> arrays.put(record(name), ArrayDraft.of(name, array)));
         FormatSettings settings = options.request()::setting;
         return new ArchiveDraft(arrays, settings.isOther(COMPRESSION, "stored", "deflate"));
+    }
+
+    /// {@return the name of the tensor that a record holds}
+    ///
+    /// @param record the name of the record
+    /// @param field the path of the tensor in it; empty if it is all of it
+    static String name(String record, String field) {
+        String name = record.substring(0, record.length() - SUFFIX.length());
+        return field.isEmpty() ? name : name + "/" + field;
     }
 
     private static String record(String name) {

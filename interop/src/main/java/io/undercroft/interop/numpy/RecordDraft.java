@@ -20,7 +20,9 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.SequencedMap;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -29,13 +31,16 @@ final class RecordDraft implements Draft {
     /// How many bytes of records are put together at once.
     private static final long SLAB = 1 << 23;
 
+    private final String path;
     private final byte[] header;
     private final NumpyType type;
     private final Shape shape;
     private final boolean isFortran;
     private final List<Leaf> leaves;
 
-    private RecordDraft(byte[] header, NumpyType type, Shape shape, boolean isFortran, List<Leaf> leaves) {
+    private RecordDraft(String path, byte[] header, NumpyType type, Shape shape, boolean isFortran,
+            List<Leaf> leaves) {
+        this.path = path;
         this.header = header;
         this.type = type;
         this.shape = shape;
@@ -45,10 +50,11 @@ final class RecordDraft implements Draft {
 
     /// A field that is no record.
     ///
+    /// @param path its path in the state
     /// @param place where it is in a record
     /// @param elements its elements in all records
     /// @param tensor the tensor of the state that has them, or one made of texts
-    private record Leaf(FieldPlace place, Elements elements, Tensor tensor) {}
+    private record Leaf(String path, FieldPlace place, Elements elements, Tensor tensor) {}
 
     /// Plans an array.
     ///
@@ -70,7 +76,7 @@ final class RecordDraft implements Draft {
         } catch (ArithmeticException e) {
             throw new IllegalArgumentException(path + ": the records have more than 2^63-1 bytes", e);
         }
-        return new RecordDraft(NpyHeader.bytes(type, shape, isFortran), type, shape, isFortran, leaves);
+        return new RecordDraft(path, NpyHeader.bytes(type, shape, isFortran), type, shape, isFortran, leaves);
     }
 
     private static NumpyType type(String path, String descr) {
@@ -106,8 +112,15 @@ final class RecordDraft implements Draft {
                 throw new IllegalArgumentException(inner + ": the field is " + elements.type().descr() + " "
                         + elements.shape() + ", and its dtype has " + field.type().descr() + " " + there.shape(shape));
             }
-            leaves.add(new Leaf(there, new Elements(elements.type(), tensor), elements.tensor()));
+            leaves.add(new Leaf(inner, there, new Elements(elements.type(), tensor), elements.tensor()));
         }
+    }
+
+    @Override
+    public SequencedMap<String, Tensor> names() {
+        SequencedMap<String, Tensor> names = new LinkedHashMap<>();
+        leaves.forEach(leaf -> names.put(leaf.path.substring(path.length() + 1), leaf.tensor));
+        return names;
     }
 
     @Override

@@ -31,11 +31,14 @@ import java.util.SequencedMap;
 final class SafetensorsDraft implements Draft {
     private final byte[] header;
     private final List<Part> parts;
+    private final SequencedMap<String, Tensor> names;
     private final List<Loss> losses;
 
-    private SafetensorsDraft(byte[] header, List<Part> parts, List<Loss> losses) {
+    private SafetensorsDraft(byte[] header, List<Part> parts, SequencedMap<String, Tensor> names,
+            List<Loss> losses) {
         this.header = header;
         this.parts = parts;
+        this.names = names;
         this.losses = losses;
     }
 
@@ -98,7 +101,7 @@ final class SafetensorsDraft implements Draft {
             throw new IllegalArgumentException("the header would take " + header.length + " bytes; safetensors allows "
                     + SafetensorsHeader.LONGEST + ". Save fewer tensors, or shorter names and metadata");
         }
-        return new SafetensorsDraft(header, parts, plan.losses());
+        return new SafetensorsDraft(header, parts, tensors, plan.losses());
     }
 
     static SharingPlan plan(SequencedMap<String, Tensor> tensors, SaveOptions options) {
@@ -168,6 +171,11 @@ final class SafetensorsDraft implements Draft {
     @Override
     public long nbytes() {
         return header.length + parts.stream().mapToLong(part -> part.tensor.nbytes()).sum();
+    }
+
+    @Override
+    public SequencedMap<String, Tensor> names() {
+        return names;
     }
 
     @Override

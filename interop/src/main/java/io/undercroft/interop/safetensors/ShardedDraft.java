@@ -30,11 +30,14 @@ final class ShardedDraft implements Draft {
 
     private final byte[] index;
     private final SequencedMap<String, Draft> shards;
+    private final SequencedMap<String, Tensor> names;
     private final List<Loss> losses;
 
-    private ShardedDraft(byte[] index, SequencedMap<String, Draft> shards, List<Loss> losses) {
+    private ShardedDraft(byte[] index, SequencedMap<String, Draft> shards, SequencedMap<String, Tensor> names,
+            List<Loss> losses) {
         this.index = index;
         this.shards = shards;
+        this.names = names;
         this.losses = losses;
     }
 
@@ -58,7 +61,7 @@ final class ShardedDraft implements Draft {
             throw new IllegalArgumentException("the index would have " + index.length + " bytes and not up to "
                     + ShardIndex.LARGEST + ". Save fewer tensors, or shorter names and metadata");
         }
-        return new ShardedDraft(index, shards(files, options), plan.losses());
+        return new ShardedDraft(index, shards(files, options), tensors, plan.losses());
     }
 
     private static String stem(String fileName) {
@@ -118,6 +121,11 @@ final class ShardedDraft implements Draft {
     @Override
     public long nbytes() {
         return index.length;
+    }
+
+    @Override
+    public SequencedMap<String, Tensor> names() {
+        return names;
     }
 
     @Override

@@ -74,6 +74,8 @@ record Lookalike(Pattern start, String part, String what, String remedy) {
                         "Unpack it with unzip, and open the model in it"),
                 of(ZIP, "/.data/extern_modules", "a package of torch.package, with code",
                         "Load it with torch.package.PackageImporter, and torch.save the state_dict() of its model"),
+                of(ZIP, "/archive_format", "a program of torch.export (.pt2)",
+                        "Load it with torch.export.load, and torch.save the state_dict() of what it returns"),
                 of(ZIP, "/.data/serialization_id", "what is left of a torch.save that failed, without its data.pkl",
                         "Save it again; the exception of torch.save says why it failed"),
                 of(ZIP, "a zip archive in which no model was found", "Unpack it with unzip, and open the files in it"),

@@ -41,6 +41,13 @@ public interface Draft {
         return List.of();
     }
 
+    /// {@return the tensors by the names that they have in the file, if the format cannot hold
+    /// [a state][Capability#STATE]; otherwise empty} A map that the state has in two places gives two names to each
+    /// tensor in it.
+    default SequencedMap<String, Tensor> names() {
+        return Collections.emptySortedMap();
+    }
+
     /// {@return whether an attribute of a typed value is there again when the file is read} Unless overridden, all are
     /// if the format [can hold a state][Capability#STATE].
     ///

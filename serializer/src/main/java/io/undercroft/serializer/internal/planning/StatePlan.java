@@ -162,6 +162,11 @@ public final class StatePlan {
         return tensors.size();
     }
 
+    /// {@return the number of names of these tensors}
+    public int nameCount() {
+        return names.size();
+    }
+
     /// {@return the [locations][Storage#location] of the storages of the state}
     public Set<String> sources() {
         return sources;

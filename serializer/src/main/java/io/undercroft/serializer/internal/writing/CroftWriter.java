@@ -138,7 +138,8 @@ public final class CroftWriter {
         return () -> {
             DedupReport bytes = work.run();
             return new SaveReport("croft", List.of(target.path()), List.of(target.path().toString()),
-                    Files.size(target.file()), plan.tensorCount(), plan.storages().size(), plan.losses(bytes),
+                    Files.size(target.file()), plan.tensorCount(), plan.nameCount(), plan.storages().size(),
+                    plan.losses(bytes),
                     List.of(),
                     List.of(), Optional.of(bytes));
         };
@@ -273,7 +274,7 @@ public final class CroftWriter {
                 control.commit();
                 output.commit();
                 return new SaveReport("croft", List.of(), List.of(target.location()), sealed.size, plan.tensorCount(),
-                        plan.storages().size(), plan.losses(sealed.bytes), List.of(), List.of(),
+                        plan.nameCount(), plan.storages().size(), plan.losses(sealed.bytes), List.of(), List.of(),
                         Optional.of(sealed.bytes));
             };
         });

@@ -118,6 +118,7 @@ record FormatPlan(String file, String fileName, CheckpointFormat format, SaveOpt
     SaveReport report(List<Path> files, List<String> locations, long written, List<Path> deleted,
             List<Path> leftBehind) {
         return new SaveReport(format.name(), files, locations, written, Losses.tensors(index).size(),
-                index.storages().size(), losses, deleted, leftBehind, Optional.empty());
+                Losses.names(draft, index).size(), index.storages().size(), losses, deleted, leftBehind,
+                Optional.empty());
     }
 }

@@ -26,9 +26,11 @@ import java.util.IdentityHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.SequencedMap;
 import java.util.SequencedSet;
 import java.util.Set;
 import java.util.function.BiPredicate;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// Finds the parts of a state that a format does not keep.
@@ -46,9 +48,11 @@ final class Losses {
         StateIndex index = state.names();
         List<Loss> losses = new ArrayList<>(state.leftOut());
         IdentityHashMap<Tensor, SharedStorage> shared = new IdentityHashMap<>();
+        SequencedMap<String, Tensor> names = names(draft, index);
         if (!can.contains(Capability.SHARING)) {
             draft.sharedStorages().forEach(storage -> storage.tensors().forEach(each -> shared.put(each, storage)));
-            add(Kind.SHARING, sharing(index, shared), losses);
+            Stream.of(Loss.of(Kind.SHARING, sharing(names, shared))).filter(loss -> loss.count() > 0)
+                    .map(loss -> named(loss, index)).forEach(losses::add);
         }
         if (!can.contains(Capability.METADATA)) {
             add(Kind.METADATA, List.copyOf(options.request().metadata().keySet()), losses);
@@ -56,10 +60,11 @@ final class Losses {
         if (!can.contains(Capability.STATE)) {
             add(Kind.REQUIRES_GRAD, tensors(index).stream().filter(tensor -> tensor.is(Tensor.Flag.REQUIRES_GRAD))
                     .map(tensor -> String.valueOf(index.nameOf(tensor))).toList(), losses);
-            addUnreached(index, shared, losses);
+            addUnreached(index, written(names, shared), losses);
             new Modules(index).add(state.tree(), losses);
         }
-        add(Kind.ATTRIBUTES, attributes(state.tree(), index, (value, name) -> draft.keeps(value, name, can)), losses);
+        add(Kind.ATTRIBUTES, attributes(state.tree(), index, (value, name) -> draft.keeps(value, name, can)
+                || (value == state.tree() && isIn(options.request().metadata(), value, name))), losses);
         for (Loss loss : draft.losses()) {
             losses.removeIf(there -> there.kind() == loss.kind());
             losses.add(loss.kind() == Kind.SHARING || loss.kind() == Kind.METADATA_ONLY ? named(loss, index) : loss);
@@ -74,6 +79,14 @@ final class Losses {
         Set<Tensor> tensors = Collections.newSetFromMap(new IdentityHashMap<>());
         tensors.addAll(index.tensors().values());
         return tensors;
+    }
+
+    /// {@return the tensors by name as they are when the file is read}
+    ///
+    /// @param draft the file to be
+    /// @param index the names of the state
+    static SequencedMap<String, Tensor> names(Draft draft, StateIndex index) {
+        return draft.names().isEmpty() ? index.tensors() : draft.names();
     }
 
     /// Returns a loss with the names of the state, where the draft has those of the file.
@@ -91,10 +104,8 @@ final class Losses {
     }
 
     /// Files of tensors by name contain elements, and not storages.
-    private static void addUnreached(StateIndex index, IdentityHashMap<Tensor, SharedStorage> shared,
-            List<Loss> losses) {
+    private static void addUnreached(StateIndex index, Map<Storage, Set<Object>> written, List<Loss> losses) {
         Reach reach = Reach.of(index);
-        Map<Storage, Set<Object>> written = written(index, shared);
         Map<Storage, Long> unreached = new HashMap<>();
         for (Storage storage : index.storages()) {
             long nbytes = reach.unreached(storage);
@@ -113,24 +124,32 @@ final class Losses {
     }
 
     /// Returns the names of tensors that share bytes with others now, and not when the file is read.
-    private static List<String> sharing(StateIndex index, IdentityHashMap<Tensor, SharedStorage> shared) {
-        Map<Storage, Set<Object>> written = written(index, shared);
-        return index.tensors().entrySet().stream()
+    private static List<String> sharing(SequencedMap<String, Tensor> names,
+            IdentityHashMap<Tensor, SharedStorage> shared) {
+        Map<Storage, Set<Object>> written = written(names, shared);
+        return names.entrySet().stream()
                 .filter(entry -> entry.getValue().numel() > 0)
                 .filter(entry -> written.getOrDefault(entry.getValue().storage(), Set.of()).size() > 1)
                 .map(Map.Entry::getKey).toList();
     }
 
     /// Returns what each storage is written as: storages that several tensors use, and names of other tensors.
-    private static Map<Storage, Set<Object>> written(StateIndex index, IdentityHashMap<Tensor, SharedStorage> shared) {
+    private static Map<Storage, Set<Object>> written(SequencedMap<String, Tensor> names,
+            IdentityHashMap<Tensor, SharedStorage> shared) {
         Map<Storage, Set<Object>> written = new HashMap<>();
-        index.tensors().forEach((name, tensor) -> {
+        names.forEach((name, tensor) -> {
             SharedStorage there = shared.get(tensor);
             if (tensor.numel() > 0) {
                 written.computeIfAbsent(tensor.storage(), _ -> new HashSet<>()).add(there == null ? name : there);
             }
         });
         return written;
+    }
+
+    /// {@return whether an attribute of the state is a text of the metadata, too} Those of a GGUF file are.
+    private static boolean isIn(Map<String, String> metadata, Object value, String attribute) {
+        return value instanceof TypedMap map && map.attributes().get(attribute) instanceof String text
+                && text.equals(metadata.get(attribute));
     }
 
     private static List<String> attributes(@Nullable Object tree, StateIndex index,
