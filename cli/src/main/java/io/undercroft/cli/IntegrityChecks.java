@@ -26,7 +26,7 @@ final class IntegrityChecks {
 
     private IntegrityChecks() {}
 
-    /// Refuses a damaged file: its bytes must get neither a digest nor, in a new file, checksums that fit them.
+    /// Refuses a damaged file: its bytes must not get, in a new file, checksums that fit them.
     ///
     /// @throws FormatException if any part of it is damaged, or another file that it needs cannot be used
     static void require(Checkpoint checkpoint) throws IOException {
@@ -37,10 +37,15 @@ final class IntegrityChecks {
     ///
     /// @throws FormatException as [#require(Checkpoint)]
     static void requireReadable(Checkpoint checkpoint) throws IOException {
+        require(checkpoint, isDescription(checkpoint));
+    }
+
+    /// Returns whether damage is only that the description of a tensor is wrong or unknown.
+    private static Predicate<Damage> isDescription(Checkpoint checkpoint) {
         Set<Damage> accepted = Saver.unreadable(checkpoint).values().stream()
                 .map(fault -> Damage.of("", 0, fault)).collect(Collectors.toSet());
-        require(checkpoint, damage -> accepted.contains(
-                new Damage("", damage.offset(), 0, damage.code(), damage.what(), damage.remedy())));
+        return damage -> accepted.contains(
+                new Damage("", damage.offset(), 0, damage.code(), damage.what(), damage.remedy()));
     }
 
     /// Names the tensors that cannot be read.
@@ -154,16 +159,44 @@ final class IntegrityChecks {
                 + checkpoint.format() + " have no snapshots; croft convert makes a .croft file of one"));
     }
 
+    /// Says why bytes were not read: lists the damage as `verify` does, or the other files that are missing, and only
+    /// what that does not find by what was thrown. Wrong or unknown descriptions of tensors are not listed.
+    ///
+    /// @param failures what was thrown where bytes were read, by the messages
+    /// @return the most severe of their codes
+    static int noteUnread(Checkpoint checkpoint, Verification verification,
+            SequencedMap<String, RuntimeException> failures, CommandRunner run) {
+        List<Damage> damages = verification.damages().stream().filter(isDescription(checkpoint).negate()).toList();
+        List<BaseFile> missing = verification.missingBases();
+        if (!damages.isEmpty()) {
+            return tell(checkpoint.location(), damages, missing.size(), run);
+        }
+        Predicate<RuntimeException> isOfMissing = each -> !missing.isEmpty() && each instanceof FormatException fault
+                && fault.code().equals(OTHER_FILE);
+        if (failures.values().stream().anyMatch(isOfMissing)) {
+            noteMissing(checkpoint.location(), missing, run);
+        }
+        return run.ofEach(List.copyOf(failures.sequencedEntrySet()), each -> switch (each.getValue()) {
+            case RuntimeException failure when isOfMissing.test(failure) -> CommandRunner.MISSING;
+            case FormatException fault -> run.fail(CommandRunner.code(fault),
+                    "%s: a digest is left out: %s".formatted(checkpoint.location(), each.getKey()));
+            default -> run.fail(CommandRunner.MISSING, each.getKey());
+        });
+    }
+
     /// Lists damage and remedies.
     static int tell(Object file, Verification verification, CommandRunner run) {
-        List<Damage> damages = verification.damages();
+        return tell(file, verification.damages(), verification.missingBases().size(), run);
+    }
+
+    private static int tell(Object file, List<Damage> damages, int missingFiles, CommandRunner run) {
         list(file, damages, run);
         if (damages.stream().allMatch(IntegrityChecks::isUnknown)) {
             return run.fail(CommandRunner.MISSING, "%s: no damage was found, but %s cannot be read".formatted(file,
                     Text.count(damages.size(), "part")));
         }
         long others = damages.stream().filter(IntegrityChecks::isOfOtherFile).count();
-        if (others == damages.size() && others <= verification.missingBases().size()) {
+        if (others == damages.size() && others <= missingFiles) {
             run.note("%s: what was checked is not damaged, but %s cannot be used. %s".formatted(file,
                     Text.count(others, "other file"), OTHER_FILE_REMEDY));
             return CommandRunner.MISSING;

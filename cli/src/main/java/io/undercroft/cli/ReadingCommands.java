@@ -56,9 +56,10 @@ final class ReadingCommands {
                         flag(JSON, "Print one JSON object (docs/inspect-json.md)."), Arguments.setting()),
                 this::snapshots));
         commands.put("verify", new Subcommand(
-                "Reads files completely and compares all checksums that they have. Exits with 0 if no damage was "
-                        + "found, 4 if a file is damaged, and 3 if no damage was found but a file, or another file "
-                        + "that it references, is missing or --root was not given.",
+                "Checks the structure of files and reads all bytes that have checksums; says how many have none, which "
+                        + "are not read. Exits with 0 if no damage was found, 4 if a file is damaged, and 3 if no "
+                        + "damage was found but a file, or another file that it references, is missing or --root was "
+                        + "not given.",
                 () -> List.of(knownFiles(),
                         Arguments.json(),
                         Arguments.number("--at", "Only snapshot N and those before it."), Arguments.root(),
@@ -86,10 +87,8 @@ final class ReadingCommands {
             try (ProgressBar bar = ProgressBar.onTerminal();
                     Checkpoint checkpoint = Inputs.open(file, arguments.opening().progress(bar));
                     Sha256 digests = hashes ? new Sha256(Saver.budget(arguments, checkpoint)) : null) {
-                if (hashes) {
-                    IntegrityChecks.requireReadable(checkpoint);
-                    bar.erase();
-                }
+                Verification verification = hashes ? checkpoint.verify() : null;
+                bar.erase();
                 run.noteSkippedCommit(checkpoint);
                 run.noteUnusedRoot(checkpoint, arguments);
                 Inspection all = new Inspection(checkpoint, digests, arguments.absentDevices());
@@ -113,8 +112,10 @@ final class ReadingCommands {
                     TextReport.print(inspection, out);
                 }
                 IntegrityChecks.noteDangerous(checkpoint, run);
-                return run.worse(IntegrityChecks.noteUnreadable(checkpoint, inspection.unreadable(), run),
-                        noteNotHashed(checkpoint, digests));
+                int code = IntegrityChecks.noteUnreadable(checkpoint, inspection.unreadable(), run);
+                return verification == null || digests == null
+                        ? code
+                        : run.worse(code, noteNotHashed(checkpoint, verification, digests));
             }
         });
     }
@@ -127,13 +128,14 @@ final class ReadingCommands {
         }
     }
 
-    /// Says how many digests are missing, and why.
-    private int noteNotHashed(Checkpoint checkpoint, @Nullable Sha256 digests) {
-        return digests == null || digests.refused() == 0
-                ? CommandRunner.OK
-                : run.fail(CommandRunner.MISSING, "%s: %s: %s".formatted(checkpoint.location(),
+    /// Says why digests are missing.
+    private int noteNotHashed(Checkpoint checkpoint, Verification verification, Sha256 digests) {
+        int code = IntegrityChecks.noteUnread(checkpoint, verification, digests.failures(), run);
+        return digests.refused() == 0
+                ? code
+                : run.worse(code, run.fail(CommandRunner.MISSING, "%s: %s: %s".formatted(checkpoint.location(),
                         Text.count(digests.refused(), "digest") + " left out",
-                        digests.budget().refusal() + "; " + Arguments.LARGE + " allows it"));
+                        digests.budget().refusal() + "; " + Arguments.LARGE + " allows it")));
     }
 
     private int snapshots(Arguments arguments) {

@@ -147,7 +147,8 @@ class InspectTest {
         Invocation verified = Invocation.of("verify", "--json", damaged, TRAINING);
 
         assertThat(hashed.code()).isEqualTo(4);
-        assertThat(document(hashed).at("/files/0/error/code").asText()).isEqualTo("DAMAGED");
+        assertThat(document(hashed).at("/files/0/tensors/0/sha256").isNull()).isTrue();
+        assertThat(document(hashed).at("/files/0/tensors/0/sha256_problem").asText()).contains("checksum");
         assertThat(document(hashed).at("/files/1/tensors")).hasSize(113);
         assertThat(verified.code()).isEqualTo(4);
         assertThat(document(verified).at("/files/0/damages")).hasSize(1);

@@ -1,5 +1,7 @@
 package io.undercroft.cli.internal;
 
+import io.undercroft.format.FormatException;
+import io.undercroft.mmap.MappingException;
 import io.undercroft.serializer.SaveProgress;
 import io.undercroft.serializer.analysis.ElementBudget;
 import io.undercroft.serializer.analysis.LastLoan;
@@ -19,29 +21,30 @@ import java.security.DigestOutputStream;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Collection;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.HexFormat;
-import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.SequencedMap;
 import java.util.Set;
 import java.util.function.LongConsumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /// SHA-256 of storages and of tensors' elements in row-major order, as lower-case hexadecimal digits. Each is computed
 /// once and remembered, tensors that use the same bytes together. A storage that has to be decoded is in memory
-/// while its digests are computed, and no longer than until another one's are. What would take more than the budget has
-/// no digest. Not for use by several threads.
+/// while its digests are computed, and no longer than until another one's are. What would take more than the budget,
+/// is damaged or cannot be read has no digest. Not for use by several threads.
 public final class Sha256 implements AutoCloseable {
     /// The size in bytes of the parts in which a tensor that is not contiguous is copied, so that memory is bounded.
     private static final long COPY_LIMIT = 16L << 20;
     /// The number of bytes that are hashed at a time: a [MemorySegment] of more than 2 GiB has no buffer view.
     private static final long STEP = 64L << 20;
 
-    private final Map<Range, String> ranges = new HashMap<>();
-    private final IdentityHashMap<Tensor, String> copied = new IdentityHashMap<>();
-    private final Set<Object> refused = new HashSet<>();
+    /// By the range of bytes, or by the tensor if its elements have to be gathered.
+    private final Map<Object, Outcome> outcomes = new LinkedHashMap<>();
     private final ElementBudget budget;
     private final LastLoan loan = new LastLoan();
     private LongConsumer hashed = _ -> {};
@@ -56,31 +59,53 @@ public final class Sha256 implements AutoCloseable {
     /// A run of bytes of a storage; storages count by identity, as in their `equals`.
     private record Range(Storage storage, long from, long length) {}
 
-    /// {@return the digest of all bytes, or null on the meta device, which has none, or if the [budget][#budget] does
-    /// not allow it}
+    /// A digest, or why there is none.
     ///
-    /// @param storage the storage
-    public @Nullable String of(Storage storage) {
-        return storage.isMeta() ? null : of(new Range(storage, 0, storage.nbytes()));
+    /// @param digest the digest, or null
+    /// @param problem why there is none, or null, also if that is known without reading bytes
+    /// @param failure what was thrown when the bytes were read, or null if they were not
+    public record Outcome(@Nullable String digest, @Nullable String problem, @Nullable RuntimeException failure) {
+        /// That of what has no bytes, as on the meta device, and of tensors that are known not to be readable.
+        public static final Outcome NONE = new Outcome(null, null, null);
     }
 
-    /// {@return the digest of the elements in row-major order, or null if they have no bytes (on the meta device),
-    /// cannot be read, or the [budget][#budget] does not allow it}
+    /// {@return the digest of all bytes}
+    ///
+    /// @param storage the storage
+    public Outcome of(Storage storage) {
+        return storage.isMeta() ? Outcome.NONE : of(new Range(storage, 0, storage.nbytes()));
+    }
+
+    /// {@return the digest of the elements in row-major order}
     ///
     /// @param tensor the tensor, of any strides
-    public @Nullable String of(Tensor tensor) {
+    public Outcome of(Tensor tensor) {
         if (tensor.device().isMeta() || Unreadable.why(tensor).isPresent()) {
-            return null;
+            return Outcome.NONE;
         }
-        if (isOneRun(tensor)) {
-            return of(range(tensor));
-        }
-        String known = copied.get(tensor);
-        if (known == null && isAllowed(tensor, isGathered(tensor) ? TensorBlocks.nbytes(tensor) : Long.MAX_VALUE)) {
-            known = ofElements(loan.on(tensor));
-            copied.put(tensor, known);
+        return isOneRun(tensor)
+                ? of(range(tensor))
+                : known(tensor, isGathered(tensor) ? TensorBlocks.nbytes(tensor) : Long.MAX_VALUE,
+                        () -> ofElements(loan.checked(tensor)));
+    }
+
+    private Outcome known(Object hashedAsOne, long nbytes, Supplier<String> digest) {
+        Outcome known = outcomes.get(hashedAsOne);
+        if (known == null) {
+            known = budget.take(nbytes) ? outcome(digest) : new Outcome(null, budget.refusal(), null);
+            outcomes.put(hashedAsOne, known);
         }
         return known;
+    }
+
+    private static Outcome outcome(Supplier<String> digest) {
+        try {
+            return new Outcome(digest.get(), null, null);
+        } catch (FormatException e) {
+            return new Outcome(null, e.what() + " [" + e.code() + "]", e);
+        } catch (MappingException e) {
+            return new Outcome(null, e.getMessage(), e);
+        }
     }
 
     /// {@return what may be hashed}
@@ -88,26 +113,23 @@ public final class Sha256 implements AutoCloseable {
         return budget;
     }
 
+    /// {@return what was thrown where bytes were read, once for each message, by the messages}
+    public SequencedMap<String, RuntimeException> failures() {
+        SequencedMap<String, RuntimeException> failures = new LinkedHashMap<>();
+        outcomes.values().stream().filter(each -> each.failure != null)
+                .forEach(each -> failures.put(String.valueOf(each.problem), Objects.requireNonNull(each.failure)));
+        return failures;
+    }
+
     /// {@return how many storages and tensors have no digest, because the budget does not allow it}
-    public int refused() {
-        return refused.size();
+    public long refused() {
+        return outcomes.values().stream().filter(each -> budget.refusal().equals(each.problem)).count();
     }
 
     /// Elements narrower than a byte are packed across rows, so that only the whole has defined bytes, in memory.
     private static boolean isGathered(Tensor tensor) {
         return tensor.dtype().isByteSized() || TensorBlocks.nbytes(tensor) <= Math.max(COPY_LIMIT,
                 tensor.storage().nbytes());
-    }
-
-    private boolean isAllowed(Object hashedAsOne, long nbytes) {
-        if (refused.contains(hashedAsOne)) {
-            return false;
-        }
-        boolean isAllowed = budget.take(nbytes);
-        if (!isAllowed) {
-            refused.add(hashedAsOne);
-        }
-        return isAllowed;
     }
 
     private static Range range(Tensor tensor) {
@@ -162,13 +184,8 @@ public final class Sha256 implements AutoCloseable {
         return hex(digest);
     }
 
-    private @Nullable String of(Range range) {
-        String known = ranges.get(range);
-        if (known == null && isAllowed(range, range.length)) {
-            known = computed(range);
-            ranges.put(range, known);
-        }
-        return known;
+    private Outcome of(Range range) {
+        return known(range, range.length, () -> computed(range));
     }
 
     private String computed(Range range) {
@@ -177,8 +194,7 @@ public final class Sha256 implements AutoCloseable {
         long length = range.length;
         MessageDigest digest = digest();
         if (length > 0) {
-            Storage bytes = storage.device().isCpu() ? loan.of(storage).storage() : storage;
-            bytes.forEachPart(from, length, (_, part) -> update(digest, part));
+            loan.checked(storage, from, length).forEachPart(from, length, (_, part) -> update(digest, part));
         }
         return hex(digest);
     }

@@ -43,15 +43,27 @@ public final class LastLoan implements AutoCloseable {
     /// @throws io.undercroft.format.FormatException if they are damaged
     public Tensor checked(Tensor tensor) {
         Tensor there = on(tensor);
-        Storage storage = there.storage();
         if (there.numel() > 0) {
-            // The file behind the bytes is known when they are there.
-            storage.segment();
             boolean isPart = there.dtype().isByteSized();
             long start = isPart ? there.storageOffset() * there.itemsize() : 0;
-            long end = isPart ? start + TensorBlocks.span(there) : storage.nbytes();
-            Backing.check(storage, start, end);
+            checked(tensor.storage(), start, isPart ? TensorBlocks.span(there) : tensor.storage().nbytes());
         }
+        return there;
+    }
+
+    /// {@return the bytes of a storage, after a part of them was compared with checksums as in [#checked(Tensor)]}
+    ///
+    /// @param storage the storage
+    /// @param from the first byte of the part
+    /// @param length its length in bytes
+    /// @throws io.undercroft.format.FormatException if it is damaged
+    public Storage checked(Storage storage, long from, long length) {
+        Storage there = of(storage).storage();
+        if (there.device().isCpu()) {
+            // The file behind the bytes is known when they are there.
+            there.segment();
+        }
+        Backing.check(there, from, from + length);
         return there;
     }
 

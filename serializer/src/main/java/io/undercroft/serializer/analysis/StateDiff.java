@@ -1,6 +1,7 @@
 package io.undercroft.serializer.analysis;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.mmap.MappingException;
 import io.undercroft.serializer.SaveProgress;
 import io.undercroft.serializer.analysis.ExtentComparison.Verdict;
 import io.undercroft.serializer.spi.Unreadable;
@@ -263,7 +264,7 @@ public final class StateDiff {
             }
         } catch (FormatException e) {
             notCompared.add(new NotCompared(name, other, e.what(), e));
-        } catch (TooMuchException e) {
+        } catch (TooMuchException | MappingException e) {
             notCompared.add(new NotCompared(name, other, String.valueOf(e.getMessage()), null));
         }
     }

@@ -153,8 +153,7 @@ public final class JsonReport {
                 .member("device", storage.device().toString());
         Sha256 digests = inspection.digests();
         if (digests != null) {
-            boolean isRead = inspection.isReadable(storage);
-            write(json, storage.isMeta() || !isRead, isRead ? digests.of(storage) : null, digests);
+            write(json, inspection.isReadable(storage) ? digests.of(storage) : Sha256.Outcome.NONE);
         }
     }
 
@@ -224,14 +223,14 @@ public final class JsonReport {
         }
         Sha256 digests = inspection.digests();
         if (digests != null) {
-            write(json, tensor.device().isMeta(), digests.of(tensor), digests);
+            write(json, digests.of(tensor));
         }
     }
 
-    private static void write(Json json, boolean isMeta, @Nullable String digest, Sha256 digests) throws IOException {
-        json.member("sha256", digest);
-        if (digest == null && !isMeta) {
-            json.member("sha256_problem", digests.budget().refusal());
+    private void write(Json json, Sha256.Outcome outcome) throws IOException {
+        json.member("sha256", outcome.digest());
+        if (outcome.problem() != null) {
+            json.member("sha256_problem", text(outcome.problem()));
         }
     }
 

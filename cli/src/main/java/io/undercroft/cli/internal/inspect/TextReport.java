@@ -163,7 +163,7 @@ public final class TextReport {
 
     private String digest(Tensor tensor) {
         Sha256 digests = inspection.digests();
-        String digest = digests == null ? null : digests.of(tensor);
+        String digest = digests == null ? null : digests.of(tensor).digest();
         return digest == null ? "" : digest.substring(0, SHOWN_DIGITS) + "…";
     }
 

@@ -31,7 +31,7 @@ public final class PeerSide {
             say(out, "attached");
             Sha256 sha256 = new Sha256(ElementBudget.of(shared));
             for (String each : shared.names()) {
-                say(out, each + " " + sha256.of(shared.tensor(each)));
+                say(out, each + " " + sha256.of(shared.tensor(each)).digest());
             }
             if (!"write".equals(in.readLine())) {
                 return FORSAKEN;

@@ -39,7 +39,7 @@ final class ShareWithSecondProcess implements Step {
             Published.unpublish(published.name());
             Sha256 sha256 = new Sha256(ElementBudget.of(shared));
             for (String name : shared.names()) {
-                peer.expect(name + " " + sha256.of(shared.tensor(name)));
+                peer.expect(name + " " + sha256.of(shared.tensor(name)).digest());
             }
             out.line("   it attached and found %s equal in SHA-256".formatted(
                     Text.count(shared.names().size(), "tensor")));
