@@ -424,6 +424,9 @@ final class ConvertCommand {
                         Text.names(loss.names()));
             case REQUIRES_GRAD -> "%s does not say which tensors require gradients: %s".formatted(format,
                     Text.count(loss.count(), "tensor") + (loss.count() == 1 ? " does" : " do"));
+            case LISTS -> ("%s written as tables of Lua, whose keys count from 1, so that what is in them has other "
+                    + "names%s").formatted(Text.count(loss.count(), "list") + (loss.count() == 1 ? " was" : " were"),
+                            loss.names().getFirst().isEmpty() ? "" : "; the first is " + loss.names().getFirst());
             case UNREACHED ->
                 "left out were " + Text.bytes(loss.count()) + " of storages that no tensor reaches; a .croft file"
                         + " written with --whole-storages, or a .pt file, keeps them";

@@ -83,6 +83,18 @@ class ConversionsTest {
                 .contains("2 tensors that share storages were each written for themselves");
     }
 
+    @Test
+    void listsThatBecomeTablesOfLuaAreTold() throws IOException {
+        Path source = folder.resolve("lists.croft");
+        Checkpoint.save(source, Map.of("layers", List.of(Tensor.of(1f), Tensor.of(2f))));
+
+        assertThat(Invocation.of("convert", source, folder.resolve("lists.t7")).err())
+                .contains("1 list was written as tables of Lua, whose keys count from 1", "the first is layers");
+        Checkpoint.save(source, List.of(Tensor.of(1f)));
+        assertThat(Invocation.of("convert", source, folder.resolve("lists.t7")).err())
+                .contains("1 list was written as tables").doesNotContain("the first is");
+    }
+
     // ---- a part of the state
 
     @Test

@@ -337,6 +337,23 @@ class SaveReportTest {
     }
 
     @Test
+    void listsThatBecomeTablesOfLuaAreReported() throws IOException {
+        Path file = folder.resolve("lists.t7");
+        List<Tensor> layers = List.of(Tensor.of(1f), Tensor.of(2f));
+
+        SaveReport report = Checkpoint.save(file, Map.of("model", Map.of("layers", layers, "same", layers)));
+
+        Loss lists = report.loss(Kind.LISTS).orElseThrow();
+        assertThat(lists.count()).isEqualTo(1);
+        assertThat(lists.names()).hasSize(1).first().asString().startsWith("model/");
+        try (Checkpoint c = Checkpoint.open(file)) {
+            assertThat(c.names()).hasSize(2).allMatch(name -> name.matches("model/(layers|same)/[12]"));
+            assertThat(Checkpoint.save(folder.resolve("again.t7"), c.tree()).losses()).isEmpty();
+        }
+        assertThat(Checkpoint.save(file, Map.of("a", Tensor.of(1f))).losses()).isEmpty();
+    }
+
+    @Test
     void textsThatAFileHasAsMetadataAreNotReportedAsLeftOut() throws IOException {
         Path source = folder.resolve("llama.gguf");
         TypedMap state = new TypedMap("gguf");

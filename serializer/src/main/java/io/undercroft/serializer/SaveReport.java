@@ -41,6 +41,9 @@ public record SaveReport(String format, List<Path> files, List<String> locations
         /// Attributes of typed values, of a parameter for instance, were left out, and are not the ones that the format
         /// has, such as the metadata of GGUF.
         ATTRIBUTES,
+        /// Lists were written as tables of Lua, whose keys count from 1, so that what is in them has other names. The
+        /// only name is the path of the first list.
+        LISTS,
         /// Bytes of storages were left out that no tensor reaches, from its first element to its last. The count is one
         /// of bytes, and the names are those of the tensors on these storages. A `.croft` or `.pt` file can keep them.
         UNREACHED,

@@ -9,6 +9,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
+import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
@@ -28,6 +29,7 @@ import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import java.util.zip.CRC32;
 import java.util.zip.Deflater;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
@@ -337,6 +339,28 @@ class FoundFormatsTest {
     /// A file of another program.
     ///
     /// @param bytes its first bytes, or the names of its members if it is a zip archive
+    @Test
+    void anArchiveInAnArchiveIsNotTakenForIt() throws IOException {
+        Path file = folder.resolve("packed.zip");
+        ByteArrayOutputStream inner = new ByteArrayOutputStream();
+        try (ZipOutputStream zip = new ZipOutputStream(inner)) {
+            zip.putNextEntry(new ZipEntry("a/.data/serialization_id"));
+        }
+        try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(file))) {
+            zip.setMethod(ZipOutputStream.STORED);
+            ZipEntry entry = new ZipEntry("model.pt");
+            CRC32 crc = new CRC32();
+            crc.update(inner.toByteArray());
+            entry.setSize(inner.size());
+            entry.setCrc(crc.getValue());
+            zip.putNextEntry(entry);
+            zip.write(inner.toByteArray());
+        }
+
+        assertThatThrownBy(() -> Checkpoint.open(file)).isInstanceOf(FormatException.class)
+                .hasMessageContaining("a zip archive in which no model was found").hasMessageContaining("unzip");
+    }
+
     private record Other(String bytes, boolean isZip, String what, String reader) {}
 
     static Stream<Other> others() {

@@ -72,7 +72,8 @@ public final class TorchZipFormat implements CheckpointFormat {
 
     /// What to do with a part of a distributed checkpoint.
     private static final String DISTRIBUTED = "Distributed checkpoints are not read. Convert the whole directory with"
-            + " python -m torch.distributed.checkpoint.format_utils dcp_to_torch DIRECTORY model.pt, and open model.pt";
+            + " python -m torch.distributed.checkpoint.format_utils dcp_to_torch DIRECTORY model.pt, and open model.pt."
+            + " Save objects of one stream each to a file of its own";
 
     /// For the service loader.
     public TorchZipFormat() {}
@@ -166,8 +167,9 @@ public final class TorchZipFormat implements CheckpointFormat {
         }
         // What torch.save writes to a stream that has no name.
         throw first.get().equals(TorchArchive.FOLDER + PICKLE)
-                ? new FormatException("TORCH-UNSUPPORTED", "the file is a row of archives, as a shard (.distcp) of a"
-                        + " distributed checkpoint of PyTorch is: its names are in the file .metadata of the directory",
+                ? new FormatException("TORCH-UNSUPPORTED", "the file is a row of archives, as torch.save writes to one"
+                        + " stream, and as a shard (.distcp) of a distributed checkpoint of PyTorch is: its names are"
+                        + " in the file .metadata of the directory",
                         0, DISTRIBUTED)
                 : new FormatException("TORCH-UNSUPPORTED", "there are two archives in the file, one after the other,"
                         + " and PyTorch may read the other one than is read here", before,

@@ -34,6 +34,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// Plans a file: checks all of a state, and puts everything but the elements of storages into [Code]. It recurses no
@@ -49,6 +50,8 @@ final class LuaWriter {
     private final StateIndex index;
     /// The names of tensors that require gradients.
     private final Set<String> gradients = new LinkedHashSet<>();
+    private long lists;
+    private String firstList = "";
 
     private LuaWriter(StateIndex index, Encoding encoding) {
         this.index = index;
@@ -75,9 +78,10 @@ final class LuaWriter {
         LuaWriter writer = new LuaWriter(StateIndex.of(state), encoding);
         RepeatedTexts.check(state);
         writer.write(state);
-        return new Plan(writer.code.parts(), writer.gradients.isEmpty()
-                ? List.of()
-                : List.of(Loss.of(Kind.REQUIRES_GRAD, writer.gradients)));
+        List<Loss> losses = Stream.of(Loss.of(Kind.REQUIRES_GRAD, writer.gradients),
+                new Loss(Kind.LISTS, writer.lists, List.of(writer.firstList))).filter(loss -> loss.count() > 0)
+                .toList();
+        return new Plan(writer.code.parts(), losses);
     }
 
     private record Plan(List<Draft> parts, List<Loss> losses) implements Draft {
@@ -131,17 +135,26 @@ final class LuaWriter {
             case TypedMap map -> writeTypedMap(map);
             case Tuple _ -> throw refused("a tuple", "make a list of it");
             case Map<?, ?> map -> writeTable(map, () -> entries(map));
-            case List<?> list -> writeTable(list, () -> entries(list));
+            case List<?> list -> writeTable(list, () -> {
+                if (lists++ == 0) {
+                    firstList = place();
+                }
+                return entries(list);
+            });
             default -> throw refused(Values.describe(value),
                     "make numbers, strings, lists, maps or tensors of it");
         }
     }
 
     private IllegalArgumentException refused(String what, String remedy) {
-        String place = path.stream().filter(segment -> !segment.isEmpty()).collect(Collectors.joining("/"));
+        String place = place();
         return new IllegalArgumentException(
                 (place.isEmpty() ? "the state" : StatePath.shortened(place)) + ": a file of Torch7 cannot hold " + what
                         + "; " + remedy);
+    }
+
+    private String place() {
+        return path.stream().filter(segment -> !segment.isEmpty()).collect(Collectors.joining("/"));
     }
 
     private double number(Number number) {

@@ -6,6 +6,8 @@ import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappedFile;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
@@ -19,7 +21,7 @@ import java.util.zip.Inflater;
 /// or a model of another program.
 ///
 /// @param start a pattern of its first bytes as characters, of which letters may have either case
-/// @param part a text among its first or last bytes, such as the name of a member of an archive; empty for any
+/// @param part a text among its first or last bytes, or of the names of a zip archive; empty for any
 /// @param what its name
 /// @param remedy the way to obtain a file that can be opened
 record Lookalike(Pattern start, String part, String what, String remedy) {
@@ -27,6 +29,11 @@ record Lookalike(Pattern start, String part, String what, String remedy) {
     private static final int LOOKED_AT = 1 << 15;
     /// How many of them are decompressed.
     private static final int DECOMPRESSED = 256;
+    /// How many bytes of the directory of a zip archive are looked at.
+    private static final int DIRECTORY = 1 << 20;
+    /// The record at the end of a zip archive, and where in it the offset of the directory is.
+    private static final String ZIP_END = "PK\5\6";
+    private static final int DIRECTORY_OFFSET = 16;
     private static final String DOWNLOAD = "Look at it in a browser: it may say why; then download the file again";
     private static final String ZIP = "PK\3\4";
     private static final String TAR = ".{257}ustar";
@@ -75,7 +82,7 @@ record Lookalike(Pattern start, String part, String what, String remedy) {
                 of(ZIP, "/.data/extern_modules", "a package of torch.package, with code",
                         "Load it with torch.package.PackageImporter, and torch.save the state_dict() of its model"),
                 of(ZIP, "/archive_format", "a program of torch.export (.pt2)",
-                        "Load it with torch.export.load, and torch.save the state_dict() of what it returns"),
+                        "Load it with torch.export.load, and torch.save the state_dict of what it returns"),
                 of(ZIP, "/.data/serialization_id", "what is left of a torch.save that failed, without its data.pkl",
                         "Save it again; the exception of torch.save says why it failed"),
                 of(ZIP, "a zip archive in which no model was found", "Unpack it with unzip, and open the files in it"),
@@ -106,14 +113,16 @@ record Lookalike(Pattern start, String part, String what, String remedy) {
     /// @param file the file
     /// @throws IOException if reading fails
     static Optional<FormatException> of(MappedFile file) throws IOException {
-        byte[] start = read(file, 0);
+        byte[] start = read(file, 0, LOOKED_AT);
         String first = new String(start, ISO_8859_1);
-        String last = new String(read(file, Math.max(0, file.size() - LOOKED_AT)), ISO_8859_1);
+        byte[] end = read(file, Math.max(0, file.size() - LOOKED_AT), LOOKED_AT);
+        String last = new String(end, ISO_8859_1);
+        String parts = first.startsWith(ZIP) ? names(file, end, last).orElse(first + last) : first + last;
         return all()
                 .filter(each -> each.start.matcher(first).lookingAt()
                         && (each.start.pattern().isEmpty()
                                 ? last.endsWith(each.part)
-                                : first.contains(each.part) || last.contains(each.part)))
+                                : parts.contains(each.part)))
                 .findFirst().or(() -> isZlib(start) ? Optional.of(ZLIB) : Optional.empty())
                 .map(each -> new FormatException("FORMAT-UNKNOWN", "this is " + each.what, 0, each.remedy));
     }
@@ -133,8 +142,22 @@ record Lookalike(Pattern start, String part, String what, String remedy) {
                 .findFirst();
     }
 
-    private static byte[] read(MappedFile file, long offset) throws IOException {
-        byte[] bytes = new byte[(int) Math.min(file.size() - offset, LOOKED_AT)];
+    /// {@return the directory of a zip archive, if it is found} A file in the archive may be an archive, too.
+    private static Optional<String> names(MappedFile file, byte[] end, String last) throws IOException {
+        int at = last.lastIndexOf(ZIP_END);
+        if (at < 0 || at + DIRECTORY_OFFSET + Integer.BYTES > end.length) {
+            return Optional.empty();
+        }
+        long offset = Integer.toUnsignedLong(
+                ByteBuffer.wrap(end).order(ByteOrder.LITTLE_ENDIAN).getInt(at + DIRECTORY_OFFSET));
+        long length = file.size() - end.length + at - offset;
+        return length < 0
+                ? Optional.empty()
+                : Optional.of(new String(read(file, offset, (int) Math.min(length, DIRECTORY)), ISO_8859_1));
+    }
+
+    private static byte[] read(MappedFile file, long offset, int most) throws IOException {
+        byte[] bytes = new byte[(int) Math.min(file.size() - offset, most)];
         file.read(offset, MemorySegment.ofArray(bytes));
         return bytes;
     }
