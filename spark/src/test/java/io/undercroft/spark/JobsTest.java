@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -210,6 +211,41 @@ class JobsTest {
         Ran verified = run("verify", in());
         assertThat(verified.code()).isIn(3, 4);
         assertThat(verified.out()).contains("broken.pt", "cut.croft", "5 files, 2 ok");
+    }
+
+    @Test
+    void aFileThatIsOnePartOfAModelIsReportedAndConvertedOnlyIfThatIsAllowed() throws Exception {
+        Files.createDirectories(in());
+        Checkpoint.save(in().resolve("model-00001-of-00003.safetensors"), Map.of("w", TestFiles.random(1, 10)));
+
+        Ran refused = run("convert", in(), out());
+
+        assertThat(refused.code()).isEqualTo(2);
+        assertThat(refused.out()).contains("lacks 2 other files of the same model", "--allow-part");
+        assertThat(filesBelow(out())).isEmpty();
+        assertThat(run("verify", in(), "--report", directory.resolve("report")).code()).isZero();
+        assertThat(SparkSession.active().read().json(directory.resolve("report").toString())
+                .where("detail like '%lacks 2 other files%'").count()).isEqualTo(1);
+        assertThat(run("convert", in(), out(), "--allow-part").code()).isZero();
+    }
+
+    @Test
+    void elementsOutOfProportionAreComparedIfThatIsAllowed() throws Exception {
+        Files.createDirectories(in());
+        Files.createDirectories(out());
+        Tensor stored = Tensor.arange(DType.FLOAT32, 1 << 15);
+        for (Path folder : List.of(in(), out())) {
+            Checkpoint.save(folder.resolve("a.pt"), Map.of("w", stored.asStrided(Shape.of(1 << 14, 1 << 14),
+                    new long[]{1, 1}, folder.equals(in()) ? 0 : 1)));
+        }
+
+        Ran left = run("diff", in(), out());
+        Ran compared = run("diff", in(), out(), "--large");
+
+        assertThat(left.code()).isEqualTo(3);
+        assertThat(left.out()).contains("1 not compared", "out of proportion", "--large");
+        assertThat(compared.code()).isEqualTo(5);
+        assertThat(compared.out()).contains("1 changed");
     }
 
     @Test

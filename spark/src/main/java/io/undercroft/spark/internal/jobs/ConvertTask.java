@@ -8,6 +8,7 @@ import io.undercroft.serializer.LockedException;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport;
+import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.analysis.ElementBudget;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.spark.TensorReadException;
@@ -22,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 
 /// Writes a file anew as a `.croft` file. The target appears whole or not at all, so the task may run twice, also at
@@ -29,11 +31,15 @@ import java.util.stream.Collectors;
 ///
 /// @param access opens and writes files
 /// @param targets the target of each file
-/// @param isOverwriting whether targets that are current, or have several snapshots, are replaced
-/// @param isAllowingDangerous whether files are converted that name functions with which they could run code in Python
-record ConvertTask(FileAccess access, Map<URI, URI> targets, boolean isOverwriting, boolean isAllowingDangerous)
-        implements
-            FileTask {
+/// @param consents the options of the job that allow what is refused without them
+record ConvertTask(FileAccess access, Map<URI, URI> targets, Set<String> consents) implements FileTask {
+    /// Targets that are current, or have several snapshots, are replaced.
+    static final String OVERWRITE = "--overwrite";
+    /// Files are converted that name functions with which they could run code in Python.
+    static final String DANGEROUS = "--allow-dangerous";
+    /// Files are converted that are one of several of a model.
+    static final String PART = "--allow-part";
+
     private static final int ATTEMPTS = 10;
     private static final long PAUSE = 500;
 
@@ -42,7 +48,7 @@ record ConvertTask(FileAccess access, Map<URI, URI> targets, boolean isOverwriti
         URI target = Objects.requireNonNull(targets.get(file.uri()), "a target");
         Optional<Path> local = DataFile.pathOf(target);
         for (int attempt = 1;; attempt++) {
-            if (local.isPresent() && !isOverwriting && isCurrent(local.get(), file.modified())) {
+            if (local.isPresent() && !consents.contains(OVERWRITE) && isCurrent(local.get(), file.modified())) {
                 return new FileResult(file.toString(), Status.CURRENT, null, target.toString(), file.nbytes(),
                         Files.size(local.get()));
             }
@@ -100,12 +106,12 @@ record ConvertTask(FileAccess access, Map<URI, URI> targets, boolean isOverwriti
 
     /// Refuses to replace a file to which others have committed.
     private void requireOneSnapshot(Path target) throws IOException {
-        if (!isOverwriting && Files.exists(target)) {
+        if (!consents.contains(OVERWRITE) && Files.exists(target)) {
             try (Checkpoint there = Checkpoint.open(target, OpenOptions.defaults().onMeta())) {
                 int snapshots = there.snapshots().size();
                 if (snapshots > 1) {
                     throw new IllegalArgumentException(target + " is older than its source, and has " + snapshots
-                            + " snapshots, which would be lost; move it away, or convert with --overwrite");
+                            + " snapshots, which would be lost; move it away, or convert with " + OVERWRITE);
                 }
             }
         }
@@ -113,7 +119,7 @@ record ConvertTask(FileAccess access, Map<URI, URI> targets, boolean isOverwriti
 
     /// Refuses what would get new checksums although it is damaged, and files of which only a part would be saved.
     /// Files with checksums are checked when they are read.
-    private static void requireWhole(Checkpoint source) throws IOException {
+    private void requireWhole(Checkpoint source) throws IOException {
         boolean hasChecksums = Checkpoint.formats().stream().filter(format -> format.name().equals(source.format()))
                 .anyMatch(format -> format.capabilities().contains(Capability.CHECKSUMS));
         if (!hasChecksums) {
@@ -123,6 +129,11 @@ record ConvertTask(FileAccess access, Map<URI, URI> targets, boolean isOverwriti
                         "Take the file from a backup or make it again");
             }
         }
+        source.unread().stream().filter(part -> part.kind() == Kind.FILE && !consents.contains(PART)).findFirst()
+                .ifPresent(part -> {
+                    throw new IllegalArgumentException("it is a part of a model, and lacks " + part.what()
+                            + "; merge the files first, or convert each with " + PART);
+                });
         source.unread().stream().filter(part -> part.setting() != null).findFirst().ifPresent(part -> {
             throw new IllegalArgumentException("the file holds more than what would be saved: " + part.what()
                     + "; convert it with croft convert, which can choose what to save");
@@ -131,11 +142,11 @@ record ConvertTask(FileAccess access, Map<URI, URI> targets, boolean isOverwriti
 
     private void requireHarmless(Checkpoint source) {
         List<ForeignClass> dangerous = source.foreignClasses().stream().filter(ForeignClass::isDangerous).toList();
-        if (!dangerous.isEmpty() && !isAllowingDangerous) {
+        if (!dangerous.isEmpty() && !consents.contains(DANGEROUS)) {
             throw new IllegalArgumentException("it was perhaps made to attack: with "
                     + dangerous.stream().map(ForeignClass::name).collect(Collectors.joining(", "))
                     + " it could run code in the program that loads it. Nothing of it was run. Take it from a source"
-                    + " that you trust, or convert with --allow-dangerous");
+                    + " that you trust, or convert with " + DANGEROUS);
         }
     }
 }

@@ -18,14 +18,15 @@ import java.util.Objects;
 ///
 /// @param access opens files
 /// @param others the other file of each
-record DiffTask(FileAccess access, Map<URI, DataFile> others) implements FileTask {
+/// @param isLarge whether elements out of proportion to the bytes that the files store are read
+record DiffTask(FileAccess access, Map<URI, DataFile> others, boolean isLarge) implements FileTask {
     @Override
     public FileResult run(DataFile file) throws IOException {
         DataFile other = Objects.requireNonNull(others.get(file.uri()), "the other file");
         try (Checkpoint a = access.open(file, OpenOptions.defaults());
                 Checkpoint b = access.open(other, OpenOptions.defaults())) {
-            StateDiff diff = new StateDiff(new NamedTensors(a), new NamedTensors(b), false,
-                    ElementBudget.of(a, b), (_, _) -> {});
+            ElementBudget budget = isLarge ? ElementBudget.unlimited() : ElementBudget.of(a, b);
+            StateDiff diff = new StateDiff(new NamedTensors(a), new NamedTensors(b), false, budget, (_, _) -> {});
             long different = diff.changes().size() + (long) diff.onlyInA().size() + diff.onlyInB().size();
             long values = diff.values().map(ValueDiff::count).orElse(0L);
             String counts = "%d tensors equal, %d changed, %d only in A, %d only in B%s%s".formatted(diff.equal(),
@@ -34,9 +35,10 @@ record DiffTask(FileAccess access, Map<URI, DataFile> others) implements FileTas
                     values == 0 ? "" : ", %d values differ".formatted(values));
             if (!diff.notCompared().isEmpty()) {
                 StateDiff.NotCompared first = diff.notCompared().getFirst();
-                return new FileResult(file.toString(), Status.UNREADABLE, "%s, %d not compared: %s: %s"
-                        .formatted(counts, diff.notCompared().size(), first.name(), first.why()), other.toString(),
-                        file.nbytes(), different);
+                return new FileResult(file.toString(), Status.UNREADABLE, "%s, %d not compared: %s: %s%s"
+                        .formatted(counts, diff.notCompared().size(), first.name(), first.why(),
+                                first.why().equals(budget.refusal()) ? "; --large allows it" : ""),
+                        other.toString(), file.nbytes(), different);
             }
             return new FileResult(file.toString(), diff.hasDifferences() ? Status.DIFFERENT : Status.OK, counts,
                     other.toString(), file.nbytes(), different);

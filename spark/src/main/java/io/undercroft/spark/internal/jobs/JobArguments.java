@@ -60,6 +60,11 @@ final class JobArguments {
         return paths;
     }
 
+    /// {@return the options without a value that are given}
+    Set<String> flags() {
+        return Set.copyOf(flags);
+    }
+
     boolean has(String flag) {
         return flags.contains(flag);
     }

@@ -33,17 +33,16 @@ import org.apache.spark.sql.types.StructType;
 /// Runs a job of a command line, prints its results, and finds its exit code.
 public final class JobRunner {
     private static final String USAGE = """
-            convert IN OUT [--overwrite] [--allow-dangerous] [--keep-suffix]
+            convert IN OUT [--overwrite] [--allow-dangerous] [--allow-part] [--keep-suffix]
                                   write all files below IN as .croft files below OUT
             verify PATH...        read all files and compare them with their checksums
-            diff A B              compare the tensors of the files of two trees
+            diff A B [--large]    compare the tensors of the files of two trees
             dedup PATH...         count the distinct bytes of the storages of all files
             compact PATH... [--keep N]
                                   drop all but the newest N snapshots (1 unless given) of .croft files
             All jobs: [--glob GLOB] names of files; [--report DIR] writes the results as JSON lines""";
     private static final String CROFT = ".croft";
-    private static final String OVERWRITE = "--overwrite";
-    private static final String DANGEROUS = "--allow-dangerous";
+    private static final String LARGE = "--large";
     private static final String KEEP_SUFFIX = "--keep-suffix";
     private static final String KEEP = "--keep";
     private static final String GLOB = "--glob";
@@ -90,9 +89,10 @@ public final class JobRunner {
 
     private int run(String verb, List<String> rest) throws IOException {
         return switch (verb) {
-            case "convert" -> convert(arguments(rest, Set.of(OVERWRITE, DANGEROUS, KEEP_SUFFIX), Set.of()));
+            case "convert" -> convert(arguments(rest, Set.of(ConvertTask.OVERWRITE, ConvertTask.DANGEROUS,
+                    ConvertTask.PART, KEEP_SUFFIX), Set.of()));
             case "verify" -> verify(arguments(rest, Set.of(), Set.of()));
-            case "diff" -> diff(arguments(rest, Set.of(), Set.of()));
+            case "diff" -> diff(arguments(rest, Set.of(LARGE), Set.of()));
             case "dedup" -> dedup(arguments(rest, Set.of(), Set.of()));
             case "compact" -> compact(arguments(rest, Set.of(), Set.of(KEEP)));
             default -> throw new UsageException(verb.isEmpty() ? "no job is given" : "there is no job " + verb);
@@ -185,7 +185,7 @@ public final class JobRunner {
         }
         List<FileResult> results = new ArrayList<>(FileJob.run(spark,
                 left.stream().filter(file -> others.containsKey(file.uri())).toList(),
-                new DiffTask(access(), Map.copyOf(others))));
+                new DiffTask(access(), Map.copyOf(others), arguments.has(LARGE))));
         left.stream().filter(file -> !others.containsKey(file.uri())).forEach(file -> results
                 .add(new FileResult(file.toString(), Status.DIFFERENT, "only in " + paths.get(0), file.nbytes(), 0)));
         unpaired.values().forEach(file -> results
@@ -205,8 +205,7 @@ public final class JobRunner {
         Path out = new Path(paths.get(1));
         FileSystem store = out.getFileSystem(configuration());
         Map<URI, URI> targets = targets(sources, store.makeQualified(out), arguments.has(KEEP_SUFFIX));
-        boolean isOverwriting = arguments.has(OVERWRITE);
-        Map<URI, Long> existing = isOverwriting ? Map.of() : modified(paths.get(1));
+        Map<URI, Long> existing = arguments.has(ConvertTask.OVERWRITE) ? Map.of() : modified(paths.get(1));
         List<FileResult> results = new ArrayList<>();
         List<DataFile> left = new ArrayList<>();
         for (DataFile source : sources) {
@@ -219,7 +218,7 @@ public final class JobRunner {
             }
         }
         results.addAll(FileJob.run(spark, left,
-                new ConvertTask(access(), Map.copyOf(targets), isOverwriting, arguments.has(DANGEROUS))));
+                new ConvertTask(access(), Map.copyOf(targets), arguments.flags())));
         return end(results, arguments, count(results));
     }
 

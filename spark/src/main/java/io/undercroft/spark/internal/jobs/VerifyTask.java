@@ -4,6 +4,7 @@ import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.Verification;
 import io.undercroft.spark.internal.files.DataFile;
 import io.undercroft.spark.internal.files.FileAccess;
@@ -11,6 +12,7 @@ import io.undercroft.spark.internal.jobs.FileResult.Status;
 import java.io.IOException;
 import java.util.List;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /// Reads a whole file and compares it with its checksums.
 ///
@@ -30,9 +32,15 @@ record VerifyTask(FileAccess access) implements FileTask {
                         + found.missingBases().stream().map(BaseFile::path).collect(Collectors.joining(", ")),
                         file.nbytes(), found.unverifiedBytes());
             }
-            return new FileResult(uri, found.isComplete() ? Status.OK : Status.UNVERIFIED, file.nbytes(),
-                    found.unverifiedBytes());
+            return new FileResult(uri, found.isComplete() ? Status.OK : Status.UNVERIFIED, others(checkpoint),
+                    file.nbytes(), found.unverifiedBytes());
         }
+    }
+
+    /// Returns which other files a file lacks if it is one of several of a model, or null.
+    private static @Nullable String others(Checkpoint checkpoint) {
+        return checkpoint.unread().stream().filter(part -> part.kind() == Kind.FILE).findFirst()
+                .map(part -> "it is a part of a model, and lacks " + part.what()).orElse(null);
     }
 
     /// {@return the first damage, and how many there are}
