@@ -19,16 +19,19 @@ import io.undercroft.storage.TypedStorage;
 import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.channels.FileChannel;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
@@ -417,6 +420,47 @@ class FileStorageTest {
         assertThatExceptionOfType(FileSystemException.class)
                 .isThrownBy(() -> FileStorage.open(there, MapMode.SHARED, ByteRange.bytes(Long.MAX_VALUE), libc));
         assertThat(there).hasContent("abc");
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void aFileThatWasCreatedAndCannotBeMappedIsRemoved() throws IOException {
+        // A file in memory may be longer than the addresses of a process.
+        Path path = Path.of("/dev/shm", "undercroft-test-" + UUID.randomUUID());
+        try {
+            assertThatExceptionOfType(MappingException.class)
+                    .isThrownBy(() -> FileStorage.open(path, MapMode.SHARED, ByteRange.bytes(1L << 57)));
+            assertThat(path).doesNotExist();
+        } finally {
+            Files.deleteIfExists(path);
+        }
+    }
+
+    @Test
+    @DisabledOnOs(OS.WINDOWS)
+    void noFileIsCreatedBehindALink() throws IOException {
+        Path link = Files.createSymbolicLink(folder.resolve("link"), Path.of("none"));
+        assertThatExceptionOfType(NoSuchFileException.class)
+                .isThrownBy(() -> FileStorage.open(link, MapMode.SHARED, ByteRange.bytes(4)))
+                .withMessageContaining("link to a file that is not there");
+        assertThat(folder.resolve("none")).doesNotExist();
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void aRangeKnowsThatItsFileWasCutWithinItsLastPage() throws IOException {
+        Path path = write("f", "x".repeat(150));
+        Storage storage = FileStorage.open(path, MapMode.SHARED, ByteRange.bytes(100).from(50));
+        storage.backing().orElseThrow().checkNotCut();
+
+        try (FileChannel channel = FileChannel.open(path, StandardOpenOption.WRITE)) {
+            channel.truncate(149);
+        }
+        assertThat(storage.get(99)).isZero();
+        assertThatExceptionOfType(TruncatedMappingException.class)
+                .isThrownBy(() -> storage.backing().orElseThrow().checkNotCut())
+                .withMessageContainingAll("149", "150");
+        storage.release();
     }
 
     @Test

@@ -3,6 +3,7 @@ package io.undercroft.mmap;
 import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.undercroft.mmap.SharedMemoryException.Reason;
 import io.undercroft.storage.Storage;
@@ -109,6 +110,35 @@ class SharedMemoryStorageTest {
         assertThat(file).as("Torch7 clears the first").hasContent("abcdefgh\0\0\0\0");
         assertThat(storage.nbytes()).isEqualTo(12);
         storage.release();
+    }
+
+    @Test
+    void aStorageBeginsWhereItsSegmentDoes() throws IOException {
+        Files.writeString(file, "abcdefgh");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> FileStorage.openSharedMemory(name, ByteRange.bytes(4).from(2)))
+                .withMessageContaining("not at 2");
+        assertThat(file).hasContent("abcdefgh");
+    }
+
+    @Test
+    void attachingLeavesNoDescriptorOpen() throws IOException {
+        Storage creator = FileStorage.openSharedMemory(name, ByteRange.bytes(8));
+        for (int i = 0; i < 3; i++) {
+            FileStorage.openSharedMemory(name, ByteRange.bytes(8)).release();
+            SharedMemory.attach(name).close();
+        }
+        assertThat(Proc.openFiles()).noneMatch(open -> open.contains(name));
+        creator.release();
+    }
+
+    @Test
+    void attachingThatFailsHoldsNothing() throws IOException {
+        try (SharedMemory _ = SharedMemory.create(name, 8, NameLifetime.WITH_LAST_HOLDER)) {
+            failsWith(Reason.FULL, () -> FileStorage.openSharedMemory(name, ByteRange.bytes(1L << 60)));
+            assertThat(file).hasSize(8);
+        }
+        assertThat(file).doesNotExist();
     }
 
     @Test

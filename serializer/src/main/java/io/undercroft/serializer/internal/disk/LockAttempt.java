@@ -10,9 +10,9 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
-import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /// An open file that this has tried to lock, without waiting.
@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 /// is found locked by this process therefore stays open until a later attempt finds that lock released.
 public final class LockAttempt implements Closeable {
     /// The files that stay open, with their keys in the system.
-    private static final Map<FileChannel, Optional<Object>> KEPT = new HashMap<>();
+    private static final Map<FileChannel, Optional<Object>> KEPT = new ConcurrentHashMap<>();
 
     private final FileChannel channel;
     private final boolean isLocked;
@@ -39,22 +39,20 @@ public final class LockAttempt implements Closeable {
     /// @return the attempt, to be closed whether the file was locked or not
     /// @throws IOException if the file cannot be opened, or its file system has no locks
     public static LockAttempt of(Path path, OpenOption... options) throws IOException {
-        synchronized (KEPT) {
-            KEPT.keySet().removeIf(LockAttempt::isReleased);
-            FileChannel channel = kept(path);
-            if (channel != null) {
-                return new LockAttempt(channel, false);
-            }
-            channel = RegularFiles.open(path, options);
-            try {
-                return new LockAttempt(channel, channel.tryLock() != null);
-            } catch (OverlappingFileLockException _) {
-                KEPT.put(channel, key(path));
-                return new LockAttempt(channel, false);
-            } catch (Throwable e) {
-                channel.close();
-                throw e;
-            }
+        KEPT.keySet().removeIf(LockAttempt::isReleased);
+        FileChannel kept = kept(path);
+        if (kept != null) {
+            return new LockAttempt(kept, false);
+        }
+        FileChannel channel = RegularFiles.open(path, options);
+        try {
+            return new LockAttempt(channel, channel.tryLock() != null);
+        } catch (OverlappingFileLockException _) {
+            KEPT.put(channel, key(path));
+            return new LockAttempt(channel, false);
+        } catch (Throwable e) {
+            channel.close();
+            throw e;
         }
     }
 
@@ -99,10 +97,8 @@ public final class LockAttempt implements Closeable {
 
     @Override
     public void close() throws IOException {
-        synchronized (KEPT) {
-            if (!KEPT.containsKey(channel)) {
-                channel.close();
-            }
+        if (!KEPT.containsKey(channel)) {
+            channel.close();
         }
     }
 }
