@@ -1,7 +1,9 @@
 package io.undercroft.interop;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.Allocation;
@@ -11,6 +13,7 @@ import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -19,9 +22,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
-/// Storages that have to be decoded, since they are compressed, of another byte order or not aligned: whatever writes
-/// all of them decodes one after the other and keeps none.
+/// Storages that have to be decoded, since they are compressed, of another byte order or not aligned, and those of a
+/// `.croft` file that are mapped or copied separately: whatever writes all of them makes one after the other and keeps
+/// none.
 class DecodedStoragesTest {
     private static final int COUNT = 6;
     private static final int NBYTES = 1 << 16;
@@ -78,6 +83,66 @@ class DecodedStoragesTest {
             Storage first = checkpoint.tensor("t0").storage();
             assertThat(checkpoint.tensor("t0").getLong(0)).isEqualTo(0x101L);
             assertThat(first.isMaterialized()).isTrue();
+        }
+    }
+
+    /// Few bytes of a file can be those of very many storages.
+    @ParameterizedTest
+    @ValueSource(strings = {"b.croft", "b.pt", "b.npz", "b.safetensors", "b.gguf", "b.t7"})
+    void storagesOfACroftFileWithBytesInCommonOrWithZerosAreNotKept(String name) throws IOException {
+        Map<String, Tensor> state = new LinkedHashMap<>();
+        for (int i = 0; i < COUNT; i++) {
+            state.put("equal" + i, Tensor.zeros(DType.INT16, NBYTES / 2).fill(7));
+            Tensor sparse = Tensor.zeros(DType.INT16, NBYTES);
+            sparse.narrow(0, NBYTES / 2, 3).fill(i + 1);
+            state.put("sparse" + i, sparse);
+        }
+        Path file = directory.resolve("a.croft");
+        Checkpoint.save(file, state, SaveOptions.defaults().chunkSize(NBYTES));
+        Path written = directory.resolve(name);
+        try (Checkpoint checkpoint = Checkpoint.open(file)) {
+            assertThat(checkpoint.storages()).hasSize(2 * COUNT);
+            Checkpoint.save(written, checkpoint.tree());
+            assertThat(checkpoint.storages()).noneMatch(Storage::isMaterialized);
+
+            Tensor equal = checkpoint.tensor("equal1");
+            assertThat(equal.getLong(1)).isEqualTo(7);
+            assertThat(equal.storage().isMaterialized()).isTrue();
+            var _ = equal.fill(8);
+            assertThat(checkpoint.tensor("equal1").getLong(1)).isEqualTo(8);
+            assertThat(checkpoint.tensor("equal2").getLong(1)).isEqualTo(7);
+        }
+        try (Checkpoint checkpoint = Checkpoint.open(written)) {
+            for (int i = 0; i < COUNT; i++) {
+                assertThat(checkpoint.tensor("equal" + i).getLong(NBYTES / 2 - 1)).isEqualTo(7);
+                Tensor sparse = checkpoint.tensor("sparse" + i);
+                assertThat(sparse.getLong(NBYTES / 2 + 2)).isEqualTo(i + 1);
+                assertThat(sparse.getLong(NBYTES - 1)).isZero();
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"b.pt", "b.npz", "b.safetensors", "b.gguf", "b.t7"})
+    void damageOfBytesThatStoragesHaveInCommonIsFoundWhenTheyAreWritten(String name) throws IOException {
+        Path file = directory.resolve("a.croft");
+        Tensor first = Tensor.arange(DType.INT16, NBYTES);
+        Map<String, Tensor> state = new LinkedHashMap<>(Map.of("start", first.narrow(0, 0, NBYTES / 2)));
+        state.put("end", first.narrow(0, NBYTES / 2, NBYTES / 2));
+        state.put("equal", Tensor.arange(DType.INT16, NBYTES));
+        Checkpoint.save(file, state, SaveOptions.defaults().chunkSize(NBYTES));
+        byte[] bytes = Files.readAllBytes(file);
+        try (Checkpoint checkpoint = Checkpoint.open(file)) {
+            bytes[Math.toIntExact(checkpoint.extents(checkpoint.tensor("end").storage()).get(1).offset()) + 5] ^= 1;
+        }
+        Files.write(file, bytes);
+        Path written = directory.resolve(name);
+        try (Checkpoint checkpoint = Checkpoint.open(file)) {
+            assertThatThrownBy(() -> Checkpoint.save(written, checkpoint.tree()))
+                    .isInstanceOf(FormatException.class).hasMessageContaining("damages tensor '");
+            assertThat(written).doesNotExist();
+            Checkpoint.save(written, Map.of("start", checkpoint.tensor("start")));
+            assertThat(checkpoint.storages()).noneMatch(Storage::isMaterialized);
         }
     }
 

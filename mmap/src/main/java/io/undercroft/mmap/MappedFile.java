@@ -23,6 +23,7 @@ import io.undercroft.storage.spi.Faults;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
@@ -650,6 +651,10 @@ public final class MappedFile implements AutoCloseable {
     /// @throws UnsupportedOperationException if the file is shared and the pieces are not its own and adjacent
     /// @throws IllegalStateException if this file is closed, or one of the others
     public MemorySegment map(List<Piece> pieces) {
+        return map(pieces, lifetime.arena());
+    }
+
+    private MemorySegment map(List<Piece> pieces, Arena arena) {
         List<MappedFile> held = new ArrayList<>();
         try {
             held.add(retain());
@@ -658,7 +663,7 @@ public final class MappedFile implements AutoCloseable {
             for (MappedFile each : ends.keySet()) {
                 held.add(each.retain());
             }
-            MemorySegment segment = checkedMap(pieces, ends, length);
+            MemorySegment segment = checkedMap(pieces, ends, length, arena);
             for (Map.Entry<MappedFile, Long> end : ends.entrySet()) {
                 end.getKey().hasMapped(end.getValue());
             }
@@ -679,11 +684,11 @@ public final class MappedFile implements AutoCloseable {
         }
     }
 
-    private MemorySegment checkedMap(List<Piece> pieces, Map<MappedFile, Long> ends, long length) {
+    private MemorySegment checkedMap(List<Piece> pieces, Map<MappedFile, Long> ends, long length, Arena arena) {
         checkInside(pieces, ends);
         try {
             fetch(pieces);
-            return length == 0 ? nothing() : map(Pieces.merge(pieces), length);
+            return length == 0 ? nothing() : map(Pieces.merge(pieces), length, arena);
         } catch (EOFException e) {
             // One of them was cut meanwhile: which?
             checkInside(pieces, ends);
@@ -713,12 +718,12 @@ public final class MappedFile implements AutoCloseable {
         return mode == MapMode.READ_ONLY ? nothing.asReadOnly() : nothing;
     }
 
-    private MemorySegment map(List<ByteRun> runs, long length) throws IOException {
+    private MemorySegment map(List<ByteRun> runs, long length, Arena arena) throws IOException {
         if (mode != MapMode.SHARED) {
-            return file.stitch(runs, length, budget, lifetime.arena());
+            return file.stitch(runs, length, budget, arena);
         }
         if (runs.size() == 1 && runs.getFirst() instanceof FileRun run && run.file() == file) {
-            return file.map(run.offset(), length, lifetime.arena());
+            return file.map(run.offset(), length, arena);
         }
         throw new UnsupportedOperationException(location
                 + " is mapped shared: only adjacent pieces of it make one range; map them one by one, or privately");
@@ -741,7 +746,8 @@ public final class MappedFile implements AutoCloseable {
                 .withBacking(new MappedBytes(segment, pieces, true, Map.of(this, offset + segment.byteSize())));
     }
 
-    /// Maps pieces as an allocation that holds the file, and the files of the pieces, until it is freed.
+    /// Maps pieces as an allocation that holds the file, and the files of the pieces, until it is freed. Its mappings
+    /// and copies end then.
     ///
     /// @param pieces what to map, in order
     /// @return the allocation; [Allocation.Sharing#SHARED] only in [MapMode#SHARED], its file name the path
@@ -751,30 +757,25 @@ public final class MappedFile implements AutoCloseable {
         long start = pieces.stream().filter(piece -> piece.length() > 0)
                 .mapToLong(piece -> piece instanceof FilePiece run ? run.offset() : 0)
                 .findFirst().orElse(0);
-        Allocation here = allocated(map(pieces), start);
-        Map<MappedFile, Long> ends = Pieces.ends(pieces);
-        List<Piece> known = LibcUse.hasBegun() ? List.copyOf(pieces) : List.of();
-        MappedBytes backing = new MappedBytes(here.segment(), known, false, ends);
-        return ends.keySet().stream().allMatch(each -> each == this)
-                ? here.withBacking(backing)
-                : holding(backing, here);
-    }
-
-    /// Returns an allocation that holds other files too, to check whether they were truncated.
-    private static Allocation holding(MappedBytes backing, Allocation here) {
+        Lifetime range = new Lifetime("a range of " + location, () -> {});
         List<MappedFile> held = new ArrayList<>();
         try {
-            backing.ends().keySet().forEach(each -> held.add(each.retain()));
+            Allocation here = allocated(map(pieces, range.arena()), start);
+            Map<MappedFile, Long> ends = Pieces.ends(pieces);
+            // They are asked whether they were truncated.
+            ends.keySet().forEach(each -> held.add(each.retain()));
+            List<Piece> known = LibcUse.hasBegun() ? List.copyOf(pieces) : List.of();
+            return new Allocation(here.segment(), here.sharing(), here.filename().orElse(null),
+                    here.origin().orElse(null), () -> {
+                        range.release();
+                        here.free();
+                        held.forEach(MappedFile::close);
+                    }).withBacking(new MappedBytes(here.segment(), known, false, ends));
         } catch (Throwable e) {
+            range.release();
             held.forEach(MappedFile::close);
-            here.free();
             throw e;
         }
-        return new Allocation(here.segment(), here.sharing(), here.filename().orElse(null), here.origin().orElse(null),
-                () -> {
-                    here.free();
-                    held.forEach(MappedFile::close);
-                }).withBacking(backing);
     }
 
     /// Maps a run of bytes as the only thing that is ever mapped of the file, and closes the descriptor now: a process

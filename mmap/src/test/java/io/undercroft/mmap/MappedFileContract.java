@@ -443,6 +443,23 @@ abstract class MappedFileContract {
     }
 
     @Test
+    void stitchedBytesAreFreedWithTheirAllocation() throws IOException {
+        MapBudget budget = new MapBudget(100);
+        byte[] bytes = randomBytes(SIZE);
+        try (MappedFile file = MappedFile.open(write(bytes), MapMode.PRIVATE, budget, libc())) {
+            List<Piece> pieces = List.of(file.piece(4096, 20_000), new ZeroPiece(50), file.piece(100, 30_000));
+            for (int i = 0; i < 100; i++) {
+                Allocation allocation = file.allocation(pieces);
+                MemorySegment segment = allocation.segment();
+                assertThat(segment.get(JAVA_BYTE, 20_050)).isEqualTo(bytes[100]);
+                allocation.free();
+                assertThat(segment.scope().isAlive()).isFalse();
+                assertThat(budget.left()).isEqualTo(100);
+            }
+        }
+    }
+
+    @Test
     void anAllocationOfASharedFileIsShared() throws IOException {
         try (MappedFile file = open(write(new byte[SIZE]), MapMode.SHARED)) {
             Storage storage = Storage.over(file.allocation(List.of(file.piece(0, 5), file.piece(5, 5))));

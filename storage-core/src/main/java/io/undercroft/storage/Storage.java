@@ -439,10 +439,11 @@ public final class Storage implements Iterable<Integer> {
     }
 
     /// Borrows the bytes for one piece of work that reads them from end to end. Bytes of a compressed, swapped or
-    /// unaligned storage that are not there yet are decoded for the loan alone and freed when it is closed, so that
-    /// work on all storages of a file needs memory for one at a time. Every other storage lends the bytes that it has,
-    /// or makes and keeps them. A storage that is borrowed many times keeps them too. The bytes of a device are copied
-    /// to the host for the loan alone; [#forEachPart] needs less memory.
+    /// unaligned storage that are not there yet are decoded for the loan alone and freed when it is closed, and those
+    /// of a `.croft` file that are in several runs, or that several storages have, are mapped or copied for it alone.
+    /// So work on all storages of a file needs memory for one at a time. Every other storage lends the bytes that it
+    /// has, or makes and keeps them. A storage that is borrowed many times keeps them too. The bytes of a device are
+    /// copied to the host for the loan alone; [#forEachPart] needs less memory.
     ///
     /// @return the loan, which has to be closed
     /// @throws IllegalStateException if the storage was freed

@@ -2,14 +2,21 @@ package io.undercroft.cli.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.analysis.ElementBudget;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.util.HexFormat;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -63,6 +70,23 @@ class Sha256Test {
 
         assertThat(digests().of(inside).digest()).isEqualTo(digests().of(alone).digest())
                 .isEqualTo(digests().of(alone.storage()).digest());
+    }
+
+    @Test
+    void storagesWithTheSameBytesOfAFileAreHashedAndNotKept(@TempDir Path folder) throws IOException {
+        Map<String, Tensor> state = new LinkedHashMap<>();
+        for (int i = 0; i < 20; i++) {
+            state.put("w" + i, Tensor.zeros(DType.FLOAT32, 3, 1000 + i % 2).fill(7));
+        }
+        Path file = folder.resolve("equal.croft");
+        Checkpoint.save(file, state);
+        try (Checkpoint checkpoint = Checkpoint.open(file); Sha256 digests = digests()) {
+            List<Tensor> columns = checkpoint.tensors().values().stream().map(Tensor::t).toList();
+            digests.computeAll(checkpoint.storages(), columns, (_, _) -> {});
+            assertThat(digests.of(columns.get(3))).isEqualTo(digests().of(state.get("w3").t()));
+            assertThat(digests.refused()).isZero();
+            assertThat(checkpoint.storages()).hasSize(20).noneMatch(Storage::isMaterialized);
+        }
     }
 
     @Test

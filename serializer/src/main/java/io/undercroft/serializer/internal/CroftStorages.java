@@ -304,7 +304,17 @@ final class CroftStorages implements AutoCloseable {
             return DeviceSource.storage(file, request, memoryOf(number, device), record.nbytes(),
                     () -> MappedAccess.guarded(file, () -> content(number, record)));
         }
-        return Storage.deferred(record.nbytes(), new Source(this, number, record), file.location());
+        Source source = new Source(this, number, record);
+        return isMappedApart(record)
+                ? Storage.decoded(record.nbytes(), source, file.location())
+                : Storage.deferred(record.nbytes(), source, file.location());
+    }
+
+    /// Returns whether the bytes of a storage are mapped, or copied, for it alone. A few stored bytes can be those of
+    /// very many storages, so they are released after each [loan][Storage#borrow].
+    private boolean isMappedApart(StorageRecord record) {
+        return !request.isInMemory() && file.mode() != MapMode.SHARED && record.nbytes() > 0
+                && !isWindow(extents(record));
     }
 
     private record Source(CroftStorages of, int number, StorageRecord record) implements SparseSource {
@@ -536,16 +546,26 @@ final class CroftStorages implements AutoCloseable {
     /// another.
     private Allocation map(StorageRecord record) {
         List<ExtentRecord> extents = extents(record);
-        boolean shared = false;
-        for (ExtentRecord extent : extents) {
-            if (file.mode() == MapMode.SHARED) {
-                checkWritable(extent);
-            }
-            shared |= extent.isShared();
+        if (file.mode() == MapMode.SHARED) {
+            extents.forEach(CroftStorages::checkWritable);
         }
-        List<Piece> pieces = pieces(extents);
-        FilePiece run = shared ? null : run(pieces);
-        return run == null ? file.allocation(pieces) : run.file().window(run.offset(), run.length());
+        return isWindow(extents)
+                ? fileOf(extents.getFirst().base()).window(extents.getFirst().fileOffset(), record.nbytes())
+                : file.allocation(pieces(extents));
+    }
+
+    /// {@return whether extents are one run of a file, and no other storage has a byte of it}
+    private static boolean isWindow(List<ExtentRecord> extents) {
+        ExtentRecord before = null;
+        for (ExtentRecord extent : extents) {
+            boolean follows = before == null || (extent.base() == before.base()
+                    && extent.fileOffset() == before.fileOffset() + before.length());
+            if (!follows || extent.kind() == ExtentKind.ZERO || extent.isShared()) {
+                return false;
+            }
+            before = extent;
+        }
+        return before != null;
     }
 
     private List<ExtentRecord> extents(StorageRecord record) {
@@ -594,23 +614,5 @@ final class CroftStorages implements AutoCloseable {
 
     private MappedFile fileOf(int base) {
         return base == ExtentRecord.THIS_FILE ? file : bases.file(snapshot.base(base - 1));
-    }
-
-    /// {@return the one run of a file that pieces make, or null if there are several, or none}
-    private static @Nullable FilePiece run(List<Piece> pieces) {
-        FilePiece run = null;
-        for (Piece piece : pieces) {
-            if (!(piece instanceof FilePiece next)) {
-                return null;
-            }
-            if (run == null) {
-                run = next;
-            } else if (next.file() == run.file() && next.offset() == run.offset() + run.length()) {
-                run = new FilePiece(run.file(), run.offset(), run.length() + next.length());
-            } else {
-                return null;
-            }
-        }
-        return run;
     }
 }

@@ -1,8 +1,10 @@
 package io.undercroft.serializer.internal;
 
 import io.undercroft.format.internal.Span;
+import io.undercroft.storage.Loan;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.spi.Backing;
+import io.undercroft.storage.spi.SparseSource;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,8 +23,9 @@ public final class SourceCheck {
         }
     }
 
-    /// Compares bytes of several storages, unless they were compared before; large ones with several threads. Bytes
-    /// that are not in memory are left out: they are compared when they are decoded.
+    /// Compares bytes of several storages, unless they were compared before; large ones with several threads. Those of
+    /// a `.croft` file that are not kept are borrowed again, one storage after the other. Others that are not in memory
+    /// are left out: they are compared when they are decoded.
     ///
     /// @param spans the bytes of each
     /// @throws IOException if reading fails
@@ -30,7 +33,11 @@ public final class SourceCheck {
     public static void run(Map<Storage, List<Span>> spans) throws IOException {
         List<Share> shares = new ArrayList<>();
         spans.forEach((storage, parts) -> {
-            if (storage.backing().filter(Backing::hasChecksums).isPresent()) {
+            if (storage.isDecodedOnDemand() && storage.source().orElse(null) instanceof SparseSource) {
+                try (Loan loan = storage.borrow()) {
+                    parts.forEach(part -> Backing.check(loan.storage(), part.start(), part.end()));
+                }
+            } else if (storage.backing().filter(Backing::hasChecksums).isPresent()) {
                 parts.forEach(part -> share(storage, part.start(), part.end(), shares));
             }
         });

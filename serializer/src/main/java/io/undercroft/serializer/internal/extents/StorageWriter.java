@@ -149,7 +149,7 @@ public final class StorageWriter {
             List<ChunkOutcome> outcomes = worker.look(batch);
             workers.awaitTurn(batch.number());
             Run run = place(batch, outcomes, new Run(worker.block()));
-            batch.chunks().stream().filter(Chunk::isLast).forEach(chunk -> chunk.storage().bytes().release());
+            batch.chunks().stream().filter(Chunk::isLast).forEach(chunk -> release(chunk.storage()));
             if (destination.sink().takesAnyOrder()) {
                 workers.endTurn();
                 write(run);
@@ -158,6 +158,13 @@ public final class StorageWriter {
                 workers.endTurn();
             }
             progress.add(batch.nbytes());
+        }
+    }
+
+    private static void release(PlannedStorage storage) {
+        if (storage.bytes().areDecoded()) {
+            storage.checkNotCut();
+            storage.bytes().release();
         }
     }
 

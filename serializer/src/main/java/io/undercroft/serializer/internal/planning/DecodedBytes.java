@@ -2,7 +2,9 @@ package io.undercroft.serializer.internal.planning;
 
 import io.undercroft.storage.Loan;
 import io.undercroft.storage.Storage;
+import io.undercroft.storage.spi.Backing;
 import java.lang.foreign.MemorySegment;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /// The bytes of a storage that is decoded on demand. They are in memory while they are being saved.
@@ -20,6 +22,16 @@ final class DecodedBytes implements PlannedStorage.Bytes {
             loan = storage.borrow();
         }
         return loan.storage().segment().asSlice(offset, length);
+    }
+
+    @Override
+    public synchronized Optional<Backing> backing() {
+        return loan == null ? Optional.empty() : loan.storage().backing();
+    }
+
+    @Override
+    public synchronized long start() {
+        return loan == null ? 0 : loan.storage().sliceOffset();
     }
 
     @Override

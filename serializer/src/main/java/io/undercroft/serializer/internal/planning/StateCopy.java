@@ -186,6 +186,8 @@ public final class StateCopy {
                     }
                     last = bytes;
                     piece.copy();
+                    piece.from.checkNotCut();
+                    piece.from.check(piece.start, piece.start + piece.into.byteSize());
                 }
             }
         } finally {
