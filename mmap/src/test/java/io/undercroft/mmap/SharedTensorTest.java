@@ -70,7 +70,10 @@ class SharedTensorTest {
 
         SparseCompressedTensor rows = new SparseCompressedTensor(Layout.SPARSE_CSR, Tensor.of(0L, 1L, 2L),
                 Tensor.of(0L, 1L), Tensor.of(5f, 6f), Shape.of(2, 3));
+        rows.values().shareMemory();
+        assertThat(rows.isShared()).as("one component of three").isFalse();
         rows.shareMemory();
+        assertThat(rows.isShared()).isTrue();
         assertThat(rows.components()).hasSize(3).allMatch(Tensor::isShared);
         addsOneInAnotherProcess(List.of(rows.plainIndices(), rows.values()));
         assertThat(rows.toDense().toDoubleArray()).containsExactly(0, 6, 0, 0, 6, 0);
