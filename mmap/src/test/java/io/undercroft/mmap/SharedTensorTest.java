@@ -48,6 +48,17 @@ class SharedTensorTest {
     }
 
     @Test
+    void copiesAndStoragesLikeASharedOneAreNotShared() {
+        Storage shared = Tensor.arange(DType.INT64, 8).shareMemory().storage();
+
+        for (Storage other : List.of(shared.copy(), shared.allocateLike(8), shared.shareMemory().copy())) {
+            assertThat(other.isShared()).isFalse();
+            other.release();
+        }
+        shared.release();
+    }
+
+    @Test
     void aSliceTakesItsBaseWithIt() {
         Tensor base = Tensor.arange(DType.INT64, 8);
         Tensor part = Tensor.of(base.storage().slice(16, 24), DType.INT64, 0, Shape.of(3), 1).shareMemory();
