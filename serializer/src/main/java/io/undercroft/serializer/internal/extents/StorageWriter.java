@@ -34,8 +34,7 @@ import org.jspecify.annotations.Nullable;
 ///    threads. Shared chunks leave no gap in the block, so that the rest is one run of bytes.
 /// 3. *Write.* That run, in one write. All threads at once, unless the file is one that has to be written in order.
 public final class StorageWriter {
-    /// If all storages that are decoded for a save have more bytes than this, one thread saves one after the other, so
-    /// that they are not in memory together.
+    /// The maximum number of bytes of storages that are decoded for a save and in memory together, unless one has more.
     private static final long MOST_DECODED = 128L << 20;
 
     /// The additional space of chunks in a block, so that pages of the block are pages of the file.
@@ -109,10 +108,9 @@ public final class StorageWriter {
         long chunkBytes = storages.stream().mapToLong(PlannedStorage::nbytes).max().orElse(0);
         long least = Math.min(chunkBytes, 1L << destination.chunkLog2()) + PAGES_AROUND;
         long blockBytes = Math.max(least, Math.min(Blocks.BLOCK, space));
-        int threads = PlannedStorage.areOpenToAll(storages) && decodedBytes(storages) <= MOST_DECODED
-                && least <= Blocks.BLOCK
-                        ? (int) Math.min(Blocks.MOST, Math.ceilDiv(space, blockBytes))
-                        : 1;
+        int threads = PlannedStorage.areOpenToAll(storages) && least <= Blocks.BLOCK
+                ? (int) Math.min(mostThreads(storages), Math.ceilDiv(space, blockBytes))
+                : 1;
         Chunker chunker = new Chunker(storages, destination.chunkLog2(),
                 options.request().sharing() == Sharing.CONTENT ? destination.parent() : null, blockBytes, position);
         try (Blocks blocks = Blocks.allocate(threads, blockBytes)) {
@@ -125,9 +123,12 @@ public final class StorageWriter {
         storages.forEach(PlannedStorage::checkNotCut);
     }
 
-    private static long decodedBytes(List<PlannedStorage> storages) {
-        return Sizes.sum(storages.stream().filter(storage -> storage.bytes().areDecoded())
-                .mapToLong(PlannedStorage::nbytes));
+    /// Returns how many threads may write. Each reads one batch at a time, which touches at most one storage that is
+    /// decoded, and storages are released in the order of the file.
+    private static long mostThreads(List<PlannedStorage> storages) {
+        long largest = storages.stream().filter(storage -> storage.bytes().areDecoded())
+                .mapToLong(PlannedStorage::nbytes).max().orElse(0);
+        return largest == 0 ? Blocks.MOST : Math.clamp(MOST_DECODED / largest, 1, Blocks.MOST);
     }
 
     /// Returns the maximum space of storages, or the size of all blocks if that is less.
