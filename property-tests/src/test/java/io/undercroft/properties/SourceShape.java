@@ -19,10 +19,10 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
+import java.util.NavigableSet;
 import java.util.Objects;
 import java.util.Set;
-import java.util.SortedMap;
-import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Stream;
@@ -62,7 +62,7 @@ final class SourceShape {
             all = all.plus(module.getValue());
         }
         print("all", all);
-        List<SortedSet<String>> cycles = cycles();
+        List<NavigableSet<String>> cycles = cycles();
         System.out.printf("%ncycles between files: %d%n", cycles.size());
         cycles.forEach(cycle -> System.out.println("  " + String.join(", ", cycle)));
         System.out.printf("classes outside the archive of the JDK that the first open of a .croft file loads: %d%n",
@@ -76,8 +76,8 @@ final class SourceShape {
     }
 
     /// Returns the counts of each module, by its directory.
-    private static SortedMap<String, Size> sizes(Path root) throws IOException {
-        SortedMap<String, Size> sizes = new TreeMap<>();
+    private static NavigableMap<String, Size> sizes(Path root) throws IOException {
+        NavigableMap<String, Size> sizes = new TreeMap<>();
         Map<String, Size> types = new HashMap<>();
         for (JavaClass each : CLASSES) {
             boolean isPublic = each.getModifiers().contains(JavaModifier.PUBLIC)
@@ -131,7 +131,7 @@ final class SourceShape {
 
     /// {@return the sets of files of different packages that depend on each other in a circle, by the names of their
     /// outermost types} Dependencies within a package do not count: a sealed type names its subtypes, for instance.
-    static List<SortedSet<String>> cycles() {
+    static List<NavigableSet<String>> cycles() {
         Map<String, Set<String>> dependencies = new TreeMap<>();
         for (JavaClass each : CLASSES) {
             Set<String> of = dependencies.computeIfAbsent(file(each), _ -> new TreeSet<>());
@@ -152,7 +152,7 @@ final class SourceShape {
         private final Map<String, Integer> numbers = new HashMap<>();
         private final Deque<String> open = new ArrayDeque<>();
         private final Set<String> isOpen = new HashSet<>();
-        private final List<SortedSet<String>> found = new ArrayList<>();
+        private final List<NavigableSet<String>> found = new ArrayList<>();
 
         Circles(Map<String, Set<String>> edges) {
             this.edges = edges;
@@ -173,7 +173,7 @@ final class SourceShape {
                 low = Math.min(low, visit(next));
             }
             if (low == number) {
-                SortedSet<String> circle = new TreeSet<>();
+                NavigableSet<String> circle = new TreeSet<>();
                 String last;
                 do {
                     last = open.pop();

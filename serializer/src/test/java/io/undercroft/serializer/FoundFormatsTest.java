@@ -336,9 +336,6 @@ class FoundFormatsTest {
                 new Compressed(zlib("a pickle of joblib"), "zlib"));
     }
 
-    /// A file of another program.
-    ///
-    /// @param bytes its first bytes, or the names of its members if it is a zip archive
     @Test
     void anArchiveInAnArchiveIsNotTakenForIt() throws IOException {
         Path file = folder.resolve("packed.zip");
@@ -361,6 +358,9 @@ class FoundFormatsTest {
                 .hasMessageContaining("a zip archive in which no model was found").hasMessageContaining("unzip");
     }
 
+    /// A file of another program.
+    ///
+    /// @param bytes its first bytes, or the names of its members if it is a zip archive
     private record Other(String bytes, boolean isZip, String what, String reader) {}
 
     static Stream<Other> others() {
