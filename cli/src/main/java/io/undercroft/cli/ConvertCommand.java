@@ -151,8 +151,8 @@ final class ConvertCommand {
             return run.complain("%s: %s is not for .croft files, whose format has no settings. Leave it out"
                     .formatted(target, TO_SETTING));
         }
-        if (isCroft && arguments.has(DELETE_OLD)) {
-            return run.complain("%s: %s is for sets of files. Leave it out".formatted(target, DELETE_OLD));
+        if (isStream && arguments.has(DELETE_OLD)) {
+            return run.complain("standard output replaces no set of files. Leave out " + DELETE_OLD);
         }
         if (arguments.has(KEEP_BASES) || arguments.has(SELF_CONTAINED)) {
             return copy(arguments, isCroft && !isStream);
@@ -185,7 +185,8 @@ final class ConvertCommand {
             if (arguments.bases().isEmpty()) {
                 run.noteUnusedRoot(checkpoint, arguments);
             }
-            return body.run(checkpoint, arguments.has(IN_PLACE) ? options.replacingSource() : options);
+            SaveOptions deleting = arguments.has(DELETE_OLD) ? options.deletingFormerFiles() : options;
+            return body.run(checkpoint, arguments.has(IN_PLACE) ? deleting.replacingSource() : deleting);
         });
     }
 
@@ -205,6 +206,7 @@ final class ConvertCommand {
         if (!arguments.has(Arguments.JSON) && arguments.isBase(Inputs.path(checkpoint, arguments.path(0)))) {
             sayWhatStays(checkpoint, report, arguments);
         }
+        noteFormerFiles(saved, target, arguments);
         saver.report(report, arguments);
         return saver.noteLeftOut(checkpoint, target, part.unreadable(), arguments);
     }
@@ -360,6 +362,13 @@ final class ConvertCommand {
                 target, Text.bytes(report.nbytes()),
                 sharing ? part.contents() : Text.count(part.readable(), "tensor")),
                 json -> part.write(json, checkpoint, target, report.nbytes()));
+        noteFormerFiles(report, target, arguments);
+        report.losses().stream().filter(ConvertCommand::isWorthSaying)
+                .forEach(loss -> run.note(target + ": " + describe(loss, report.format(), sharing, report.names())));
+        return saver.noteLeftOut(checkpoint, target, part.unreadable(), arguments);
+    }
+
+    private void noteFormerFiles(SaveReport report, String target, Arguments arguments) {
         if (!arguments.has(Arguments.JSON) && !report.deleted().isEmpty()) {
             run.say("%s: deleted %s of the set that it replaced".formatted(target,
                     Text.count(report.deleted().size(), "file")));
@@ -369,9 +378,6 @@ final class ConvertCommand {
                     Text.count(report.leftBehind().size(), "file"), report.leftBehind().size() == 1 ? "is" : "are",
                     Text.names(report.leftBehind().stream().map(file -> String.valueOf(file.getFileName())).toList())));
         }
-        report.losses().stream().filter(ConvertCommand::isWorthSaying)
-                .forEach(loss -> run.note(target + ": " + describe(loss, report.format(), sharing, report.names())));
-        return saver.noteLeftOut(checkpoint, target, part.unreadable(), arguments);
     }
 
     private static SaveOptions exporting(Arguments arguments) {

@@ -463,6 +463,26 @@ class ConversionsTest {
     }
 
     @Test
+    void aCroftFileInPlaceOfASetReportsItsShardsOrDeletesThem() throws IOException {
+        for (boolean isDeleting : List.of(false, true)) {
+            Path index = Files.createDirectory(folder.resolve("set" + isDeleting))
+                    .resolve("model.safetensors.index.json");
+            Path shard = index.resolveSibling("model-00001-of-00001.safetensors");
+            Checkpoint.save(index, Map.of("w", Tensor.of(1L, 2L)));
+
+            Invocation converted = Invocation.of("convert --to croft --in-place"
+                    + (isDeleting ? " --delete-old-shards" : ""), index, index);
+
+            assertThat(converted.code()).as(converted.err()).isZero();
+            assertThat(isDeleting ? converted.out() : converted.err()).contains(isDeleting
+                    ? "deleted 1 file of the set that it replaced"
+                    : "1 file of the set that it replaced is left behind: model-00001-of-00001.safetensors");
+            assertThat(Files.exists(shard)).isNotEqualTo(isDeleting);
+            assertThat(Invocation.of("verify", index).code()).isZero();
+        }
+    }
+
+    @Test
     void shardsOfAFormerSetAreNamedAndDeletedOnDemand() throws IOException {
         Path index = Files.createDirectory(folder.resolve("set")).resolve("model.safetensors.index.json");
         Invocation.of("convert", MODEL, index);

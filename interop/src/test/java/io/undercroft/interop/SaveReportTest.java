@@ -1,5 +1,6 @@
 package io.undercroft.interop;
 
+import static io.undercroft.testsupport.TestData.map;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -14,6 +15,7 @@ import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.SaveReport.Kind;
 import io.undercroft.serializer.SaveReport.Loss;
 import io.undercroft.serializer.SourceFileException;
+import io.undercroft.serializer.ShardSet;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
@@ -237,6 +239,59 @@ class SaveReportTest {
         dict.put("w", Tensor.of(1f));
         assertThat(Checkpoint.save(path, Map.of("usual", List.of(dict, Set.of(2L), new byte[]{1}, Shape.of(3),
                 DType.FLOAT8_E5M2, new Typed("builtins.bytearray", new byte[]{2}), Device.CPU))).losses()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"croft", "safetensors", "torch-zip"})
+    void aFileInPlaceOfASetReportsItsShardsAndDeletesThemWhenThatIsWanted(String format) throws IOException {
+        SaveOptions options = SaveOptions.defaults().format(format).replacingSource();
+        for (String name : List.of("model.safetensors.index.json", "all.croftset")) {
+            for (boolean isDeleting : List.of(false, true)) {
+                Path set = Files.createDirectory(folder.resolve(name + isDeleting)).resolve(name);
+                List<Path> shards = set(set);
+                try (Checkpoint c = Checkpoint.open(set)) {
+                    SaveReport report = Checkpoint.save(set, c.tree(),
+                            isDeleting ? options.deletingFormerFiles() : options);
+                    assertThat(isDeleting ? report.deleted() : report.leftBehind())
+                            .containsExactlyInAnyOrderElementsOf(shards);
+                    assertThat(isDeleting ? report.leftBehind() : report.deleted()).isEmpty();
+                    assertThat(shards).allMatch(shard -> Files.exists(shard) != isDeleting);
+                }
+                try (Checkpoint c = Checkpoint.open(set)) {
+                    assertThat(c.tensor("b").toLongArray()).containsExactly(3, 4);
+                }
+            }
+        }
+    }
+
+    /// Saves a set of two tensors, and returns its shards.
+    private static List<Path> set(Path index) throws IOException {
+        Map<String, Object> tensors = map("a", Tensor.of(1L, 2L), "b", Tensor.of(3L, 4L));
+        if (index.toString().endsWith(".json")) {
+            Checkpoint.save(index, tensors, SaveOptions.defaults().setting("safetensors.shard", "16"));
+        } else {
+            for (Map.Entry<String, Object> tensor : tensors.entrySet()) {
+                Checkpoint.save(index.resolveSibling(tensor.getKey() + ".croft"),
+                        Map.of(tensor.getKey(), tensor.getValue()));
+            }
+            ShardSet.create(index, List.of(index.resolveSibling("a.croft"), index.resolveSibling("b.croft")));
+        }
+        try (Stream<Path> files = Files.list(index.getParent())) {
+            return files.filter(file -> !file.equals(index)).toList();
+        }
+    }
+
+    @Test
+    void aBaseOfTheNewFileIsNotAFileOfTheFormerSet() throws IOException {
+        Path set = folder.resolve("all.croftset");
+        List<Path> shards = set(set);
+        try (Checkpoint c = Checkpoint.open(set)) {
+            SaveReport report = Checkpoint.save(set, c.tree(), SaveOptions.defaults().format("croft").replacingSource()
+                    .deletingFormerFiles().base(shards.getFirst()));
+            assertThat(report.deleted()).isEmpty();
+            assertThat(report.leftBehind()).isEmpty();
+            assertThat(shards).allMatch(Files::exists);
+        }
     }
 
     @Test

@@ -283,11 +283,11 @@ public final class SaveOptions {
         return with(copy -> copy.isReplacingSource = true);
     }
 
-    /// Deletes the files of a [set][CheckpointFormat.Capability#SEVERAL_FILES] that is replaced, once the new set is
-    /// durable: those that the former index names and that are in its directory. A file that an open checkpoint of this
-    /// process references stays, and so does a symbolic link. By default all of them stay; the
-    /// [report][SaveReport#leftBehind()] lists them. Other `.croft` files that reference them are not searched for, and
-    /// lose those bytes.
+    /// Deletes the files of a [set][CheckpointFormat.Capability#SEVERAL_FILES] or of a [ShardSet] whose index is
+    /// replaced, once the new file or set is durable: those that the former index names and that are in its directory.
+    /// A file that an open checkpoint of this process references stays, and so does a symbolic link; all stay if
+    /// [bases][#base(Path)] are named. By default all of them stay; the [report][SaveReport#leftBehind()] lists them.
+    /// Other `.croft` files that reference them are not searched for, and lose those bytes.
     ///
     /// @return the changed options
     public SaveOptions deletingFormerFiles() {

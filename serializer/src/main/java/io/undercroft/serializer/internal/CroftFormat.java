@@ -1,6 +1,7 @@
 package io.undercroft.serializer.internal;
 
 import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.SetManifest;
 import io.undercroft.format.internal.Shard;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.mmap.MappedFile;
@@ -10,7 +11,9 @@ import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Setting;
 import java.io.IOException;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.SequencedSet;
 import java.util.Set;
 
 /// The format of `.croft` files, and of the manifests of sets of them.
@@ -44,6 +47,15 @@ public final class CroftFormat implements CheckpointFormat {
     @Override
     public boolean matches(MappedFile file) throws IOException {
         return file.startsWith(SIGNATURE_START) || file.startsWith(SET_START);
+    }
+
+    @Override
+    public SequencedSet<String> companionNames(MappedFile file) throws IOException {
+        SequencedSet<String> names = new LinkedHashSet<>();
+        if (file.startsWith(SET_START)) {
+            SetManifest.read(new FileSource(file), Limits.DEFAULT).shards().forEach(shard -> names.add(shard.path()));
+        }
+        return names;
     }
 
     /// Opens a file of a set at the snapshot of the set.

@@ -32,6 +32,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /// Saves states as `.croft` files: as a new file that replaces what is there, or as the next snapshot of a file. Both
@@ -118,7 +119,7 @@ public final class CroftWriter {
         return PreparedSave.of(target, (resources, control) -> {
             target.requireDirectory();
             resources.add(target.lock());
-            return reported(target, plan, target.exists()
+            return reported(target, plan, () -> FormerFiles.NONE, target.exists()
                     ? appending(target, plan, options, staging, resources, control)
                     : first(target, plan, options, staging, resources, control));
         });
@@ -129,19 +130,24 @@ public final class CroftWriter {
         return PreparedSave.of(target, (resources, control) -> {
             target.requireDirectory();
             resources.add(staging == null ? target.lockIfInUse() : target.lock());
-            return reported(target, plan, replacing(resources.add(create(target, plan, options)), target, plan,
-                    options, staging, resources, control));
+            // A base may be one of them.
+            FormerFiles former = options.request().bases().isEmpty()
+                    ? FormerFiles.of(target.file())
+                    : FormerFiles.NONE;
+            return reported(target, plan, () -> former.replaced(target.path(), options, disk),
+                    replacing(resources.add(create(target, plan, options)), target, plan, options, staging, resources,
+                            control));
         });
     }
 
-    private static Target.Work<SaveReport> reported(Target target, StatePlan plan, Target.Work<DedupReport> work) {
+    private static Target.Work<SaveReport> reported(Target target, StatePlan plan, Supplier<FormerFiles> formerFiles,
+            Target.Work<DedupReport> work) {
         return () -> {
             DedupReport bytes = work.run();
+            FormerFiles former = formerFiles.get();
             return new SaveReport("croft", List.of(target.path()), List.of(target.path().toString()),
                     Files.size(target.file()), plan.tensorCount(), plan.nameCount(), plan.storages().size(),
-                    plan.losses(bytes),
-                    List.of(),
-                    List.of(), Optional.of(bytes));
+                    plan.losses(bytes), former.deleted(), former.left(), Optional.of(bytes));
         };
     }
 

@@ -1,12 +1,8 @@
 package io.undercroft.serializer.internal.writing;
 
-import io.undercroft.format.FormatException;
-import io.undercroft.mmap.MapMode;
-import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.StateClasses;
-import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.Replacing;
@@ -24,7 +20,6 @@ import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -108,14 +103,11 @@ public final class FormatWriter {
             SaveControl control) throws IOException {
         Written written = writeFiles(target, plan, rule, check, control);
         return plan.report(written.files, written.files.stream().map(Path::toString).toList(), written.nbytes,
-                written.former.deleted, written.former.left);
+                written.former.deleted(), written.former.left());
     }
 
     /// The files that were written, the index first.
-    private record Written(List<Path> files, long nbytes, Former former) {}
-
-    /// The files of the set that was replaced.
-    private record Former(List<Path> deleted, List<Path> left) {}
+    private record Written(List<Path> files, long nbytes, FormerFiles former) {}
 
     private Written writeFiles(Target target, FormatPlan plan, Replacing rule, FormatFiles.LastStep check,
             SaveControl control) throws IOException {
@@ -133,7 +125,7 @@ public final class FormatWriter {
         target.requireSpace(Stream.concat(companions.values().stream(), Stream.of(draft))
                 .mapToLong(Draft::leastBytes).reduce(0, Math::addExact), disk);
         WriteProgress progress = new WriteProgress(options.request().progress(), control, plan.nbytes());
-        List<Path> former = former(target.file());
+        FormerFiles former = FormerFiles.of(target.file());
         // Before the other files of a set are written.
         rule.check(target.file());
         try (FormatFiles files = new FormatFiles(disk, progress, rule)) {
@@ -142,49 +134,7 @@ public final class FormatWriter {
             }
             files.writeLast(target, draft, check);
             return new Written(Stream.concat(Stream.of(target.path()), companions.keySet().stream()).toList(),
-                    progress.done(),
-                    options.request().isDeletingFormerFiles()
-                            ? delete(former, target.path())
-                            : new Former(List.of(), former));
-        }
-    }
-
-    /// Returns the files that the index to be replaced names and that are next to it. None of them is replaced, and the
-    /// new index names none of them.
-    private static List<Path> former(Path index) {
-        if (!Files.isRegularFile(index)) {
-            return List.of();
-        }
-        try (MappedFile file = MappedFile.open(index, MapMode.READ_ONLY)) {
-            return Formats.of(file).companionNames(file).stream().filter(Draft::isPlainName).distinct()
-                    .map(index::resolveSibling).filter(each -> !each.equals(index))
-                    .filter(each -> Files.isRegularFile(each, LinkOption.NOFOLLOW_LINKS))
-                    .toList();
-        } catch (IOException | FormatException _) {
-            // Then it is no index, or its names are unknown.
-            return List.of();
-        }
-    }
-
-    /// Deletes files that only the former index needed, now that the new one is durable.
-    private Former delete(List<Path> former, Path index) {
-        List<Path> deleted = new ArrayList<>();
-        List<Path> left = new ArrayList<>();
-        for (Path file : former) {
-            (isDeleted(file, index) ? deleted : left).add(file);
-        }
-        return new Former(deleted, left);
-    }
-
-    private boolean isDeleted(Path file, Path index) {
-        try {
-            if (References.referrer(file, index).isPresent()) {
-                return false;
-            }
-            disk.delete(file);
-            return true;
-        } catch (IOException _) {
-            return false;
+                    progress.done(), former.replaced(target.path(), options, disk));
         }
     }
 

@@ -1,0 +1,72 @@
+package io.undercroft.serializer.internal.writing;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.internal.Formats;
+import io.undercroft.serializer.internal.References;
+import io.undercroft.serializer.internal.disk.Disk;
+import io.undercroft.serializer.spi.Draft;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/// The files of a set whose index a save replaces: those that the former index names and that are next to it. The save
+/// replaces none of them, and the new file needs none of them.
+///
+/// @param deleted the files that were deleted
+/// @param left the others
+record FormerFiles(List<Path> deleted, List<Path> left) {
+    static final FormerFiles NONE = new FormerFiles(List.of(), List.of());
+
+    /// Reads their names.
+    ///
+    /// @param index the file that will be replaced; it need not be there, or be an index
+    static FormerFiles of(Path index) {
+        if (!Files.isRegularFile(index)) {
+            return NONE;
+        }
+        try (MappedFile file = MappedFile.open(index, MapMode.READ_ONLY)) {
+            return new FormerFiles(List.of(), Formats.of(file).companionNames(file).stream().filter(Draft::isPlainName)
+                    .distinct().map(index::resolveSibling).filter(each -> !each.equals(index))
+                    .filter(each -> Files.isRegularFile(each, LinkOption.NOFOLLOW_LINKS)).toList());
+        } catch (IOException | FormatException _) {
+            // Then it is no index, or its names are unknown.
+            return NONE;
+        }
+    }
+
+    /// Deletes them if the options say so, now that the new file is durable.
+    ///
+    /// @param index the new file
+    /// @param options the options of the save
+    /// @param disk the disk
+    /// @return what became of them
+    FormerFiles replaced(Path index, SaveOptions options, Disk disk) {
+        if (!options.request().isDeletingFormerFiles()) {
+            return this;
+        }
+        List<Path> gone = new ArrayList<>();
+        List<Path> kept = new ArrayList<>();
+        for (Path file : left) {
+            (isDeleted(file, index, disk) ? gone : kept).add(file);
+        }
+        return new FormerFiles(gone, kept);
+    }
+
+    private static boolean isDeleted(Path file, Path index, Disk disk) {
+        try {
+            if (References.referrer(file, index).isPresent()) {
+                return false;
+            }
+            disk.delete(file);
+            return true;
+        } catch (IOException _) {
+            return false;
+        }
+    }
+}
