@@ -35,11 +35,17 @@ final class Tensors {
         return source.device().isMeta() ? Tensor.meta(dtype, sizes) : Tensor.zeros(dtype, sizes);
     }
 
-    /// Creates a zeroed tensor of the shape of another one; a meta tensor if that is one.
+    /// Creates a zeroed tensor of the shape of another one, for its elements; a meta tensor if that is one.
     static Tensor empty(Tensor like, ElementType type, MemoryFormat format, Allocator allocator) {
         Shape shape = like.shape();
         long[] stride = format.stride(shape);
         long nbytes = nbytes(type.dtype, shape);
+        if (nbytes > like.storage.nbytes() && like.device().isCpu() && !like.storage.isMaterialized()) {
+            // A few bytes that repeat may be much in memory, and it may turn out that they cannot be read.
+            try (Loan loan = like.storage.borrow()) {
+                loan.storage().segment();
+            }
+        }
         Storage storage = like.device().isMeta() ? Storage.meta(nbytes) : Storage.allocate(nbytes, allocator);
         return Tensor.on(storage, type, 0, Geometry.of(shape, stride));
     }

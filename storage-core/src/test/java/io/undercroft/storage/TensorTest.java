@@ -2,6 +2,7 @@ package io.undercroft.storage;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.lang.foreign.MemorySegment;
@@ -23,6 +24,17 @@ class TensorTest {
 
     @Nested
     class AsInTheNotesOnTensorImpl {
+        @Test
+        void nothingIsAllocatedForACopyOfRepeatedElementsThatCannotBeRead() {
+            Tensor tensor = Tensor.of(Storage.deferred(1, () -> {
+                throw new IllegalStateException("damaged");
+            }), DType.UINT8, 0, Shape.of(1), 1).expand(1L << 60);
+
+            assertThatIllegalStateException().isThrownBy(tensor::copy).withMessage("damaged");
+            assertThatIllegalStateException().isThrownBy(() -> tensor.copy(Allocator.heap())).withMessage("damaged");
+            assertThatIllegalStateException().isThrownBy(tensor::contiguous).withMessage("damaged");
+        }
+
         @Test
         void theTensorHasDimSizeAndStride() {
             assertThat(data.dim()).isEqualTo(3);

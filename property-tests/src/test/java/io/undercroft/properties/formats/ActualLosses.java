@@ -113,7 +113,7 @@ final class ActualLosses {
             // Version 1 of a class of Torch7 is the one that a file does not say.
             boolean isUsual = key.equals("version") && Long.valueOf(1).equals(value);
             lost(Kind.ATTRIBUTES, index.pathOf(node, key),
-                    !isUsual && !value.equals(metadata.get(key))
+                    !isUsual && !(metadata.containsKey(key) && metadata.get(key).equals(value))
                             && (there == null || !attributes(there).containsKey(key)
                                     || !(isRetold || isSame(value, attributes(there).get(key)))));
         });
@@ -209,10 +209,11 @@ final class ActualLosses {
     }
 
     private static void walk(String path, Object value, Visitor visitor, Set<Object> seen) {
-        if (value == null || (StateIndex.children(value).isEmpty() && !(value instanceof Typed)) || !seen.add(value)) {
+        boolean isTyped = value instanceof TypedMap || value instanceof Typed;
+        if (value == null || (!isTyped && StateIndex.children(value).isEmpty()) || !seen.add(value)) {
             return;
         }
-        if (value instanceof TypedMap || value instanceof Typed) {
+        if (isTyped) {
             visitor.visit(path, value);
         }
         Consumer<Map<?, ?>> entries = map -> map.forEach((key, held) -> walk(

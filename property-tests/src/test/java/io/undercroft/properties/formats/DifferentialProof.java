@@ -219,7 +219,8 @@ public final class DifferentialProof {
         };
     }
 
-    /// {@return the first difference}
+    /// {@return the first difference, in the order of the names of fields, since that of the size of a storage tells
+    /// more than that of its digest}
     private static String difference(String path, JsonNode ours, JsonNode theirs) {
         if (ours.isContainerNode() && theirs.isContainerNode() && ours.size() == theirs.size()) {
             if (ours.isArray()) {
@@ -229,7 +230,8 @@ public final class DifferentialProof {
                     }
                 }
             }
-            for (Map.Entry<String, JsonNode> entry : ours.properties()) {
+            for (Map.Entry<String, JsonNode> entry : ours.properties().stream()
+                    .sorted(Map.Entry.comparingByKey()).toList()) {
                 if (!entry.getValue().equals(theirs.path(entry.getKey()))) {
                     return difference(path + "/" + entry.getKey(), entry.getValue(), theirs.path(entry.getKey()));
                 }

@@ -17,6 +17,7 @@ import signal
 import struct
 import sys
 import warnings
+import zipfile
 
 import gguf
 import numpy as np
@@ -159,11 +160,16 @@ def tensor_bytes(tensor):
 
 def read_torch(path, trusted):
     try:
-        return Description().of(torch.load(path, weights_only=True, map_location=kept_location))
+        described = Description().of(torch.load(path, weights_only=True, map_location=kept_location))
     except Exception:
         if not trusted:
             raise
         return Description().of(torch.load(path, weights_only=False, map_location=kept_location))
+    # Of a zip archive whose headers contradict each other, torch.load may give memory that nothing was read into.
+    if zipfile.is_zipfile(path) and described != Description().of(
+            torch.load(path, weights_only=True, map_location=kept_location, mmap=True)):
+        raise ValueError("mapped, the file has other bytes")
+    return described
 
 
 def kept_location(storage, _):
@@ -189,7 +195,11 @@ def read_numpy(path, _):
     loaded = np.load(path, allow_pickle=False)
     if isinstance(loaded, np.ndarray):
         return {"": array(loaded)}
-    return {name: array(loaded[name]) for name in loaded.files}
+    if any("\0" in record.orig_filename for record in loaded.zip.infolist()):
+        raise ValueError("names are cut at their first NUL")
+    # A name that ends in .npy would find the record of the name before that.
+    return {name: array(loaded[name + ".npy" if name + ".npy" in loaded.zip.namelist() else name])
+            for name in loaded.files}
 
 
 GGUF_NAMES = {"F16": "float16", "F32": "float32", "F64": "float64", "BF16": "bfloat16", "I8": "int8", "I16": "int16",
