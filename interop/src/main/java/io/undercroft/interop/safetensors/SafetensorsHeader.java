@@ -125,7 +125,7 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
             if (entry.start() != end) {
                 throw damaged("SAFETENSORS-LAYOUT", "tensor " + FormatException.quote(entry.name()) + " starts "
                         + Math.abs(entry.start() - end) + " bytes " + (entry.start() < end ? "before" : "behind")
-                        + " the end of the one before it", entry.start());
+                        + " the end of the one before it", Math.min(entry.start(), fileSize));
             }
             end = entry.end();
         }

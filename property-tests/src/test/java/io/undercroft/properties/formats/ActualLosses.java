@@ -64,7 +64,7 @@ final class ActualLosses {
             }
         }
         forEachTyped(told, (path, _) -> typedPaths.add(path));
-        forEachTyped(opened.state(), (path, node) -> nodes.put(inFile(path), node));
+        forEachTyped(opened.state(), (path, node) -> nodes.put(place(path, node), node));
     }
 
     /// Fails if what a save reported is not what the file lacks.
@@ -89,6 +89,11 @@ final class ActualLosses {
         assertThat(reported).as("the losses that are reported of %s", report.format()).isEqualTo(actual.names);
     }
 
+    /// A typed value and the typed map that it has as its value are at one path.
+    private String place(String path, Object node) {
+        return node.getClass().getSimpleName() + " " + inFile(path);
+    }
+
     private String inFile(String name) {
         return isOfNames ? StateIndex.rawName(name) : name;
     }
@@ -100,7 +105,7 @@ final class ActualLosses {
                         && !isRead(tensor, there -> there.is(Tensor.Flag.REQUIRES_GRAD))));
         boolean isRetold = opened.format().equals("torch7");
         Iterator<String> paths = typedPaths.iterator();
-        forEachTyped(state, (_, node) -> readBack(node, nodes.get(inFile(paths.next())), isRetold,
+        forEachTyped(state, (_, node) -> readBack(node, nodes.get(place(paths.next(), node)), isRetold,
                 node == state ? metadata : Map.of()));
         findSharing();
         index.storages().stream().filter(storage -> !storage.isMeta() && !index.isValue(storage))
