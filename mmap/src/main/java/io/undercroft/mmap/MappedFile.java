@@ -760,10 +760,10 @@ public final class MappedFile implements AutoCloseable {
         Lifetime range = new Lifetime("a range of " + location, () -> {});
         List<MappedFile> held = new ArrayList<>();
         try {
-            Allocation here = allocated(map(pieces, range.arena()), start);
             Map<MappedFile, Long> ends = Pieces.ends(pieces);
             // They are asked whether they were truncated.
             ends.keySet().forEach(each -> held.add(each.retain()));
+            Allocation here = allocated(map(pieces, range.arena()), start);
             List<Piece> known = LibcUse.hasBegun() ? List.copyOf(pieces) : List.of();
             return new Allocation(here.segment(), here.sharing(), here.filename().orElse(null),
                     here.origin().orElse(null), () -> {

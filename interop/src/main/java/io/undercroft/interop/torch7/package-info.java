@@ -15,13 +15,15 @@
 /// | string | `String` if it is UTF-8, else `byte[]` |
 /// | table | `LinkedHashMap`; a number that is a key is a `Long` if it has no fraction. A list can be written, and is read as a map from 1 on |
 /// | table that has tables, objects or functions as keys | [Typed][io.undercroft.serializer.state.Typed] `torch7:table` of a list of pairs |
-/// | tensor, also of CUDA | [Tensor][io.undercroft.storage.Tensor]; without dimensions, of the shape [0], with the stride 0 instead of 1 if it has a storage and that has no elements |
+/// | tensor, also of CUDA | [Tensor][io.undercroft.storage.Tensor]; without dimensions, of the shape [0] |
 /// | storage, also of CUDA | [TypedStorage][io.undercroft.storage.TypedStorage] |
 /// | object of the class `nn.Linear` | [TypedMap][io.undercroft.serializer.state.TypedMap] `torch7:nn.Linear` of its fields, with the attribute `version` if that is not 1; a `Typed` of a `torch7:table` if a map cannot hold them |
 /// | `tds.Hash` | as an object of a class, with the version 0 |
 /// | `tds.Vec`, `tds.AtomicCounter` | `Typed` of a list, of a `Long` |
 /// | function | `Typed` `torch7:function` of its bytecode, with the attributes `tag` and `upvalues`; never run |
 /// | generator | `Typed` `torch7:torch.Generator` of its bytes |
+///
+/// A tensor without dimensions has the stride 1, or 0 if it has a storage and that has no elements.
 ///
 /// Files of Torch7 lose two properties of a state. Tables have no order in Lua, so another program may write their
 /// entries in another one. And two storages that are slices of one allocation are written separately.

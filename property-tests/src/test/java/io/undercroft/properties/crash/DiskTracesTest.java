@@ -3,6 +3,7 @@ package io.undercroft.properties.crash;
 import static io.undercroft.testsupport.TestData.noise;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.undercroft.properties.Recorded;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.Formats;
@@ -14,11 +15,9 @@ import io.undercroft.serializer.internal.writing.FormatWriter;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
-import java.io.InputStream;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -139,7 +138,7 @@ class DiskTracesTest {
         trace("manifest of a set", disk -> new SetWriter(disk).create(folder.resolve("a.croftset"), shards));
         trace("another manifest", disk -> new SetWriter(disk).save(folder.resolve("a.croftset"), shards.subList(0, 1)));
 
-        assertThat(trace).containsExactlyElementsOf(recorded());
+        assertThat(trace).containsExactlyElementsOf(Recorded.lines(getClass(), "disk-traces.txt"));
     }
 
     private void export(RecordingDisk disk, String name, String shard) throws IOException {
@@ -149,12 +148,5 @@ class DiskTracesTest {
         Path file = folder.resolve(name);
         new FormatWriter(disk).write(file, state, Formats.forWriting(file, null),
                 name.endsWith(".json") ? OPTIONS.setting("safetensors.shard", shard) : OPTIONS);
-    }
-
-    private static List<String> recorded() throws IOException {
-        try (InputStream in = DiskTracesTest.class.getResourceAsStream("disk-traces.txt")) {
-            return new String(Objects.requireNonNull(in, "disk-traces.txt").readAllBytes(), StandardCharsets.UTF_8)
-                    .lines().toList();
-        }
     }
 }

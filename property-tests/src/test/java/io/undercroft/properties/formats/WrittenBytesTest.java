@@ -4,6 +4,7 @@ import static io.undercroft.testsupport.TestData.map;
 import static io.undercroft.testsupport.TestData.noise;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.undercroft.properties.Recorded;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.state.Symbol;
@@ -12,8 +13,6 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
@@ -24,7 +23,6 @@ import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -94,7 +92,7 @@ class WrittenBytesTest {
             }
         }
 
-        assertThat(lines).containsExactlyElementsOf(recorded());
+        assertThat(lines).containsExactlyElementsOf(Recorded.lines(getClass(), "written-bytes.txt"));
     }
 
     /// Returns the sizes and digests of the files of a directory.
@@ -108,12 +106,5 @@ class WrittenBytesTest {
             }
         }
         return String.join(", ", files);
-    }
-
-    private static List<String> recorded() throws IOException {
-        try (InputStream in = WrittenBytesTest.class.getResourceAsStream("written-bytes.txt")) {
-            return new String(Objects.requireNonNull(in, "written-bytes.txt").readAllBytes(), StandardCharsets.UTF_8)
-                    .lines().toList();
-        }
     }
 }

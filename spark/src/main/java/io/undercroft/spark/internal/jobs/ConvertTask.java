@@ -8,7 +8,6 @@ import io.undercroft.serializer.LockedException;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport;
-import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.analysis.ElementBudget;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.spark.TensorReadException;
@@ -129,11 +128,9 @@ record ConvertTask(FileAccess access, Map<URI, URI> targets, Set<String> consent
                         "Take the file from a backup or make it again");
             }
         }
-        source.unread().stream().filter(part -> part.kind() == Kind.FILE && !consents.contains(PART)).findFirst()
-                .ifPresent(part -> {
-                    throw new IllegalArgumentException("it is a part of a model, and lacks " + part.what()
-                            + "; merge the files first, or convert each with " + PART);
-                });
+        VerifyTask.others(source).filter(_ -> !consents.contains(PART)).ifPresent(others -> {
+            throw new IllegalArgumentException(others + "; merge the files first, or convert each with " + PART);
+        });
         source.unread().stream().filter(part -> part.setting() != null).findFirst().ifPresent(part -> {
             throw new IllegalArgumentException("the file holds more than what would be saved: " + part.what()
                     + "; convert it with croft convert, which can choose what to save");

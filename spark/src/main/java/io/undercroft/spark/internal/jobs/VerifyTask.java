@@ -11,8 +11,8 @@ import io.undercroft.spark.internal.files.FileAccess;
 import io.undercroft.spark.internal.jobs.FileResult.Status;
 import java.io.IOException;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /// Reads a whole file and compares it with its checksums.
 ///
@@ -32,15 +32,18 @@ record VerifyTask(FileAccess access) implements FileTask {
                         + found.missingBases().stream().map(BaseFile::path).collect(Collectors.joining(", ")),
                         file.nbytes(), found.unverifiedBytes());
             }
-            return new FileResult(uri, found.isComplete() ? Status.OK : Status.UNVERIFIED, others(checkpoint),
+            return new FileResult(uri, found.isComplete() ? Status.OK : Status.UNVERIFIED,
+                    others(checkpoint).orElse(null),
                     file.nbytes(), found.unverifiedBytes());
         }
     }
 
-    /// Returns which other files a file lacks if it is one of several of a model, or null.
-    private static @Nullable String others(Checkpoint checkpoint) {
+    /// {@return what a file lacks if it is one of several of a model}
+    ///
+    /// @param checkpoint the open file
+    static Optional<String> others(Checkpoint checkpoint) {
         return checkpoint.unread().stream().filter(part -> part.kind() == Kind.FILE).findFirst()
-                .map(part -> "it is a part of a model, and lacks " + part.what()).orElse(null);
+                .map(part -> "it is a part of a model, and lacks " + part.what());
     }
 
     /// {@return the first damage, and how many there are}
