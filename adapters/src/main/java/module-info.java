@@ -6,8 +6,6 @@ module io.undercroft.adapters {
     requires static transitive com.microsoft.onnxruntime;
     requires static transitive org.apache.arrow.memory.core;
     requires static transitive org.apache.arrow.vector;
-    requires static transitive nd4j.api;
-    requires static org.bytedeco.javacpp;
     requires static transitive chronicle.bytes;
     requires static chronicle.core;
 

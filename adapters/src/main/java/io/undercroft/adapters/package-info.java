@@ -6,7 +6,6 @@
 /// | [io.undercroft.adapters.OnnxTensors] | ONNX Runtime | `OnnxTensor`, input and output | if it was made from a buffer | closing the `Lent` |
 /// | [io.undercroft.adapters.DjlArrays] | DJL | `NDArray`, for engines that use a buffer without copying it | not supported | closing the `NDManager` |
 /// | [io.undercroft.adapters.ArrowVectors] | Apache Arrow | a vector of numbers | if it has no nulls | closing the vector |
-/// | [io.undercroft.adapters.Nd4jArrays] | ND4J | `INDArray` | with any strides | the garbage collector |
 /// | [io.undercroft.adapters.BytesStores] | Chronicle Bytes | `BytesStore` of a storage | if it is off the heap | its last release |
 ///
 /// `ByteBuffer` and `MemorySegment` need no class of this package: `Tensor.bytes()`, `Tensor.asByteBuffer()` (up to 2
@@ -25,9 +24,9 @@
 /// from a library's memory keeps it until its storage is released or collected.
 ///
 /// **Dependencies** are optional: a program declares the libraries that it uses, and classes for the others are never
-/// loaded. Arrow needs `--add-opens=java.base/java.nio=ALL-UNNAMED`; DJL and ND4J are used here without JNA, which they
-/// need only to query GPUs and the machine. DJL's engine for ONNX Runtime creates the only `OrtEnvironment` of a
-/// process itself, so start it before you use that. The natives of ONNX Runtime and ND4J come from their own artefacts.
+/// loaded. Arrow needs `--add-opens=java.base/java.nio=ALL-UNNAMED`; DJL is used here without JNA, which it needs only
+/// to query GPUs and the machine. DJL's engine for ONNX Runtime creates the only `OrtEnvironment` of a process itself,
+/// so start it before you use that. The natives of ONNX Runtime come from its own artefact.
 ///
 /// **Threads.** All methods may be called by several threads; the thread safety of what they return is that of the
 /// library.
