@@ -290,16 +290,12 @@ final class Rebuild {
             flags.add(Tensor.Flag.REQUIRES_GRAD);
         }
         if (arguments.get(metadata) != null) {
-            arguments.map(metadata).forEach((name, value) -> {
-                Tensor.Flag flag = switch (name) {
-                    case String text when text.equals("conj") -> Tensor.Flag.CONJ;
-                    case String text when text.equals("neg") -> Tensor.Flag.NEG;
-                    case null, default -> throw arguments.wrong(metadata, "a dict of conj and neg");
-                };
-                if (Boolean.TRUE.equals(value)) {
-                    flags.add(flag);
-                }
-            });
+            // As in PyTorch, a name sets its flag whatever its value is; only True is written.
+            arguments.map(metadata).keySet().forEach(name -> flags.add(switch (name) {
+                case String text when text.equals("conj") -> Tensor.Flag.CONJ;
+                case String text when text.equals("neg") -> Tensor.Flag.NEG;
+                case null, default -> throw arguments.wrong(metadata, "a dict of conj and neg");
+            }));
         }
         try {
             return flags.isEmpty() || Unreadable.why(tensor).isPresent() ? tensor : tensor.withFlags(flags);

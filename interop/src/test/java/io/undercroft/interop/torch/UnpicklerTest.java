@@ -336,6 +336,14 @@ class UnpicklerTest {
         }
 
         @Test
+        void aNameOfAFlagSetsItWhateverItsValueIsAsInPyTorch() {
+            byte[] pickle = pickle().global("torch._utils", "_rebuild_tensor_v2").ops("(").storage("0", 4).integer(0)
+                    .integer(3).bytes(0x85).integer(1).bytes(0x85, 0x89).ops("N}").text("neg").bytes(0x89).ops("stR")
+                    .stop();
+            assertThat(((Tensor) load(pickle)).flags()).containsExactly(Tensor.Flag.NEG);
+        }
+
+        @Test
         void theErrorNamesOpcodeAndPlace() {
             FormatException refusal = refusal(pickle().ops("N").ops("R").stop());
             assertThat(refusal.what()).endsWith("opcode REDUCE at byte 3 of the uncompressed pickle");

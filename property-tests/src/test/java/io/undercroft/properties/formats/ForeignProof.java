@@ -24,13 +24,13 @@ public final class ForeignProof {
     private static final int SHOWN = 3;
 
     private final Map<ForeignLaw, Integer> broken = new EnumMap<>(ForeignLaw.class);
-    private final SplittableRandom random;
+    private final long seed;
     private final Duration each;
     private final Scratch scratch;
     private int shown;
 
     private ForeignProof(long seed, Duration each, Scratch scratch) {
-        this.random = new SplittableRandom(seed);
+        this.seed = seed;
         this.each = each;
         this.scratch = scratch;
     }
@@ -57,6 +57,8 @@ public final class ForeignProof {
         int refused = 0;
         int faults = 0;
         shown = 0;
+        // Of its own: how many states the dialects before it had time for changes nothing.
+        SplittableRandom random = new SplittableRandom(seed);
         while (System.nanoTime() < end) {
             boolean isAny = random.nextInt(5) == 0;
             byte[] choices = new byte[random.nextInt(MAX_CHOICES)];

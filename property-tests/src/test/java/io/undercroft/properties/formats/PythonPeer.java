@@ -48,7 +48,11 @@ final class PythonPeer implements AutoCloseable {
     }
 
     private void start() throws IOException {
-        process = new ProcessBuilder(program, script.toString()).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+        ProcessBuilder builder = new ProcessBuilder(program, script.toString())
+                .redirectError(ProcessBuilder.Redirect.INHERIT);
+        // Sets have one order in all processes, so that a seed repeats a run.
+        builder.environment().put("PYTHONHASHSEED", "0");
+        process = builder.start();
         requests = process.outputWriter(UTF_8);
         answers = process.inputReader(UTF_8);
     }
