@@ -18,33 +18,18 @@ final class BoundedInput extends Input {
         return limit() - position();
     }
 
-    @Override
-    public byte[] readBytes(int length) {
-        return super.readBytes(checked(length));
-    }
-
-    @Override
-    public long[] readLongs(int length) {
-        return super.readLongs(checked(length));
-    }
-
     /// Only texts that are not ASCII have their length, plus one: 0 is null.
     @Override
     public @Nullable String readString() {
         int start = position();
         if (readVarIntFlag()) {
-            int length = readVarIntFlag(true);
-            checked(length == 0 ? 0 : length - 1);
+            int length = readVarIntFlag(true) - 1;
+            // Each character takes a byte at least.
+            if (length < -1 || length > left()) {
+                throw new KryoException("a length of " + length + " where " + left() + " bytes are left");
+            }
         }
         setPosition(start);
         return super.readString();
-    }
-
-    /// Each element takes a byte at least.
-    private int checked(int length) {
-        if (length < 0 || length > left()) {
-            throw new KryoException("a length of " + length + " where " + left() + " bytes are left");
-        }
-        return length;
     }
 }

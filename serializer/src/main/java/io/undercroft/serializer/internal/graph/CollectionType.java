@@ -41,27 +41,24 @@ record CollectionType(Class<?> type, boolean isSorted, Function<@Nullable Compar
 
     private static final CollectionType TREE_MAP = sorted(TreeMap.class, TreeMap::new);
     private static final CollectionType TREE_SET = sorted(TreeSet.class, TreeSet::new);
-    private static final CollectionType ARRAY_DEQUE = of(ArrayDeque.class, ArrayDeque::new);
-    private static final CollectionType PRIORITY_QUEUE = sorted(PriorityQueue.class, PriorityQueue::new);
-    private static final CollectionType ARRAY_LIST = of(ArrayList.class, ArrayList::new);
 
     private static final Map<String, CollectionType> BY_NAME = Stream.of(MAP, SET, TREE_MAP, TREE_SET,
             of(ConcurrentHashMap.class, ConcurrentHashMap::new),
             of(LinkedList.class, LinkedList::new),
             of(CopyOnWriteArrayList.class, CopyOnWriteArrayList::new),
-            PRIORITY_QUEUE, ARRAY_DEQUE)
+            sorted(PriorityQueue.class, PriorityQueue::new), of(ArrayDeque.class, ArrayDeque::new))
             .collect(Collectors.toUnmodifiableMap(known -> known.type.getName(), Function.identity()));
 
-    /// Collections that are not saved, each with what to use in its place. Old files contain them, and open with the
-    /// replacement.
-    private static final Map<String, CollectionType> REPLACED = Map.of("java.util.Stack", ARRAY_LIST,
-            "java.util.Vector", ARRAY_LIST, "java.util.concurrent.ConcurrentSkipListMap", TREE_MAP,
-            "java.util.concurrent.ConcurrentSkipListSet", TREE_SET, "java.util.concurrent.CopyOnWriteArraySet", SET,
-            "java.util.concurrent.ConcurrentLinkedDeque", ARRAY_DEQUE,
-            "java.util.concurrent.ConcurrentLinkedQueue", ARRAY_DEQUE,
-            "java.util.concurrent.LinkedBlockingDeque", ARRAY_DEQUE,
-            "java.util.concurrent.LinkedBlockingQueue", ARRAY_DEQUE,
-            "java.util.concurrent.PriorityBlockingQueue", PRIORITY_QUEUE);
+    /// Collections that are not saved, each with what to use in its place.
+    private static final Map<String, Class<?>> REPLACED = Map.of("java.util.Stack", ArrayList.class,
+            "java.util.Vector", ArrayList.class, "java.util.concurrent.ConcurrentSkipListMap", TreeMap.class,
+            "java.util.concurrent.ConcurrentSkipListSet", TreeSet.class,
+            "java.util.concurrent.CopyOnWriteArraySet", LinkedHashSet.class,
+            "java.util.concurrent.ConcurrentLinkedDeque", ArrayDeque.class,
+            "java.util.concurrent.ConcurrentLinkedQueue", ArrayDeque.class,
+            "java.util.concurrent.LinkedBlockingDeque", ArrayDeque.class,
+            "java.util.concurrent.LinkedBlockingQueue", ArrayDeque.class,
+            "java.util.concurrent.PriorityBlockingQueue", PriorityQueue.class);
 
     private static CollectionType of(Class<?> type, Supplier<Object> maker) {
         return new CollectionType(type, false, _ -> maker.get());
@@ -73,8 +70,7 @@ record CollectionType(Class<?> type, boolean isSorted, Function<@Nullable Compar
 
     /// {@return the type of a name in a file, or null if there is none}
     static @Nullable CollectionType named(String name) {
-        CollectionType type = BY_NAME.get(name);
-        return type == null ? REPLACED.get(name) : type;
+        return BY_NAME.get(name);
     }
 
     /// {@return whether a collection is not saved, but another one in its place}
@@ -91,9 +87,9 @@ record CollectionType(Class<?> type, boolean isSorted, Function<@Nullable Compar
     /// @throws IllegalArgumentException if it is not saved
     static @Nullable CollectionType of(Object collection) {
         String name = collection.getClass().getName();
-        CollectionType other = REPLACED.get(name);
+        Class<?> other = REPLACED.get(name);
         if (other != null) {
-            throw new IllegalArgumentException("a value of type " + name + " is not saved; use " + other.type.getName()
+            throw new IllegalArgumentException("a value of type " + name + " is not saved; use " + other.getName()
                     + ", or register the class with a StateCodec");
         }
         CollectionType type = BY_NAME.get(name);

@@ -111,9 +111,7 @@ final class NodeFactories {
     private Recipe registered(Class<?> type, Object node) {
         if (type.isEnum()) {
             Typed named = typedNode(node);
-            return Recipe.late(List.of(), _ -> named.attributes().containsKey(JavaNode.KRYO)
-                    ? formerValue(type, named)
-                    : constant(type, named.value()));
+            return Recipe.late(List.of(), _ -> constant(type, named.value()));
         }
         if (Modifier.isAbstract(type.getModifiers())) {
             throw ObjectFaults.damaged("is of type " + type.getName() + ", which has no instances");
@@ -162,13 +160,7 @@ final class NodeFactories {
     }
 
     private Recipe value(Class<?> type, Typed node) {
-        return Recipe.late(List.of(), _ -> node.attributes().containsKey(JavaNode.KRYO)
-                ? formerValue(type, node)
-                : JdkValues.decode(type, node.value()));
-    }
-
-    private Object formerValue(Class<?> type, Typed node) {
-        return bytes.formerValue(type, kryo(node.attributes()));
+        return Recipe.late(List.of(), _ -> JdkValues.decode(type, node.value()));
     }
 
     private static byte[] kryo(Map<String, @Nullable Object> attributes) {

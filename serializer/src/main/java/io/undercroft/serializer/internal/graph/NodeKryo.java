@@ -28,14 +28,9 @@ final class NodeKryo extends Kryo {
                 in -> Float.intBitsToFloat(in.readInt())));
         register(double.class, serializer((out, value) -> out.writeLong(Double.doubleToRawLongBits(value)),
                 in -> Double.longBitsToDouble(in.readLong())));
-        FormerValues.register(this);
     }
 
-    /// {@return a serializer of values}
-    ///
-    /// @param writer writes a value
-    /// @param reader reads one
-    static <T> Serializer<T> serializer(BiConsumer<Output, T> writer, Function<Input, T> reader) {
+    private static <T> Serializer<T> serializer(BiConsumer<Output, T> writer, Function<Input, T> reader) {
         return new ImmutableSerializer<>() {
             @Override
             public void write(Kryo kryo, Output out, T value) {
@@ -49,10 +44,8 @@ final class NodeKryo extends Kryo {
         };
     }
 
-    /// {@return a serializer of constants by name, as their order may change}
-    ///
-    /// @param type the enum
-    static Serializer<Enum<?>> constants(Class<?> type) {
+    /// Writes constants by name, as their order may change.
+    private static Serializer<Enum<?>> constants(Class<?> type) {
         return serializer((out, constant) -> out.writeString(constant.name()), in -> {
             String name = in.readString();
             return (Enum<?>) Arrays.stream(type.getEnumConstants())

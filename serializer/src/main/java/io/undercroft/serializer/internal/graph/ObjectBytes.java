@@ -7,7 +7,6 @@ import io.undercroft.serializer.StateClasses;
 import io.undercroft.serializer.internal.Lazy;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.Objects;
 import java.util.SequencedMap;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -82,15 +81,6 @@ final class ObjectBytes {
         });
         children.forEach((name, child) -> put(values, name, child));
         return values;
-    }
-
-    /// {@return a value of the JDK as written in old files}
-    ///
-    /// @param type its class
-    /// @param bytes the bytes that Kryo wrote
-    /// @throws FormatException if they are something else
-    Object formerValue(Class<?> type, byte[] bytes) {
-        return read(type, bytes, in -> Objects.requireNonNull(kryo.get().readObject(in, type)));
     }
 
     private static void put(Map<String, @Nullable Object> values, String name, @Nullable Object value) {

@@ -8,29 +8,14 @@ import io.undercroft.format.FormatException;
 import io.undercroft.serializer.StateClasses;
 import io.undercroft.testsupport.Proc;
 import java.math.BigDecimal;
-import java.math.BigInteger;
-import java.net.URI;
-import java.nio.charset.Charset;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
-import java.time.Period;
-import java.time.ZoneId;
-import java.time.ZoneOffset;
-import java.time.ZonedDateTime;
 import java.util.Arrays;
-import java.util.BitSet;
-import java.util.Currency;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
-import java.util.OptionalInt;
 import java.util.SplittableRandom;
-import java.util.UUID;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -92,20 +77,14 @@ class HostileBytesTest {
     @ParameterizedTest
     @ValueSource(strings = {"80ade204", "ffffffff07", "ffffffff0f", "8080808004", "ff", ""})
     void aLengthThatLiesAllocatesNothing(String hex) {
-        byte[] lie = HexFormat.of().parseHex(hex);
-        for (Class<?> type : List.<Class<?>>of(BigInteger.class, BigDecimal.class, BitSet.class)) {
-            refused(() -> bytes.formerValue(type, lie));
-        }
-        refused(() -> fill(lie));
+        refused(() -> fill(HexFormat.of().parseHex(hex)));
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"c1808008", "bfffffff1f", "ffffffffff", "c0808080", "80", "81", ""})
+    @ValueSource(strings = {"c1808008", "bfffffff1f", "ffffffffff", "c0808080", "82", ""})
     void aTextWhoseLengthLiesAllocatesNothing(String hex) {
-        byte[] lie = HexFormat.of().parseHex(hex);
-        refused(() -> bytes.formerValue(TimeUnit.class, lie));
-        refused(() -> bytes.formerValue(URI.class, hex.equals("81") ? new byte[]{(byte) 0x82} : lie));
-        refused(() -> bytes.formerValue(Currency.class, lie));
+        refused(() -> fill(field("03" + hex)));
+        refused(() -> fill(HexFormat.of().parseHex("01" + hex)));
     }
 
     /// The one field "any", of a class of the given id.
@@ -140,7 +119,7 @@ class HostileBytesTest {
 
     /// Ids that nobody has, a child that is not there, a class that is no value, a class without a name.
     @ParameterizedTest
-    @ValueSource(strings = {"0c", "7f", "ffffffff07", "0b", "01", "0180", "0182"})
+    @ValueSource(strings = {"0c", "12", "7f", "ffffffff07", "0b", "01", "0180", "0182"})
     void anUnknownClassIsRefused(String tag) {
         refused(() -> fill(field(tag)));
     }
@@ -188,25 +167,6 @@ class HostileBytesTest {
             fill(made);
         } catch (FormatException e) {
             assertThat(e.code()).isIn(CODES);
-        }
-    }
-
-    @Test
-    void noiseForAnyValueGivesAValueOrATypedError() {
-        SplittableRandom random = new SplittableRandom(7);
-        for (Class<?> type : List.of(BigInteger.class, BigDecimal.class, TimeUnit.class, UUID.class, URI.class,
-                Path.class, Locale.class, Currency.class, Charset.class, OptionalInt.class, Instant.class,
-                Duration.class, LocalDate.class, ZoneOffset.class, ZoneId.class, ZonedDateTime.class, Period.class,
-                AtomicLong.class, BitSet.class)) {
-            for (int i = 0; i < 500; i++) {
-                byte[] noise = new byte[random.nextInt(20)];
-                random.nextBytes(noise);
-                try {
-                    assertThat(bytes.formerValue(type, noise)).isInstanceOf(type);
-                } catch (FormatException e) {
-                    assertThat(e.code()).isIn(CODES);
-                }
-            }
         }
     }
 }
