@@ -10,10 +10,10 @@ import static io.undercroft.cli.Arguments.knownFile;
 
 import io.undercroft.cli.internal.Json;
 import io.undercroft.cli.internal.Output;
-import io.undercroft.cli.internal.PartHint;
 import io.undercroft.cli.internal.ProgressBar;
 import io.undercroft.cli.internal.Savings;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.Weights;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CheckpointFile;
@@ -21,6 +21,7 @@ import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.SourceFileException;
+import io.undercroft.serializer.UnsavableValueException;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Setting;
@@ -350,12 +351,13 @@ final class ConvertCommand {
         SaveReport report;
         try {
             report = Targets.save(arguments.path(1), part.state, exporting);
-        } catch (IllegalArgumentException e) {
-            boolean isOfSetting = arguments.settings(TO_SETTING).keySet().stream()
-                    .anyMatch(String.valueOf(e.getMessage())::contains);
-            throw isOfSetting
-                    ? e
-                    : new IllegalArgumentException(e.getMessage() + wayOut(part, format, exporting, arguments), e);
+        } catch (UnsavableValueException e) {
+            boolean holdsState = format.filter(each -> each.capabilities().contains(Capability.STATE)).isPresent();
+            String remedy = Weights.in(part.state, e.path(), !holdsState)
+                    .map(path -> StatePart.join(arguments.text(PART).orElse(""), path))
+                    .map(path -> ". Take a part of the state with --part, for instance --part " + Text.argument(path))
+                    .orElse("");
+            throw new IllegalArgumentException(e.getMessage() + remedy, e);
         }
         boolean sharing = format.filter(each -> each.capabilities().contains(Capability.SHARING)).isPresent();
         run.say(arguments, "%s (%s, %s) -> %s (%s): %s".formatted(checkpoint.location(), checkpoint.format(), size,
@@ -394,24 +396,6 @@ final class ConvertCommand {
             options = options.replacingSource();
         }
         return options.settings(arguments.settings(TO_SETTING));
-    }
-
-    /// {@return the part of the state to save instead, for a message that the format cannot hold all of it}
-    private static String wayOut(Part part, Optional<CheckpointFormat> format, SaveOptions options,
-            Arguments arguments) {
-        String name = String.valueOf(arguments.path(1).getFileName());
-        return format.flatMap(each -> PartHint.in(part.state, some -> canHold(each, some, options, name)))
-                .map(path -> StatePart.join(arguments.text(PART).orElse(""), path))
-                .map(path -> ". Take a part of the state with --part, for instance --part " + Text.argument(path))
-                .orElse("");
-    }
-
-    private static boolean canHold(CheckpointFormat format, @Nullable Object part, SaveOptions options, String name) {
-        try {
-            return format.draft(part, options, name).nbytes() >= 0;
-        } catch (IllegalArgumentException | ArithmeticException _) {
-            return false;
-        }
     }
 
     /// Every state dict of PyTorch has the versions of the classes of its modules as an attribute.

@@ -214,6 +214,15 @@ class ConversionsTest {
         assertHint("'my model'", Map.of("my model", model, "epoch", 3L), "npz");
     }
 
+    @Test
+    void aPartWithTheValueThatWasRefusedIsNotNamed() throws IOException {
+        Tensor weight = Tensor.of(1f).to(DType.BFLOAT16);
+        Path source = saved("hint.pt", Map.of("model", Map.of("w", weight), "stages", List.of("a")));
+        Invocation refused = Invocation.of("convert", source, folder.resolve("hint-out.t7"));
+        assertOneLine(refused, "model/w: a file of Torch7 cannot hold elements of bfloat16");
+        assertThat(refused.err()).doesNotContain("--part");
+    }
+
     private void assertHint(String part, Map<String, Object> state, String suffix) throws IOException {
         Path source = saved("hint.pt", state);
         Path out = folder.resolve("hint-out." + suffix);

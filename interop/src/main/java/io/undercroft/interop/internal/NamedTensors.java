@@ -3,6 +3,7 @@ package io.undercroft.interop.internal;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.UnsavableValueException;
 import io.undercroft.serializer.state.PythonObjects;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.Typed;
@@ -241,8 +242,8 @@ public final class NamedTensors {
     }
 
     private IllegalArgumentException refused(String path, @Nullable Object value) {
-        return new IllegalArgumentException((path.isEmpty() ? "the state" : path) + " is "
+        return new UnsavableValueException(path, (path.isEmpty() ? "the state" : path) + " is "
                 + (value instanceof Tensor ? "a tensor without a name" : Values.describe(value)) + "; "
-                + format + " holds tensors by name and nothing else; leave it out, or save a .croft or .pt file");
+                + format + " holds tensors by name and nothing else; leave it out, or save a .croft or .pt file", null);
     }
 }

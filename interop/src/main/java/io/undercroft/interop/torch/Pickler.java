@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.interop.internal.TensorBytes;
+import io.undercroft.serializer.UnsavableValueException;
 import io.undercroft.serializer.spi.StatePath;
 import io.undercroft.serializer.state.PythonObjects;
 import io.undercroft.serializer.state.StateIndex;
@@ -75,7 +76,8 @@ final class Pickler {
             pickler.write(state);
             return pickler.out.stop();
         } catch (IllegalArgumentException e) {
-            throw new IllegalArgumentException("cannot save " + pickler.path + " for PyTorch: " + e.getMessage(), e);
+            throw new UnsavableValueException(pickler.path.path(),
+                    "cannot save " + pickler.path + " for PyTorch: " + e.getMessage(), e);
         }
     }
 

@@ -6,6 +6,7 @@ import io.undercroft.interop.internal.Utf8;
 import io.undercroft.interop.internal.Values;
 import io.undercroft.serializer.SaveReport.Kind;
 import io.undercroft.serializer.SaveReport.Loss;
+import io.undercroft.serializer.UnsavableValueException;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
@@ -148,9 +149,10 @@ final class LuaWriter {
 
     private IllegalArgumentException refused(String what, String remedy) {
         String place = place();
-        return new IllegalArgumentException(
+        return new UnsavableValueException(place,
                 (place.isEmpty() ? "the state" : StatePath.shortened(place)) + ": a file of Torch7 cannot hold " + what
-                        + "; " + remedy);
+                        + "; " + remedy,
+                null);
     }
 
     private String place() {

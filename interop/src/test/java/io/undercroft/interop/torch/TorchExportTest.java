@@ -2,10 +2,12 @@ package io.undercroft.interop.torch;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.UnsavableValueException;
 import io.undercroft.serializer.state.StateKeys;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
@@ -413,6 +415,10 @@ class TorchExportTest {
         Storage freed = Storage.copyOf(new byte[]{1});
         freed.release();
         assertRefused(Map.of("w", freed), "state/w");
+        assertThatExceptionOfType(UnsavableValueException.class)
+                .isThrownBy(() -> Checkpoint.save(folder.resolve("no.pt"),
+                        Map.of("a/b", List.of(1L, new Symbol("my.constant")))))
+                .extracting(UnsavableValueException::path).isEqualTo("a~1b/1");
     }
 
     /// The parts of a node are checked by the reader, and nowhere else.

@@ -93,7 +93,8 @@ public interface CheckpointFormat {
     /// @param options what else to save, and how
     /// @return the file to be, never null
     /// @throws IllegalArgumentException if the format cannot hold the state; the message has the path to what it cannot
-    ///     hold. Also if a setting has a value that it cannot have
+    ///     hold, and an [UnsavableValueException][io.undercroft.serializer.UnsavableValueException] says which value is
+    ///     to be left out. Also if a setting has a value that it cannot have
     /// @throws UnsupportedOperationException if the format cannot [SAVE][Capability#SAVE]; it is not called then
     /// @throws IllegalStateException if it declares that capability without such a method
     default Draft draft(@Nullable Object state, SaveOptions options) {

@@ -1,6 +1,7 @@
 package io.undercroft.serializer.spi;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.StateKeys;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -46,6 +47,12 @@ public final class StatePath {
     /// Leaves it again.
     public void pop() {
         segments.removeLast();
+    }
+
+    /// {@return this place as [StatePart][io.undercroft.serializer.state.StatePart] has it: keys and indices, escaped
+    /// and joined by `/`}
+    public String path() {
+        return segments.stream().map(StateIndex::segment).collect(Collectors.joining("/"));
     }
 
     /// {@return what messages call this place} See [#describe].

@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-class PartHintTest {
+class WeightsTest {
     private static Map<String, Object> model(int tensors) {
         Map<String, Object> model = new LinkedHashMap<>();
         for (int i = 0; i < tensors; i++) {
@@ -32,7 +32,7 @@ class PartHintTest {
     }
 
     private static Optional<String> hint(Object state) {
-        return PartHint.in(state, _ -> true);
+        return Weights.in(state, "epoch", true);
     }
 
     @Test
@@ -53,12 +53,12 @@ class PartHintTest {
     }
 
     @Test
-    void aModuleIsAPartAndSoIsItsStateDict() {
+    void aModuleIsAPartOrElseItsStateDict() {
         TypedMap net = module(Map.of(), Map.of("fc", module(Map.of("w", new Typed("p", Tensor.of(1f))), Map.of())));
         Map<String, Object> state = state("net", net, "epoch", 1);
         assertThat(hint(state)).contains("net");
-        assertThat(PartHint.in(state, part -> part != net)).contains("net/state_dict");
-        assertThat(PartHint.in(net, _ -> true)).contains("state_dict");
+        assertThat(Weights.in(state, "epoch", false)).contains("net/state_dict");
+        assertThat(Weights.in(net, "", false)).contains("state_dict");
         assertThat(StatePart.at(state, "net/state_dict")).asInstanceOf(MAP)
                 .containsOnlyKeys("fc.w");
     }
@@ -67,7 +67,32 @@ class PartHintTest {
     void aStateOfTensorsOnlyAndOneWithoutTensorsHaveNone() {
         assertThat(hint(model(2))).isEmpty();
         assertThat(hint(state("epoch", 3, "names", List.of("a")))).isEmpty();
-        assertThat(PartHint.in(state("epoch", 3, "model", model(1)), _ -> false)).isEmpty();
+    }
+
+    @Test
+    void aPartWithTheRefusedValueIsNoRemedy() {
+        Map<String, Object> state = state("model", model(2), "model2", model(1), "epoch", 3);
+        assertThat(Weights.in(state, "model/w1", true)).contains("model2");
+        assertThat(Weights.in(state, "model2/w0", true)).contains("model");
+        assertThat(Weights.in(state("model", model(2), "epoch", 3), "model/w1", true)).isEmpty();
+    }
+
+    @Test
+    void attributesAreSearchedAndKeepNoMapFromBeingAPart() {
+        TypedMap dict = new TypedMap("collections.OrderedDict");
+        dict.putAll(model(2));
+        dict.attributes().put("_metadata", Map.of("", Map.of("version", 1L)));
+        assertThat(hint(state("model", dict, "epoch", 1))).contains("model");
+        TypedMap object = new TypedMap("python:app.Trainer");
+        object.attributes().put("arguments", List.of(model(1), 3));
+        assertThat(hint(state("trainer", object))).contains("trainer/arguments/0");
+    }
+
+    @Test
+    void aMapAtTwoPlacesCountsAtBoth() {
+        Map<String, Object> shared = model(2);
+        assertThat(hint(state("model", state("a", shared, "b", shared), "other", model(3), "epoch", 1)))
+                .contains("model");
     }
 
     @Test

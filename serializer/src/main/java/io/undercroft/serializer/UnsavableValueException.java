@@ -1,0 +1,26 @@
+package io.undercroft.serializer;
+
+import org.jspecify.annotations.Nullable;
+
+/// Thrown when a state holds a value that no file of the format can hold. Nothing was written.
+public final class UnsavableValueException extends IllegalArgumentException {
+    private static final long serialVersionUID = 1;
+
+    private final String path;
+
+    /// A value that cannot be saved.
+    ///
+    /// @param path where it is, as for [#path]
+    /// @param message the message, which names the path
+    /// @param cause the cause, or null
+    public UnsavableValueException(String path, String message, @Nullable Throwable cause) {
+        super(message, cause);
+        this.path = path;
+    }
+
+    /// {@return the path of the value, as [StatePart][io.undercroft.serializer.state.StatePart] has it; empty for the
+    /// state itself}
+    public String path() {
+        return path;
+    }
+}
