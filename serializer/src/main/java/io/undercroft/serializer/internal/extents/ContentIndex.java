@@ -4,10 +4,18 @@ import io.undercroft.format.Digest128;
 import io.undercroft.format.internal.ByteSource;
 import io.undercroft.format.internal.ExtentKind;
 import io.undercroft.format.internal.ExtentRecord;
+import io.undercroft.format.internal.ExtentSums;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.format.internal.StorageRecord;
+import io.undercroft.mmap.FileBacking;
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.Pages;
+import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.serializer.internal.disk.DiskFile;
+import io.undercroft.serializer.internal.extents.Extent.Place;
+import io.undercroft.serializer.internal.extents.ExtentWriter.Chunk;
+import io.undercroft.storage.spi.Backing;
 import io.undercroft.storage.spi.Faults;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -15,65 +23,105 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.BiPredicate;
 import org.jspecify.annotations.Nullable;
 
-/// The bytes that are stored already: in the file, or in a base. They are found by their digests, and used only after
-/// they have been compared (section 11.1 of the format). Belongs to one thread, but for [#isSame], [#isOnDisk],
-/// [#isSameOnDisk], [#unwritten] and [#mappedExtents].
+/// The bytes that are stored already: in the file, or in a base. An [ExtentWriter] finds the bytes of a chunk in two
+/// ways.
+///
+/// - By their digest. The bytes at a place are used only after they have been compared (section 11.1 of the format):
+///   with the mapped file, with what is in memory and not written yet, or with what is read for it.
+/// - By their mapping. If a chunk is mapped from one of the files, and none of its pages was written to, the chunk and
+///   its extent are the same memory of the page cache: the bytes are neither compared nor summed up, and the extent
+///   keeps the sums that the index has.
+///
+/// Belongs to one thread. Once all files are added, other threads may call [#mapped], [#isSame], [#isOnDisk],
+/// [#isSameOnDisk] and [#written] meanwhile.
 public final class ContentIndex {
     private static final long PIECE = 1 << 17;
 
-    private final Map<Integer, ByteSource> files = new HashMap<>();
-    /// The mapped bytes of the files, as far as they can be mapped, of the time at which they were added.
-    private final Map<Integer, MemorySegment> mapped = new HashMap<>();
+    private final Map<Integer, StoredFile> files = new HashMap<>();
+    /// Whether a mapping is of a file, in the order in which they are asked.
+    private final Map<Integer, Recognition> recognitions = new LinkedHashMap<>();
     /// The file itself, if it is read past the page cache.
     private @Nullable DiskFile uncached;
-    private final Set<Integer> foreign = new HashSet<>();
+    private final List<Listed> snapshots = new ArrayList<>();
+
     private final PlaceTable own;
     private final PlaceTable others = new PlaceTable(0);
+    /// Runs of bytes that have a place in the file, by its offset, and are still in memory only. Guarded by itself.
+    private final NavigableMap<Long, MemorySegment> unwritten = new TreeMap<>();
     /// The chunks that were written to a file that cannot be read back.
-    private final Map<Place, Chunk> written = new HashMap<>();
+    private final Map<Place, Chunk> sent = new HashMap<>();
+
     /// The places of the storages of this save, and of those that were added by their places.
     private final Set<List<Place>> storages = new HashSet<>();
-    private final List<Listed> snapshots = new ArrayList<>();
     /// The places of the storages of the snapshots, made when first needed.
     private @Nullable Set<List<Place>> former;
-    private final Unwritten unwritten = new Unwritten();
-    private final MappedExtents mappedExtents = new MappedExtents();
 
-    /// A snapshot with the number of its file.
-    private record Listed(Snapshot snapshot, int base) {}
+    /// The numbers of the files that storages are mapped from, or null where that is none of these. Guarded by itself,
+    /// and so are the sums.
+    private final IdentityHashMap<MappedFile, @Nullable Integer> bases = new IdentityHashMap<>();
+    /// The sums of all extents, made when first needed.
+    private @Nullable Map<Place, ExtentSums> sums;
+
+    /// A file.
+    ///
+    /// @param source its bytes
+    /// @param mapped its bytes of the time at which it was added, or null if it cannot be mapped
+    /// @param isForeign whether it is of another format, so that its bytes can be used at any offset
+    private record StoredFile(ByteSource source, @Nullable MemorySegment mapped, boolean isForeign) {}
+
+    /// Extents of a snapshot that are in one file. Of the snapshot before, those of its predecessors belong to it.
+    ///
+    /// @param there the number that the snapshot has for the file
+    /// @param base the number here
+    private record Listed(Snapshot snapshot, int there, int base) {
+        boolean has(ExtentRecord extent) {
+            return extent.kind() != ExtentKind.ZERO && extent.base() == there;
+        }
+
+        List<Place> places(int storage) {
+            StorageRecord record = snapshot.storage(storage);
+            List<Place> found = new ArrayList<>(record.extentCount());
+            for (int i = 0; i < record.extentCount(); i++) {
+                ExtentRecord extent = snapshot.extent(record.firstExtent() + i);
+                if (has(extent)) {
+                    found.add(Place.of(extent, base));
+                }
+            }
+            return found;
+        }
+    }
+
+    /// Recognises a file that is mapped.
+    @FunctionalInterface
+    public interface Recognition {
+        boolean test(MappedFile mapped) throws IOException;
+    }
 
     /// An index of bytes in the file itself.
     ///
-    /// @param own their places, to which those of new bytes are added
+    /// @param own the places of all extents of the snapshots in the file, to which those of new bytes are added
     public ContentIndex(PlaceTable own) {
         this.own = own;
     }
 
-    /// Adds a file; bytes in it are read when they are compared.
+    /// Adds a `.croft` file; bytes in it are read when they are compared.
     ///
     /// @param base its number in places
     /// @param file the file
     /// @throws IOException if it cannot be mapped
-    void addFile(int base, ByteSource file) throws IOException {
-        files.put(base, file);
-        if (file.size() > 0) {
-            file.segment(0, file.size()).ifPresent(bytes -> mapped.put(base, bytes));
-        }
-    }
-
-    /// Reads the file itself past the page cache, where it can be.
-    ///
-    /// @param file the file, which is added too
-    void readPastCache(DiskFile file) {
-        uncached = file;
+    public void addFile(int base, ByteSource file) throws IOException {
+        add(base, file, false);
     }
 
     /// Adds a file of another format, whose bytes can be used at any offset.
@@ -82,54 +130,49 @@ public final class ContentIndex {
     /// @param file the file
     /// @throws IOException if it cannot be mapped
     void addForeignFile(int base, ByteSource file) throws IOException {
-        addFile(base, file);
-        foreign.add(base);
+        add(base, file, true);
     }
 
-    /// Adds the extents of a snapshot that are in one base.
-    ///
-    /// @param snapshot the snapshot
-    /// @param there the number that it has for that file
-    /// @param base its number here
-    void addExtents(Snapshot snapshot, int there, int base) {
-        mappedExtents.addExtents(snapshot, there, base);
-        snapshot.storedExtents(null, (high, low, in, offset, length) -> {
-            if (in == there) {
-                others.add(high, low, base, offset, length);
-            }
-        });
+    private void add(int base, ByteSource file, boolean isForeign) throws IOException {
+        files.put(base, new StoredFile(file,
+                file.size() > 0 ? file.segment(0, file.size()).orElse(null) : null, isForeign));
     }
 
-    /// Adds a base with all of a snapshot that is in its file: extents, and storages, so that a storage that is equal
-    /// as a whole is recognised.
+    /// Finds storages that are mapped from a file that is added.
     ///
-    /// @param snapshot the snapshot
-    /// @param base the number of its file
-    void addBase(Snapshot snapshot, int base) {
-        addExtents(snapshot, ExtentRecord.THIS_FILE, base);
-        snapshots.add(new Listed(snapshot, base));
+    /// @param base its number in places
+    /// @param recognition whether a mapping is of this file
+    public void recognise(int base, Recognition recognition) {
+        recognitions.put(base, recognition);
+    }
+
+    /// Reads the file itself past the page cache, where it can be.
+    ///
+    /// @param file the file, which is added too
+    public void readPastCache(DiskFile file) {
+        uncached = file;
     }
 
     /// Adds the snapshot before, whose extents and those of its predecessors in the file are among the known places.
     ///
     /// @param parent the snapshot
-    void addParent(Snapshot parent) {
-        mappedExtents.addChain(parent);
-        snapshots.add(new Listed(parent, Place.THIS_FILE));
+    public void addParent(Snapshot parent) {
+        snapshots.add(new Listed(parent, ExtentRecord.THIS_FILE, Place.THIS_FILE));
     }
 
-    static Place place(ExtentRecord extent, int base) {
-        return new Place(base, extent.fileOffset(), extent.storedLength());
-    }
-
-    /// {@return the bytes that have a place in the file, and are still in memory only}
-    Unwritten unwritten() {
-        return unwritten;
-    }
-
-    /// {@return the extents that storages to be saved may be mapped from}
-    MappedExtents mappedExtents() {
-        return mappedExtents;
+    /// Adds the extents of a snapshot that are in one base. If that is its own file, its storages are added too, so
+    /// that a storage that is equal as a whole is recognised.
+    ///
+    /// @param snapshot the snapshot
+    /// @param there the number that it has for that file
+    /// @param base its number here
+    void addExtents(Snapshot snapshot, int there, int base) {
+        snapshots.add(new Listed(snapshot, there, base));
+        snapshot.storedExtents(null, (high, low, in, offset, length) -> {
+            if (in == there) {
+                others.add(high, low, base, offset, length);
+            }
+        });
     }
 
     /// Adds bytes.
@@ -140,15 +183,38 @@ public final class ContentIndex {
         (place.base() == Place.THIS_FILE ? own : others).add(digest, place);
     }
 
-    /// Adds bytes of a file that cannot be read back. Other bytes are compared with the chunk that was written: if it
-    /// has changed meanwhile, they are found to be different.
+    /// Adds bytes of a chunk that get a place in the file. If the file cannot be read back, other bytes are compared
+    /// with the chunk: if it has changed meanwhile, they are found to be different.
     ///
-    /// @param digest the digest of the bytes that were written
+    /// @param digest the digest of the bytes
     /// @param place their place
-    /// @param chunk the chunk that they are of, whose bytes stay in memory
-    void addWritten(Digest128 digest, Place place, Chunk chunk) {
-        add(digest, place);
-        written.put(place, chunk);
+    /// @param chunk the chunk
+    void add(Digest128 digest, Place place, Chunk chunk) {
+        if (files.containsKey(Place.THIS_FILE)) {
+            add(digest, place);
+        } else if (chunk.staysInMemory()) {
+            add(digest, place);
+            sent.put(place, chunk);
+        }
+    }
+
+    /// Adds a run of bytes that is not written to the file yet, or makes one longer.
+    ///
+    /// @param offset its place in the file
+    /// @param bytes the bytes; not changed until they are [written][#written]
+    void addUnwritten(long offset, MemorySegment bytes) {
+        synchronized (unwritten) {
+            unwritten.put(offset, bytes);
+        }
+    }
+
+    /// Records that a run of bytes was written.
+    ///
+    /// @param offset its place in the file
+    void written(long offset) {
+        synchronized (unwritten) {
+            unwritten.remove(offset);
+        }
     }
 
     /// Adds a storage.
@@ -172,7 +238,7 @@ public final class ContentIndex {
     private boolean isInParent(int number, List<Place> found) {
         for (Listed listed : snapshots) {
             if (listed.base == Place.THIS_FILE && number < listed.snapshot.storageCount()) {
-                return places(listed, number).equals(found);
+                return listed.places(number).equals(found);
             }
         }
         return false;
@@ -183,25 +249,14 @@ public final class ContentIndex {
         if (made == null) {
             made = new HashSet<>();
             for (Listed listed : snapshots) {
-                for (int number = 0; number < listed.snapshot.storageCount(); number++) {
-                    made.add(places(listed, number));
+                int count = listed.there == ExtentRecord.THIS_FILE ? listed.snapshot.storageCount() : 0;
+                for (int number = 0; number < count; number++) {
+                    made.add(listed.places(number));
                 }
             }
             former = made;
         }
         return made;
-    }
-
-    private static List<Place> places(Listed listed, int number) {
-        StorageRecord storage = listed.snapshot.storage(number);
-        List<Place> found = new ArrayList<>(storage.extentCount());
-        for (int i = 0; i < storage.extentCount(); i++) {
-            ExtentRecord extent = listed.snapshot.extent(storage.firstExtent() + i);
-            if (extent.kind() != ExtentKind.ZERO && extent.base() == ExtentRecord.THIS_FILE) {
-                found.add(place(extent, listed.base));
-            }
-        }
-        return found;
     }
 
     /// Finds the place that a chunk has in a file of canonical bytes.
@@ -239,38 +294,42 @@ public final class ContentIndex {
 
     private boolean serves(Place place, MemorySegment chunk, long alignment, @Nullable Place proven)
             throws IOException {
-        boolean aligned = place.offset() % alignment == 0 || foreign.contains(place.base());
+        StoredFile file = files.get(place.base());
+        boolean aligned = place.offset() % alignment == 0 || (file != null && file.isForeign);
         return aligned && place.length() == chunk.byteSize()
                 && (place.equals(proven) || isSame(chunk, place));
     }
 
-    /// {@return whether bytes are the same as those of a place} Safe for several threads after all files are added.
+    /// {@return whether bytes are the same as those of a place}
     ///
     /// @param bytes as many bytes as the place has
     /// @param place the place
     /// @throws IOException if reading fails
     boolean isSame(MemorySegment bytes, Place place) throws IOException {
-        MemorySegment whole = mapped.get(place.base());
-        if (whole != null && place.end() <= whole.byteSize()) {
-            return isSameMapped(bytes, whole.asSlice(place.offset(), place.length()));
+        StoredFile file = files.get(place.base());
+        if (file != null && file.mapped != null && place.end() <= file.mapped.byteSize()) {
+            return isSameMapped(bytes, file.mapped.asSlice(place.offset(), place.length()));
         }
-        Optional<Boolean> inMemory = place.base() == Place.THIS_FILE
-                ? unwritten.isSame(bytes, place.offset())
-                : Optional.empty();
-        Chunk chunk = written.get(place);
-        if (inMemory.isEmpty() && chunk != null) {
+        if (place.base() == Place.THIS_FILE) {
+            synchronized (unwritten) {
+                Map.Entry<Long, MemorySegment> run = unwritten.floorEntry(place.offset());
+                if (run != null && place.end() <= run.getKey() + run.getValue().byteSize()) {
+                    return Faults.haveSameBytes(bytes,
+                            run.getValue().asSlice(place.offset() - run.getKey(), place.length()));
+                }
+            }
+        }
+        Chunk chunk = sent.get(place);
+        if (chunk != null) {
             return isSameMapped(bytes, chunk.bytes(MemorySegment.NULL));
         }
-        ByteSource file = files.get(place.base());
-        return inMemory.isPresent()
-                ? inMemory.get()
-                : file != null && isSame(bytes, place.offset(),
-                        MemorySegment.ofArray(new byte[(int) Math.min(PIECE, bytes.byteSize())]), file::read,
-                        Faults::haveSameBytes);
+        return file != null && isSame(bytes, place.offset(),
+                MemorySegment.ofArray(new byte[(int) Math.min(PIECE, bytes.byteSize())]), file.source::read,
+                Faults::haveSameBytes);
     }
 
     /// {@return whether a place has to be read from the disk, so that a digest says sooner than [#isSame] which bytes
-    /// differ from it} Safe for several threads after all files are added.
+    /// differ from it}
     ///
     /// @param place the place
     boolean isOnDisk(Place place) {
@@ -278,8 +337,7 @@ public final class ContentIndex {
                 && uncached.isReadPastCache(place.offset(), place.length());
     }
 
-    /// {@return whether bytes are the same as those of a place, which are read from the disk} Safe for several threads
-    /// after all files are added.
+    /// {@return whether bytes are the same as those of a place, which are read from the disk}
     ///
     /// @param bytes as many bytes as the place has, in memory that no file backs
     /// @param place a place for which [#isOnDisk] is true
@@ -318,5 +376,90 @@ public final class ContentIndex {
             }
         }
         return true;
+    }
+
+    /// What the mapping of a chunk says of its bytes, of which none is read.
+    ///
+    /// @param isShared whether any process may have changed them in the file since they were summed up, so that
+    ///     comparing them with the file shows nothing
+    /// @param same the extent whose bytes they are; null if they have to be compared
+    record Mapped(boolean isShared, Extent.@Nullable Stored same) {
+        private static final Mapped UNKNOWN = new Mapped(false, null);
+        private static final Mapped SHARED = new Mapped(true, null);
+    }
+
+    /// Looks up a chunk by its mapping.
+    ///
+    /// @param chunk a chunk, in memory or mapped
+    /// @throws IOException if it cannot be determined which file is mapped
+    Mapped mapped(Chunk chunk) throws IOException {
+        Backing backing = chunk.storage().bytes().backing().orElse(null);
+        if (recognitions.isEmpty() || !(backing instanceof FileBacking file)) {
+            return Mapped.UNKNOWN;
+        }
+        long start = chunk.storage().bytes().start() + chunk.start();
+        long end = start + chunk.length();
+        FilePiece piece = file.source(start, end).orElse(null);
+        Integer base = piece == null ? null : base(piece.file());
+        if (piece == null || base == null) {
+            return Mapped.UNKNOWN;
+        }
+        if (piece.file().mode() == MapMode.SHARED) {
+            return Mapped.SHARED;
+        }
+        Place place = new Place(base, piece.offset(), piece.length());
+        ExtentSums known = place.offset() % chunk.alignment() == 0 ? sums(place, chunk) : null;
+        return known != null && file.isUnwritten(start, end)
+                ? new Mapped(false, new Extent.Stored(place, known))
+                : Mapped.UNKNOWN;
+    }
+
+    private @Nullable Integer base(MappedFile mapped) throws IOException {
+        synchronized (bases) {
+            if (!bases.containsKey(mapped)) {
+                Integer base = null;
+                for (Map.Entry<Integer, Recognition> file : recognitions.entrySet()) {
+                    if (base == null && file.getValue().test(mapped)) {
+                        base = file.getKey();
+                    }
+                }
+                bases.put(mapped, base);
+            }
+            return bases.get(mapped);
+        }
+    }
+
+    /// Usually the chunk is where it was in the snapshot before, and no table of all extents is made.
+    private @Nullable ExtentSums sums(Place place, Chunk chunk) throws IOException {
+        Extent.Stored before = chunk.before();
+        return before != null && before.place().equals(place) ? before.sums() : sums().get(place);
+    }
+
+    private Map<Place, ExtentSums> sums() throws IOException {
+        synchronized (bases) {
+            Map<Place, ExtentSums> made = sums;
+            if (made == null) {
+                made = new HashMap<>();
+                for (Listed listed : snapshots) {
+                    boolean isParent = listed.base == Place.THIS_FILE;
+                    for (Snapshot next = listed.snapshot; next != null; next = isParent
+                            ? next.previous().orElse(null)
+                            : null) {
+                        addSums(next, listed, made);
+                    }
+                }
+                sums = made;
+            }
+            return made;
+        }
+    }
+
+    private static void addSums(Snapshot snapshot, Listed listed, Map<Place, ExtentSums> sums) {
+        for (int number = 0; number < snapshot.extentCount(); number++) {
+            ExtentRecord extent = snapshot.extent(number);
+            if (listed.has(extent)) {
+                sums.putIfAbsent(Place.of(extent, listed.base), extent.sums());
+            }
+        }
     }
 }

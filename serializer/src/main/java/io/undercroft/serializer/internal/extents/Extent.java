@@ -1,6 +1,8 @@
 package io.undercroft.serializer.internal.extents;
 
+import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.ExtentSums;
+import java.util.Comparator;
 
 /// A run of bytes of a storage, for a record of the index.
 public sealed interface Extent {
@@ -14,4 +16,30 @@ public sealed interface Extent {
     ///
     /// @param length the number of bytes
     record Zero(long length) implements Extent {}
+
+    /// The place of bytes: a file and a range of it.
+    ///
+    /// @param base the file: [#THIS_FILE], or the number of a base as the caller named it, from 1
+    /// @param offset the first byte in that file
+    /// @param length the number of bytes
+    record Place(int base, long offset, long length) implements Comparable<Place> {
+        public static final int THIS_FILE = ExtentRecord.THIS_FILE;
+
+        private static final Comparator<Place> PREFERENCE = Comparator.comparingInt(Place::base)
+                .thenComparingLong(Place::offset).thenComparingLong(Place::length);
+
+        static Place of(ExtentRecord extent, int base) {
+            return new Place(base, extent.fileOffset(), extent.storedLength());
+        }
+
+        /// Orders places by preference, which determines canonical bytes.
+        @Override
+        public int compareTo(Place other) {
+            return PREFERENCE.compare(this, other);
+        }
+
+        long end() {
+            return offset + length;
+        }
+    }
 }

@@ -3,6 +3,7 @@ package io.undercroft.serializer.internal.extents;
 import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.Snapshot;
+import io.undercroft.serializer.internal.extents.Extent.Place;
 import java.io.IOException;
 import java.lang.ref.SoftReference;
 import org.jspecify.annotations.Nullable;

@@ -3,6 +3,7 @@ package io.undercroft.serializer.internal.extents;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.BaseKind;
 import io.undercroft.format.internal.BaseRecord;
+import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Scan;
 import io.undercroft.format.internal.Snapshot;
@@ -16,6 +17,7 @@ import io.undercroft.serializer.internal.FileSource;
 import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.Settings;
+import io.undercroft.serializer.internal.extents.Extent.Place;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.SaveRequest;
@@ -150,12 +152,13 @@ public final class NamedBases implements AutoCloseable {
             BaseRecord record = BaseRecord.foreign(hint, scan().digest(new FileSource(file), 0, file.size()),
                     file.size());
             return new Base(file, record,
-                    (candidates, number) -> addForeign(file, format, opening.request().settings(), number, candidates));
+                    (known, number) -> addForeign(file, format, opening.request().settings(), number, known));
         }
         Snapshot snapshot = Snapshot.open(new FileSource(file), Limits.DEFAULT);
         referrers.add(References.open(file, OpenOptions.defaults().root(root), false));
         BaseRecord record = BaseRecord.croft(hint, depth(snapshot, path), snapshot.commit());
-        return new Base(file, record, (candidates, number) -> candidates.addBase(snapshot, number));
+        return new Base(file, record,
+                (known, number) -> known.addExtents(snapshot, ExtentRecord.THIS_FILE, number));
     }
 
     /// Adds the bases of the snapshot before, so that unchanged bytes in them are referenced again. Those that are
@@ -173,7 +176,7 @@ public final class NamedBases implements AutoCloseable {
             if (!contains(record)) {
                 try {
                     bases.add(new Base(finder.file(record), record,
-                            (candidates, here) -> candidates.addExtents(parent, there, here)));
+                            (known, here) -> known.addExtents(parent, there, here)));
                 } catch (FormatException _) {
                     // Then the bytes in it are written to the file itself.
                 }
@@ -216,7 +219,7 @@ public final class NamedBases implements AutoCloseable {
 
     /// Adds the bytes of the bases.
     ///
-    /// @param candidates the destination
+    /// @param candidates receives them
     /// @throws IOException if reading fails
     public void addTo(ContentIndex candidates) throws IOException {
         for (int number = 1; number <= bases.size(); number++) {
@@ -225,7 +228,7 @@ public final class NamedBases implements AutoCloseable {
                 candidates.addForeignFile(number, new FileSource(base.file));
             } else {
                 candidates.addFile(number, new FileSource(base.file));
-                candidates.mappedExtents().addFile(number, mapped -> isSame(mapped, base.file));
+                candidates.recognise(number, mapped -> isSame(mapped, base.file));
             }
             base.contents.addTo(candidates, number);
         }

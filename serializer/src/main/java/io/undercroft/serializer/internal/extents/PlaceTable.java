@@ -1,6 +1,7 @@
 package io.undercroft.serializer.internal.extents;
 
 import io.undercroft.format.Digest128;
+import io.undercroft.serializer.internal.extents.Extent.Place;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;

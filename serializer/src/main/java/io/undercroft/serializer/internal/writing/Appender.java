@@ -13,8 +13,10 @@ import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.DiskFile;
 import io.undercroft.serializer.internal.disk.Target;
-import io.undercroft.serializer.internal.extents.Destination;
+import io.undercroft.serializer.internal.extents.ContentIndex;
+import io.undercroft.serializer.internal.extents.Extent.Place;
 import io.undercroft.serializer.internal.extents.ExtentHistory;
+import io.undercroft.serializer.internal.extents.ExtentWriter.Destination;
 import io.undercroft.serializer.internal.extents.NamedBases;
 import io.undercroft.serializer.internal.extents.PlaceTable;
 import io.undercroft.serializer.internal.planning.StatePlan;
@@ -102,7 +104,7 @@ final class Appender implements Closeable {
             bases.remember(path, options);
             boolean isShared = options.request().sharing() == SaveOptions.Sharing.CONTENT;
             places = isShared ? history.of(parent) : null;
-            draft = StateWriter.write(plan, options, bases, destination(places));
+            draft = StateWriter.write(plan, options, bases, destination(places), free());
             commit = writeIndex(draft, options);
             file.force();
             forceName();
@@ -136,19 +138,33 @@ final class Appender implements Closeable {
                 "appending failed: " + cause.getMessage() + "; the file has the snapshots that it had"), cause);
     }
 
-    private Destination destination(@Nullable PlaceTable places) {
-        long committed = parent.commit().committedLength();
+    /// Returns where the snapshot is written, with what it may share if the places of all extents are given.
+    private Destination destination(@Nullable PlaceTable places) throws IOException {
+        ContentIndex known = new ContentIndex(places == null ? new PlaceTable(0) : places);
+        if (places != null) {
+            known.addFile(Place.THIS_FILE, file);
+            known.recognise(Place.THIS_FILE, mapped -> mapped.isAt(path));
+            known.addParent(parent);
+            if (disk.comparesPastCache(size, parent.commit().sequence())) {
+                known.readPastCache(file);
+            }
+        }
+        Header header = parent.header();
+        return new Destination(file, Math.max(FileLayout.placePage(size), header.slotsEnd()), header.chunkLog2(),
+                parent,
+                known);
+    }
+
+    private List<FreeRange> free() {
         List<FreeRange> free = new ArrayList<>();
         for (int number = 0; number < parent.freeRangeCount(); number++) {
             free.add(parent.freeRange(number));
         }
+        long committed = parent.commit().committedLength();
         Header header = parent.header();
         addTail(committed, Math.min(size, header.slots()), free);
         addTail(Math.max(committed, header.slotsEnd()), size, free);
-        long start = Math.max(FileLayout.placePage(size), header.slotsEnd());
-        boolean isUncached = disk.comparesPastCache(size, parent.commit().sequence());
-        return new Destination(file, file, isUncached ? file : null, start, header.chunkLog2(), parent, path, free,
-                places == null ? new PlaceTable(0) : places);
+        return free;
     }
 
     /// Declares the bytes that a torn append left free, except the commit slots.

@@ -13,8 +13,8 @@ import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.Sink;
 import io.undercroft.serializer.internal.disk.Target;
-import io.undercroft.serializer.internal.extents.Destination;
 import io.undercroft.serializer.internal.extents.ExtentHistory;
+import io.undercroft.serializer.internal.extents.ExtentWriter.Destination;
 import io.undercroft.serializer.internal.extents.NamedBases;
 import io.undercroft.serializer.internal.planning.ResourceStack;
 import io.undercroft.serializer.internal.planning.SaveControl;
@@ -227,7 +227,7 @@ public final class CroftWriter {
             ByteSource source) throws IOException {
         int chunkLog2 = chunkLog2(options);
         StateWriter.Draft draft = StateWriter.write(plan, options, bases,
-                Destination.ofNewFile(sink, source, chunkLog2));
+                Destination.ofNewFile(sink, source, chunkLog2), List.of());
         NewFile pages = new NewFile(sink, chunkLog2, options.request().uuid().orElse(null));
         pages.add(draft.index(), draft.end(), timeMillis(options), options.request().message());
         pages.finish();
@@ -294,7 +294,7 @@ public final class CroftWriter {
         try (NamedBases bases = NamedBases.open(options, null, chunkLog2)) {
             SealedFile file = new SealedFile(receiver, options.request().uuid().orElseGet(UUID::randomUUID), chunkLog2);
             StateWriter.Draft draft = StateWriter.write(plan, options, bases,
-                    Destination.ofNewFile(file, null, chunkLog2));
+                    Destination.ofNewFile(file, null, chunkLog2), List.of());
             file.finish(draft.index(), draft.end(), timeMillis(options), options.request().message());
             return new Sealed(draft.report(), file.size());
         }

@@ -26,7 +26,7 @@ import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.Replacing;
 import io.undercroft.serializer.internal.disk.Target;
-import io.undercroft.serializer.internal.extents.Place;
+import io.undercroft.serializer.internal.extents.Extent.Place;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.FileSystemException;

@@ -1,16 +1,19 @@
 package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.internal.ExtentSums;
+import io.undercroft.format.internal.FreeRange;
 import io.undercroft.format.internal.IndexBuilder;
+import io.undercroft.format.internal.Snapshot;
+import io.undercroft.format.internal.UnknownSection;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.SaveOptions.Sharing;
 import io.undercroft.serializer.internal.CommitNumbers;
-import io.undercroft.serializer.internal.extents.ContentIndex;
-import io.undercroft.serializer.internal.extents.Destination;
 import io.undercroft.serializer.internal.extents.Extent;
+import io.undercroft.serializer.internal.extents.Extent.Place;
+import io.undercroft.serializer.internal.extents.ExtentWriter;
+import io.undercroft.serializer.internal.extents.ExtentWriter.Destination;
 import io.undercroft.serializer.internal.extents.NamedBases;
-import io.undercroft.serializer.internal.extents.Place;
-import io.undercroft.serializer.internal.extents.StorageWriter;
 import io.undercroft.serializer.internal.planning.PlannedStorage;
 import io.undercroft.serializer.internal.planning.StatePlan;
 import java.io.IOException;
@@ -25,6 +28,7 @@ final class StateWriter {
     private final StatePlan plan;
     private final Destination destination;
     private final NamedBases bases;
+    private final List<FreeRange> free;
     private final IndexBuilder index;
 
     /// A snapshot whose bytes are written, and which is not committed yet.
@@ -34,10 +38,11 @@ final class StateWriter {
     /// @param report the report of bytes written, reused and skipped
     record Draft(MemorySegment index, long end, DedupReport report) {}
 
-    private StateWriter(StatePlan plan, Destination destination, NamedBases bases) {
+    private StateWriter(StatePlan plan, Destination destination, NamedBases bases, List<FreeRange> free) {
         this.plan = plan;
         this.destination = destination;
         this.bases = bases;
+        this.free = free;
         this.index = new IndexBuilder(destination.chunkLog2());
     }
 
@@ -47,33 +52,31 @@ final class StateWriter {
     /// @param options the other options of the save
     /// @param bases the other files in which bytes may be already
     /// @param destination the file
+    /// @param free the ranges of the file that the snapshot has to declare free
     /// @return the index to commit
     /// @throws IOException if reading or writing fails
-    static Draft write(StatePlan plan, SaveOptions options, NamedBases bases, Destination destination)
-            throws IOException {
-        return new StateWriter(plan, destination, bases).write(options);
+    static Draft write(StatePlan plan, SaveOptions options, NamedBases bases, Destination destination,
+            List<FreeRange> free) throws IOException {
+        return new StateWriter(plan, destination, bases, free).write(options);
     }
 
     private Draft write(SaveOptions options) throws IOException {
+        Snapshot parent = destination.parent();
         plan.addTreeTo(index);
-        CommitNumbers.metadata(options.request().metadata(), options.request().run(), destination.parent())
+        CommitNumbers.metadata(options.request().metadata(), options.request().run(), parent)
                 .forEach(index::putMetadata);
-        destination.free().forEach(index::addFreeRange);
-        destination.unknownSections().forEach(index::addUnknownSection);
-        StorageWriter writer = new StorageWriter(destination, candidates(options), options);
+        free.forEach(index::addFreeRange);
+        if (parent != null) {
+            parent.unknownSections().stream().filter(UnknownSection::isSafeToCopy).forEach(index::addUnknownSection);
+        }
+        if (options.request().sharing() == Sharing.CONTENT) {
+            bases.addTo(destination.known());
+        }
+        ExtentWriter writer = new ExtentWriter(destination, options);
         addStorages(writer.write(plan.storages()));
         plan.addTensorsTo(index);
-        MemorySegment bytes = index.build(destination.sequence());
-        return new Draft(bytes, writer.position(), writer.counts().report(plan.identity(), bytes.byteSize()));
-    }
-
-    private ContentIndex candidates(SaveOptions options) throws IOException {
-        ContentIndex candidates = new ContentIndex(destination.places());
-        if (options.request().sharing() == SaveOptions.Sharing.CONTENT) {
-            destination.addTo(candidates);
-            bases.addTo(candidates);
-        }
-        return candidates;
+        MemorySegment bytes = index.build(parent == null ? 1 : parent.commit().sequence() + 1);
+        return new Draft(bytes, writer.position(), writer.report(plan.identity(), bytes.byteSize()));
     }
 
     /// Bases that no extent names are left out by the builder.

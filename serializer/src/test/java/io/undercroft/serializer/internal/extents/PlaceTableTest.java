@@ -3,6 +3,7 @@ package io.undercroft.serializer.internal.extents;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.format.Digest128;
+import io.undercroft.serializer.internal.extents.Extent.Place;
 import org.junit.jupiter.api.Test;
 
 class PlaceTableTest {
