@@ -101,7 +101,6 @@ public final class Checkpoint implements AutoCloseable {
     private final Contents contents;
     private final OpenOptions options;
     private @Nullable DecodedState decoded;
-    private final References.@Nullable Referrer set;
     private final Queue<Scrub> scrubs = new ConcurrentLinkedQueue<>();
     private final AtomicBoolean closed = new AtomicBoolean();
     private final boolean isWithoutChecksums;
@@ -118,7 +117,10 @@ public final class Checkpoint implements AutoCloseable {
         this.contents = contents;
         this.options = options;
         List<Companion> companions = contents.companions();
-        this.set = companions.isEmpty() ? null : References.openSet(file, companions);
+        if (!companions.isEmpty()) {
+            References.openSet(file, companions.stream().flatMap(companion -> companion.path().stream()).toList(),
+                    options);
+        }
     }
 
     /// Opens a file copy-on-write. Its format is found by its contents, not by its name.
@@ -291,16 +293,9 @@ public final class Checkpoint implements AutoCloseable {
             }
             return this;
         } catch (Throwable e) {
-            release();
+            contents.release();
             throw e;
         }
-    }
-
-    private void release() {
-        if (set != null) {
-            set.close();
-        }
-        contents.release();
     }
 
     /// If several threads make it at once, any can be used.
@@ -410,8 +405,8 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws LockedException if another writer has the file that would be replaced, or the set
     /// @throws SourceFileException if the state was opened from the file that would be replaced, or from the set,
     ///     unless [that is allowed][SaveOptions#replacingSource]
-    /// @throws ReferencedFileException if bytes of another known file are stored in the file that would be replaced,
-    ///     unless [that is allowed][SaveOptions#replacingReferenced]
+    /// @throws ReferencedFileException if the file that would be replaced has bytes of another one, which is open or
+    ///     which the state was opened from, unless [that is allowed][SaveOptions#replacingReferenced]
     /// @throws java.nio.file.FileAlreadyExistsException if there is a set of that name, and a file that may belong to
     ///     it would be replaced
     /// @throws IOException if writing fails; nothing is left behind
@@ -1210,7 +1205,7 @@ public final class Checkpoint implements AutoCloseable {
                 scrub.close();
             }
             try {
-                release();
+                contents.release();
             } finally {
                 file.close();
             }

@@ -84,8 +84,10 @@ public final class CheckpointFile implements AutoCloseable {
     }
 
     static CheckpointFile open(Disk disk, Path path, SaveOptions saving, OpenOptions opening) {
-        return new CheckpointFile(disk, Objects.requireNonNull(path, "path"), Objects.requireNonNull(saving, "saving"),
-                Objects.requireNonNull(opening, "opening"));
+        CheckpointFile file = new CheckpointFile(disk, Objects.requireNonNull(path, "path"),
+                Objects.requireNonNull(saving, "saving"), Objects.requireNonNull(opening, "opening"));
+        References.open(file, path, opening);
+        return file;
     }
 
     /// {@return the file}
@@ -305,7 +307,7 @@ public final class CheckpointFile implements AutoCloseable {
     ///
     /// @param keep returns whether a snapshot is kept
     /// @return how many bytes shorter the file is
-    /// @throws ReferencedFileException if bytes of another known file are stored in this one, unless
+    /// @throws ReferencedFileException if bytes of another open file are stored in this one, unless
     ///     [that is allowed][SaveOptions#replacingReferenced]
     /// @throws LockedException if another writer has the file
     /// @throws StaleFileException if another writer has changed the file
@@ -316,7 +318,7 @@ public final class CheckpointFile implements AutoCloseable {
     public synchronized long compact(Predicate<SnapshotInfo> keep) throws IOException {
         Objects.requireNonNull(keep, "keep");
         checkOpen();
-        return copier().compact(path, keep, References.rule(saving.request().isReplacingReferenced()));
+        return copier().compact(path, keep, References.rule(saving.request().isReplacingReferenced(), List.of()));
     }
 
     private FileCopier copier() {
@@ -327,7 +329,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// in the same places below its root.
     ///
     /// @param target the file to make or replace
-    /// @throws ReferencedFileException if bytes of this file are stored in the target, or those of another known file,
+    /// @throws ReferencedFileException if bytes of this file are stored in the target, or those of an open file,
     ///     unless [that is allowed][SaveOptions#replacingReferenced]
     /// @throws SourceFileException if the target is this file, unless [that is allowed][SaveOptions#replacingSource]
     /// @throws IOException if reading or writing fails; no file is made or changed
@@ -374,7 +376,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// once. The options that this was opened with name the bases; adopted files need a root.
     ///
     /// @param target the file to make or replace
-    /// @throws ReferencedFileException if bytes of another known file are stored in the target, unless
+    /// @throws ReferencedFileException if bytes of this file or of an open one are stored in the target, unless
     ///     [that is allowed][SaveOptions#replacingReferenced]
     /// @throws SourceFileException if the target is this file, unless [that is allowed][SaveOptions#replacingSource]
     /// @throws IOException if reading or writing fails; no file is made or changed
@@ -400,7 +402,7 @@ public final class CheckpointFile implements AutoCloseable {
     private synchronized void copyWithBases(Path target, OpenOptions which) throws IOException {
         Objects.requireNonNull(target, "target");
         requireNoLoss(target);
-        copier().flatten(path, target, which, References.rule(saving.request().isReplacingReferenced()));
+        copier().flatten(path, target, which, References.rule(saving.request().isReplacingReferenced(), List.of()));
     }
 
     /// Reads the whole file, all snapshots included, and checks it; see [Checkpoint#verify].
@@ -439,6 +441,7 @@ public final class CheckpointFile implements AutoCloseable {
     @Override
     public synchronized void close() {
         closed = true;
+        References.close(this);
         memory.close();
         opened.values().forEach(Checkpoint::close);
         opened.clear();

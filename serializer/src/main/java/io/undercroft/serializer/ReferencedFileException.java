@@ -7,8 +7,8 @@ import java.nio.file.Path;
 /// of a set. Nothing was changed. Write to another name, or set
 /// [SaveOptions#replacingReferenced] if the other file is not needed any more.
 ///
-/// What is known is what this process has open, or has opened or saved before: a file that only other processes have
-/// seen is not searched for.
+/// That is checked for the files that this process has open, and for those that the state was opened from, with their
+/// bases. No other files are searched for.
 public final class ReferencedFileException extends FileSystemException {
     private static final long serialVersionUID = 1;
 

@@ -264,8 +264,8 @@ public final class SaveOptions {
 
     /// Allows replacing a file in which bytes of other files are stored: a base of a `.croft` file, an adopted
     /// file, or a file of a set. By default that is refused with [ReferencedFileException] if this process has such
-    /// another file open, or has opened or saved one before that is still there. The bytes of the other file are lost,
-    /// unless they are the same in the new one.
+    /// another file open, or the state was opened from it. The bytes of the other file are lost, unless they are the
+    /// same in the new one.
     ///
     /// @return the changed options
     public SaveOptions replacingReferenced() {

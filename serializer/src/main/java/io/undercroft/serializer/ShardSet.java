@@ -246,6 +246,7 @@ public final class ShardSet implements AutoCloseable {
         ShardSet opened = new ShardSet(path, SetFile.open(manifest, options), options);
         try {
             opened.prepare(options);
+            References.openSet(manifest, opened.set.paths(), options);
             return opened;
         } catch (Throwable e) {
             opened.close();
@@ -261,9 +262,6 @@ public final class ShardSet implements AutoCloseable {
         if (!options.patterns().isEmpty() && !areMatched(options)) {
             shards.openAll();
             Checkpoint.checkPatterns(location(), shards);
-        }
-        if (path != null) {
-            References.knownSet(path, set.paths());
         }
     }
 

@@ -499,7 +499,7 @@ class CroftFileTest {
         CheckpointFile.open(base).commit(state, SaveOptions.defaults());
         Checkpoint.save(path, state, SaveOptions.defaults().base(base));
         state.put("weight", noise(100, 1));
-        Checkpoint.save(base, state, SaveOptions.defaults().replacingReferenced());
+        Checkpoint.save(base, state);
         state.put("weight", noise(70_000, 3));
         CheckpointFile.open(base).commit(state, SaveOptions.defaults());
         try (Checkpoint checkpoint = Checkpoint.open(path)) {

@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIOException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.undercroft.format.FormatException;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
@@ -27,7 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/// Files in which bytes of others are stored are not replaced.
+/// Files with bytes of the state that is saved, or of an open file, are not replaced.
 class ReferencedFilesTest {
     private static final int MOST_COLLECTIONS = 1000;
     private static final Map<String, Tensor> OTHER = Map.of("other", Tensor.of(1L));
@@ -69,23 +71,58 @@ class ReferencedFilesTest {
     }
 
     @Test
-    void aBaseOfASavedFileIsNotReplacedWhateverWrites() throws IOException {
+    void aBaseOfAnOpenFileIsNotReplacedWhateverWrites() throws IOException {
         saveThin();
         Path single = folder.resolve("single.croft");
         Checkpoint.save(single, OTHER);
 
-        assertRefused(base, thin, () -> Checkpoint.save(base, OTHER));
-        assertRefused(base, thin, () -> Checkpoint.saveAsync(base, OTHER).join());
-        assertRefused(base, thin, () -> CheckpointFile.open(single).copy(base));
-        assertRefused(base, thin, () -> CheckpointFile.open(single).copyWithBases(base));
+        try (Checkpoint c = Checkpoint.open(thin)) {
+            assertRefused(base, thin, () -> Checkpoint.save(base, OTHER));
+            assertRefused(base, thin, () -> Checkpoint.saveAsync(base, OTHER).join());
+            assertRefused(base, thin, () -> CheckpointFile.open(single).copy(base));
+            assertRefused(base, thin, () -> CheckpointFile.open(single).copyWithBases(base));
+            assertRefused(base, thin, () -> CheckpointFile.open(thin).copyWithBases(base));
+            assertRefused(base, thin, () -> CheckpointFile.open(base).compact(_ -> true));
+            assertRefused(base, thin, () -> ShardSet.save(base, List.of(single)));
+            assertRefused(base, thin,
+                    () -> Checkpoint.save(base, Tensor.zeros(DType.UINT8, 3), SaveOptions.defaults().format("raw")));
+            assertRefused(base, thin, () -> Checkpoint
+                    .saveAsync(base, Tensor.zeros(DType.UINT8, 3), SaveOptions.defaults().format("raw")).join());
+
+            assertThat(c.verify().damages()).isEmpty();
+        }
+    }
+
+    @Test
+    void aBaseOfWhatIsCopiedOrIsInTheSetIsNotReplaced() throws IOException {
+        saveThin();
+
+        assertRefused(base, thin, () -> ShardSet.save(base, List.of(thin)));
+        assertRefused(base, thin, () -> CheckpointFile.open(thin).copy(base));
         assertRefused(base, thin, () -> CheckpointFile.open(thin).copyWithBases(base));
-        assertRefused(base, thin, () -> CheckpointFile.open(base).compact(_ -> true));
-        assertRefused(base, thin, () -> ShardSet.save(base, List.of(single)));
-        assertRefused(base, thin,
-                () -> Checkpoint.save(base, Tensor.zeros(DType.UINT8, 3), SaveOptions.defaults().format("raw")));
+    }
+
+    /// What only a closed file needs is replaced, as in every other process. That file says what is missing.
+    @Test
+    void aBaseOfAClosedFileIsReplaced() throws IOException {
+        saveThin();
+        Path set = folder.resolve("model.croftset");
+        ShardSet.save(set, List.of(thin));
+        for (Path opened : List.of(thin, set)) {
+            Checkpoint.open(opened).close();
+        }
+        ShardSet.open(set).close();
+        try (CheckpointFile file = CheckpointFile.open(thin)) {
+            assertThat(file.newest()).isPresent();
+        }
+
+        Checkpoint.save(base, OTHER);
 
         try (Checkpoint c = Checkpoint.open(thin)) {
-            assertThat(c.verify().damages()).isEmpty();
+            assertThat(c.bases()).singleElement()
+                    .satisfies(missing -> assertThat(missing.problem()).isPresent());
+            assertThatExceptionOfType(FormatException.class).isThrownBy(() -> c.tensor("weight").getLong(0))
+                    .withMessageContaining("base.croft");
         }
     }
 
@@ -94,12 +131,14 @@ class ReferencedFilesTest {
         saveThin();
         try (CheckpointFile file = CheckpointFile.open(base)) {
             file.commit(OTHER, "more");
-
-            assertRefused(base, thin, () -> file.compact(Retention.last(1)));
-            assertRefused(base, thin, () -> file.retain(Retention.last(1)));
+            try (Checkpoint _ = Checkpoint.open(thin)) {
+                assertRefused(base, thin, () -> file.compact(Retention.last(1)));
+                assertRefused(base, thin, () -> file.retain(Retention.last(1)));
+            }
         }
-        try (CheckpointFile file = CheckpointFile.open(base, SaveOptions.defaults().replacingReferenced(),
-                OpenOptions.defaults())) {
+        try (Checkpoint _ = Checkpoint.open(thin);
+                CheckpointFile file = CheckpointFile.open(base, SaveOptions.defaults().replacingReferenced(),
+                        OpenOptions.defaults())) {
             assertThat(file.compact(Retention.last(1))).isPositive();
         }
     }
@@ -119,14 +158,16 @@ class ReferencedFilesTest {
     @Test
     void aBaseIsReplacedWhenThatIsAllowed() throws IOException {
         saveThin();
-
-        Checkpoint.save(base, OTHER, SaveOptions.defaults().replacingReferenced());
-
-        Checkpoint.save(base, state());
-        Checkpoint.save(thin, state(), SaveOptions.defaults().base(base));
-        Checkpoint.save(base, Tensor.zeros(DType.UINT8, 3),
-                SaveOptions.defaults().format("raw").replacingReferenced());
-        assertThat(base).hasSize(11);
+        try (Checkpoint c = Checkpoint.open(thin)) {
+            Checkpoint.save(base, OTHER, SaveOptions.defaults().replacingReferenced());
+            assertThat(c.bases()).singleElement().satisfies(lost -> assertThat(lost.problem()).isPresent());
+        }
+        saveThin();
+        try (Checkpoint c = Checkpoint.open(thin)) {
+            Checkpoint.save(base, bytes(c.tensor("weight")),
+                    SaveOptions.defaults().format("raw").replacingReferenced());
+            assertThat(c.tensor("weight").getLong(3)).isEqualTo(93);
+        }
     }
 
     @Test
@@ -137,14 +178,20 @@ class ReferencedFilesTest {
         Checkpoint.save(single, OTHER);
         saveThin();
         CheckpointFile.open(base).commit(OTHER, SaveOptions.defaults());
-        assertThat(CheckpointFile.open(base, allowed, OpenOptions.defaults())
-                .compact(snapshot -> snapshot.sequence() == 2)).isPositive();
+        try (Checkpoint _ = Checkpoint.open(thin)) {
+            assertThat(CheckpointFile.open(base, allowed, OpenOptions.defaults())
+                    .compact(snapshot -> snapshot.sequence() == 2)).isPositive();
+        }
         saveThin();
-        CheckpointFile.open(single, allowed, newest).copy(base);
-        assertThat(base).hasSameBinaryContentAs(single);
+        try (Checkpoint _ = Checkpoint.open(thin)) {
+            CheckpointFile.open(single, allowed, newest).copy(base);
+            assertThat(base).hasSameBinaryContentAs(single);
+        }
         saveThin();
-        CheckpointFile.open(single, allowed, newest).copyWithBases(base);
-        assertThat(base).hasSameBinaryContentAs(single);
+        try (Checkpoint _ = Checkpoint.open(thin)) {
+            CheckpointFile.open(single, allowed, newest).copyWithBases(base);
+            assertThat(base).hasSameBinaryContentAs(single);
+        }
         saveThin();
         CheckpointFile.open(thin, allowed, newest).copyWithBases(base);
         try (Checkpoint c = Checkpoint.open(base)) {
@@ -168,16 +215,21 @@ class ReferencedFilesTest {
     }
 
     @Test
-    void aBaseIsReplacedOnceNothingReferencesIt() throws IOException {
+    void aBaseIsReplacedOnceNothingThatIsOpenReferencesIt() throws IOException {
         saveThin();
-        Files.delete(thin);
-
-        Checkpoint.save(base, OTHER);
-
-        Checkpoint.save(base, state());
-        Checkpoint.save(thin, state(), SaveOptions.defaults().base(base));
-        Checkpoint.save(thin, state());
-        Checkpoint.save(base, OTHER);
+        try (CheckpointFile file = CheckpointFile.open(thin)) {
+            assertRefused(base, thin, () -> Checkpoint.save(base, OTHER));
+            Checkpoint.save(thin, state());
+            Checkpoint.save(base, OTHER);
+            saveThin();
+            try (Checkpoint _ = Checkpoint.open(thin)) {
+                Checkpoint.save(thin, state());
+                // What is open needs it.
+                assertRefused(base, thin, () -> Checkpoint.save(base, OTHER));
+            }
+            Checkpoint.save(base, OTHER);
+            assertThat(file.newest()).isPresent();
+        }
     }
 
     @Test
@@ -208,21 +260,112 @@ class ReferencedFilesTest {
 
         Checkpoint.save(thin, state(), SaveOptions.defaults().base(base));
 
-        disk.letGo();
-        assertRefused(base, thin, pending::join);
+        try (Checkpoint _ = Checkpoint.open(thin)) {
+            disk.letGo();
+            assertRefused(base, thin, pending::join);
+        }
+    }
+
+    /// {@return the tensor of a file that was closed, on a storage that was retained}
+    private static Tensor retained(Path file, OpenOptions options) throws IOException {
+        try (Checkpoint c = Checkpoint.open(file, options)) {
+            Tensor tensor = c.tensor("weight");
+            tensor.storage().retain();
+            return tensor;
+        }
+    }
+
+    /// {@return the bytes of its storage}
+    private static Tensor bytes(Tensor tensor) {
+        return Tensor.of(tensor.storage(), DType.UINT8, 0, Shape.of(tensor.storage().nbytes()), 1);
+    }
+
+    private static void release(Tensor tensor) {
+        tensor.storage().release();
+    }
+
+    /// The options that named the directory of the base were those of the file that is closed.
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aBaseOfAClosedFileIsNotReplacedByTheStateThatIsBackedByIt(boolean inMemory) throws IOException {
+        saveThin();
+        Path copy = Files.createDirectory(folder.resolve("copies")).resolve("copy.croft");
+        Files.move(thin, copy);
+        OpenOptions options = OpenOptions.defaults().root(folder);
+        Tensor tensor = retained(copy, inMemory ? options.inMemory() : options);
+        SaveOptions raw = SaveOptions.defaults().format("raw");
+        Path linked = Files.createSymbolicLink(folder.resolve("linked.croft"), base);
+        Path hard = Files.createLink(folder.resolve("hard.croft"), base);
+        try {
+            for (Path target : List.of(base, hard, folder.resolve("copies/../base.croft"))) {
+                assertRefused(target, copy, () -> Checkpoint.save(target, Map.of("row", tensor.narrow(0, 1, 1))));
+                assertRefused(target, copy, () -> Checkpoint.saveAsync(target, Map.of("w", tensor)).join());
+                assertRefused(target, copy, () -> Checkpoint.save(target, bytes(tensor), raw));
+                assertRefused(target, copy, () -> Checkpoint.saveAsync(target, bytes(tensor), raw).join());
+            }
+            assertThatExceptionOfType(ReferencedFileException.class)
+                    .isThrownBy(() -> Checkpoint.save(linked, Map.of("w", tensor)));
+            assertRefused(() -> Checkpoint.save(copy, Map.of("w", tensor)));
+            Checkpoint.save(base, Map.of("w", tensor), SaveOptions.defaults().replacingReferenced());
+            assertThat(tensor.getLong(3)).isEqualTo(93);
+        } finally {
+            release(tensor);
+        }
     }
 
     @Test
-    void aBaseOfAnOpenFileIsNotReplacedByTheStateThatIsBackedByIt() throws IOException {
-        saveThin();
-        Path copy = Files.createDirectory(folder.resolve("copies")).resolve("copy.croft");
-        Files.copy(thin, copy);
-        Files.delete(thin);
-        try (Checkpoint c = Checkpoint.open(copy, OpenOptions.defaults().root(folder))) {
-            assertRefused(base, copy, () -> Checkpoint.save(base, c.tree()));
+    void aBaseOfABaseOfAClosedFileIsNotReplacedByTheStateThatIsBackedByIt() throws IOException {
+        Checkpoint.save(base, state());
+        Path middle = folder.resolve("middle.croft");
+        Map<String, Tensor> both = Map.of("weight", state().get("weight"), "more", Tensor.arange(DType.INT64, 9_000));
+        Checkpoint.save(middle, both, SaveOptions.defaults().base(base));
+        Checkpoint.save(thin, Map.of("weight", both.get("more")), SaveOptions.defaults().base(middle));
+        Tensor tensor = retained(thin, OpenOptions.defaults().inMemory());
+        try {
+            for (Path target : List.of(base, middle)) {
+                assertRefused(target, thin, () -> Checkpoint.save(target, Map.of("w", tensor)));
+            }
+        } finally {
+            release(tensor);
         }
-        // It is known from now on.
-        assertRefused(base, copy, () -> Checkpoint.save(base, OTHER));
+        Checkpoint.save(base, OTHER);
+    }
+
+    @Test
+    void anAdoptedFileOfAClosedFileIsNotReplacedByTheStateThatIsBackedByIt() throws IOException {
+        Path raw = adopted();
+        Tensor tensor = retained(thin, OpenOptions.defaults().root(folder).inMemory());
+        try {
+            assertRefused(raw, thin, () -> Checkpoint.save(raw, tensor));
+        } finally {
+            release(tensor);
+        }
+        Checkpoint.save(raw, Tensor.zeros(DType.UINT8, 3));
+    }
+
+    /// {@return a file of another format in which the bytes of `thin` are}
+    private Path adopted() throws IOException {
+        Path raw = folder.resolve("some.raw");
+        Checkpoint.save(raw, Tensor.zeros(DType.UINT8, 300_000).fill(7));
+        try (Checkpoint c = Checkpoint.open(raw)) {
+            Checkpoint.save(thin, Map.of("weight", c.tensor("bytes")),
+                    SaveOptions.defaults().base(raw).wholeStorages());
+        }
+        return raw;
+    }
+
+    /// The checkpoint is closed before the file is written.
+    @Test
+    void aSaveByAnotherThreadIsRefusedWhenItIsPrepared() throws IOException {
+        saveThin();
+        byte[] before = Files.readAllBytes(base);
+        try (Checkpoint c = Checkpoint.open(thin)) {
+            for (SaveOptions options : List.of(SaveOptions.defaults(), SaveOptions.defaults().format("raw"))) {
+                assertThatExceptionOfType(ReferencedFileException.class)
+                        .isThrownBy(() -> Checkpoint.saveAsync(base, bytes(c.tensor("weight")), options).close());
+            }
+        }
+        assertThat(base).hasBinaryContent(before);
     }
 
     @ParameterizedTest
@@ -236,7 +379,9 @@ class ReferencedFilesTest {
             Files.move(base, other);
         }
 
-        assertRefused(other, thin, () -> Checkpoint.save(other, OTHER));
+        try (Checkpoint _ = Checkpoint.open(thin)) {
+            assertRefused(other, thin, () -> Checkpoint.save(other, OTHER));
+        }
     }
 
     @Test
@@ -250,30 +395,21 @@ class ReferencedFilesTest {
     }
 
     @Test
-    void anAdoptedFileIsNotReplaced() throws IOException {
-        Path raw = folder.resolve("some.raw");
-        Checkpoint.save(raw, Tensor.zeros(DType.UINT8, 300_000).fill(7));
-        try (Checkpoint c = Checkpoint.open(raw)) {
-            Checkpoint.save(thin, c.tree(), SaveOptions.defaults().base(raw).wholeStorages());
-        }
+    void anAdoptedFileOfAnOpenFileIsNotReplaced() throws IOException {
+        Path raw = adopted();
 
-        assertRefused(raw, thin, () -> Checkpoint.save(raw, Tensor.zeros(DType.UINT8, 3)));
+        try (Checkpoint _ = Checkpoint.open(thin)) {
+            assertRefused(raw, thin, () -> Checkpoint.save(raw, Tensor.zeros(DType.UINT8, 3)));
+        }
     }
 
     @Test
     void anAdoptedFileThatWasRenamedIsNotReplacedIfTheOptionsNameIt() throws IOException {
-        Path raw = folder.resolve("some.raw");
-        Checkpoint.save(raw, Tensor.zeros(DType.UINT8, 300_000).fill(7));
-        try (Checkpoint c = Checkpoint.open(raw)) {
-            Checkpoint.save(thin, c.tree(), SaveOptions.defaults().base(raw).wholeStorages());
-        }
-        Path renamed = Files.move(raw, folder.resolve("other.raw"));
+        Path renamed = Files.move(adopted(), folder.resolve("other.raw"));
 
         try (Checkpoint _ = Checkpoint.open(thin, OpenOptions.defaults().base(renamed))) {
             assertRefused(renamed, thin, () -> Checkpoint.save(renamed, Tensor.zeros(DType.UINT8, 3)));
         }
-        // It is known from now on.
-        assertRefused(renamed, thin, () -> Checkpoint.save(renamed, Tensor.zeros(DType.UINT8, 3)));
     }
 
     /// {@return an object that only the options of a file refer to that was opened and closed}
@@ -296,7 +432,6 @@ class ReferencedFilesTest {
             Thread.sleep(10);
         }
         assertThat(filter.get()).isNull();
-        assertRefused(base, thin, () -> Checkpoint.save(base, OTHER));
     }
 
     @Test
@@ -366,17 +501,70 @@ class ReferencedFilesTest {
     }
 
     @Test
-    void aShardOfASetIsNotReplaced() throws IOException {
+    void aShardOfAnOpenSetIsNotReplaced() throws IOException {
         Path set = folder.resolve("model.croftset");
         Checkpoint.save(base, state());
         ShardSet.save(set, List.of(base));
 
-        assertRefused(base, set, () -> Checkpoint.save(base, OTHER));
-        assertRefused(base, set, () -> CheckpointFile.open(base).compact(_ -> true));
-        CheckpointFile.open(base).commit(OTHER, SaveOptions.defaults());
-        ShardSet.save(set, List.of(base));
-        Files.delete(set);
+        try (ShardSet _ = ShardSet.open(set)) {
+            assertRefused(base, set, () -> Checkpoint.save(base, OTHER));
+            assertRefused(base, set, () -> CheckpointFile.open(base).compact(_ -> true));
+        }
+        try (Checkpoint _ = Checkpoint.open(set)) {
+            assertRefused(base, set, () -> Checkpoint.save(base, OTHER));
+            CheckpointFile.open(base).commit(OTHER, SaveOptions.defaults());
+            ShardSet.save(set, List.of(base));
+        }
         Checkpoint.save(base, OTHER);
+    }
+
+    /// None of its shards is open.
+    @Test
+    void aBaseOfAShardOfAnOpenSetIsNotReplaced() throws IOException {
+        saveThin();
+        Path set = folder.resolve("model.croftset");
+        ShardSet.save(set, List.of(thin));
+
+        try (ShardSet _ = ShardSet.open(set)) {
+            assertRefused(base, set, () -> Checkpoint.save(base, OTHER));
+        }
+        try (Checkpoint _ = Checkpoint.open(set)) {
+            assertRefused(base, set, () -> Checkpoint.save(base, OTHER));
+        }
+        Checkpoint.save(base, OTHER);
+    }
+
+    @Test
+    void aBaseOfAShardOfAClosedSetIsNotReplacedByTheStateThatIsBackedByIt() throws IOException {
+        saveThin();
+        Path set = folder.resolve("model.croftset");
+        ShardSet.save(set, List.of(thin));
+        Tensor tensor = retained(set, OpenOptions.defaults().inMemory());
+        try {
+            for (Path target : List.of(base, thin)) {
+                assertRefused(target, set, () -> Checkpoint.save(target, Map.of("w", tensor)));
+            }
+        } finally {
+            release(tensor);
+        }
+        Checkpoint.save(base, OTHER);
+    }
+
+    @Test
+    void theIndexOfAClosedSetIsNotReplacedByTheStateThatIsBackedByIt() throws IOException {
+        Path set = folder.resolve("model.croftset");
+        Path shard = Files.createDirectory(folder.resolve("shards")).resolve("shard.croft");
+        Checkpoint.save(shard, state());
+        ShardSet.save(set, List.of(shard));
+        Tensor tensor = retained(set, OpenOptions.defaults().inMemory());
+        SaveOptions croft = SaveOptions.defaults().format("croft");
+        try {
+            assertRefused(() -> Checkpoint.save(set, Map.of("w", tensor), croft));
+            assertRefused(shard, set, () -> Checkpoint.save(shard, Map.of("w", tensor), croft));
+            Checkpoint.save(set, Map.of("w", tensor), croft.replacingSource());
+        } finally {
+            release(tensor);
+        }
     }
 
     @Test

@@ -100,7 +100,7 @@ class ShardSetTest {
 
     @Test
     void anotherFileInTheShardsPlaceIsRefused() throws IOException {
-        Checkpoint.save(a, state(9), SaveOptions.defaults().replacingReferenced());
+        Checkpoint.save(a, state(9));
         assertRefused().contains("'a.croft'", "is the file");
     }
 

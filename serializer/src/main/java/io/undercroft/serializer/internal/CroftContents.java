@@ -71,7 +71,6 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     private final Snapshot snapshot;
     private final OpenOptions options;
     private final CroftStorages storages;
-    private final References.Referrer referrer;
     private final Map<Integer, Tensor> tensors = new ConcurrentHashMap<>();
     private final Map<Integer, DType> dtypes = new ConcurrentHashMap<>();
     /// Intact tensors on damaged storages.
@@ -96,7 +95,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
         this.snapshot = snapshot;
         this.options = options;
         this.storages = new CroftStorages(file, snapshot, options, new Bases(file, options));
-        this.referrer = References.open(file, options, hasBases(snapshot));
+        References.open(file, options);
     }
 
     /// Opens a snapshot of a file.
@@ -482,18 +481,8 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
         return storages.check(number, pass);
     }
 
-    /// A damaged index throws when it is used.
-    private static boolean hasBases(Snapshot snapshot) {
-        try {
-            return snapshot.baseCount() > 0;
-        } catch (FormatException _) {
-            return false;
-        }
-    }
-
     @Override
     public void release() {
-        referrer.close();
         storages.close();
     }
 

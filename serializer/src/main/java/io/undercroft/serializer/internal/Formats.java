@@ -2,6 +2,7 @@ package io.undercroft.serializer.internal;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.Remedy;
+import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
@@ -18,6 +19,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -99,6 +101,17 @@ public final class Formats {
     /// @throws IOException if reading fails
     public static CheckpointFormat of(MappedFile file, @Nullable String name) throws IOException {
         return name == null ? of(file) : named(name);
+    }
+
+    /// {@return the names that an index has of the files of its set; none if the file is no index, or cannot be read}
+    ///
+    /// @param index the file, there or not
+    public static Set<String> companionNames(Path index) {
+        try (MappedFile file = MappedFile.open(index, MapMode.READ_ONLY)) {
+            return of(file).companionNames(file);
+        } catch (IOException | FormatException _) {
+            return Set.of();
+        }
     }
 
     /// Opens a file.

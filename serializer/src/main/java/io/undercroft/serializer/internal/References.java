@@ -13,7 +13,6 @@ import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.ReferencedFileException;
 import io.undercroft.serializer.SourceFileException;
 import io.undercroft.serializer.internal.disk.Replacing;
-import io.undercroft.serializer.spi.Companion;
 import io.undercroft.serializer.spi.SaveRequest;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
@@ -21,36 +20,33 @@ import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.WeakHashMap;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// The files known to this process that reference other files: those that are open, and the last ones that were opened
-/// or saved before and still exist. The files that they reference must not be replaced. No directory is searched.
+/// What may be replaced: no file that has bytes of the state that is saved, nor one that has bytes of a file that is
+/// open in this process. That holds for the bases of these files, and for the bases of bases. No directory is searched,
+/// and nothing is remembered of files that are closed.
 ///
 /// A referenced file is recognised by its identity and not by its path: by the file that its path leads to or, if that
 /// cannot be found, by its id or size. All snapshots of a file count, and those of its bases. Safe for any thread.
 public final class References {
-    /// The number of files that are not open and are remembered, the last ones.
-    private static final int MOST_KNOWN = 1 << 12;
-    private static final Set<Referrer> OPEN = ConcurrentHashMap.newKeySet();
-    /// A file in a store, which is not registered.
-    private static final Referrer IN_STORE = new Referrer(Path.of(""), Places.NONE, List.of(), null, false);
-    private static final Map<Path, Referrer> KNOWN = new LinkedHashMap<>();
+    /// The open files, by what keeps them open: a [MappedFile] until its last holder releases it, or a program's object
+    /// until it is closed. What is not closed counts until it is collected.
+    private static final Map<Object, Referrer> OPEN = new WeakHashMap<>();
 
     private References() {}
 
-    /// The directories of other files, from the options. The options are not kept, since a file is remembered for long
-    /// after it was closed, and options refer to classes, allocators, listeners and functions of the program.
+    /// The directories of other files, from the options.
     private record Places(Optional<Path> root, Map<UUID, Path> byId, List<Path> named) {
         static final Places NONE = new Places(Optional.empty(), Map.of(), List.of());
 
@@ -59,52 +55,49 @@ public final class References {
         }
     }
 
-    /// A file that references others, registered until it is closed.
-    public static final class Referrer implements AutoCloseable {
+    /// A file that references others.
+    private static final class Referrer {
         private final Path path;
         private final Places places;
         private final List<Path> companions;
-        /// The open file, as long as it is reachable; null for a file that is not open.
+        /// Null for a file that is opened when its bases are needed.
         private final @Nullable WeakReference<MappedFile> open;
-        private final boolean isRemembered;
         private final BaseRecords records = new BaseRecords();
 
-        private Referrer(Path path, Places places, List<Path> companions, @Nullable MappedFile open,
-                boolean isRemembered) {
+        Referrer(Path path, Places places, List<Path> companions, @Nullable MappedFile open) {
             this.path = path.toAbsolutePath();
             this.places = places;
-            this.companions = companions.isEmpty()
-                    ? List.of()
-                    : companions.stream().map(Path::toAbsolutePath).toList();
+            this.companions = companions;
             this.open = open == null ? null : new WeakReference<>(open);
-            this.isRemembered = isRemembered;
         }
 
-        /// Ends the registration; a file that references others is remembered.
-        @Override
-        public void close() {
-            if (OPEN.remove(this) && isRemembered) {
-                remember(path, places, companions);
+        boolean isClosed() {
+            if (open == null) {
+                return false;
+            }
+            try (MappedFile held = held()) {
+                return held == null;
             }
         }
 
-        private boolean isForgotten() {
-            return open != null && open.get() == null;
+        /// Returns the open file with one more holder, or null if it is not open.
+        private @Nullable MappedFile held() {
+            try {
+                MappedFile file = open == null ? null : open.get();
+                return file == null ? null : file.retain();
+            } catch (IllegalStateException _) {
+                return null;
+            }
         }
 
         /// Returns the base records of what was opened, or of what has the name now.
-        private Set<BaseRecord> bases() {
-            try (MappedFile file = file()) {
+        Set<BaseRecord> bases() {
+            MappedFile held = held();
+            try (MappedFile file = held == null ? MappedFile.open(path, MapMode.READ_ONLY) : held) {
                 return records.of(new FileSource(file));
-            } catch (IOException | IllegalStateException _) {
-                // It was collected, or closed at this moment.
+            } catch (IOException _) {
                 return Set.of();
             }
-        }
-
-        private MappedFile file() throws IOException {
-            MappedFile held = open == null ? null : open.get();
-            return held == null ? MappedFile.open(path, MapMode.READ_ONLY) : held.retain();
         }
     }
 
@@ -139,74 +132,69 @@ public final class References {
         }
     }
 
-    /// Registers an open `.croft` file.
+    /// Registers a `.croft` file, until it is closed.
     ///
     /// @param file the file
     /// @param options the options, which name the bases
-    /// @param hasBases whether the snapshot that was opened has any, so that the file is remembered when it is closed
-    /// @return the registration
-    public static Referrer open(MappedFile file, OpenOptions options, boolean hasBases) {
-        if (file.source().isPresent()) {
-            return IN_STORE;
-        }
-        return add(new Referrer(file.path(), Places.of(options), List.of(), file, hasBases));
+    public static void open(MappedFile file, OpenOptions options) {
+        openSet(file, List.of(), options);
     }
 
-    /// Registers an open index and the files that it names.
+    /// Registers an index and the files that it names, until the index is closed.
     ///
     /// @param index the index
     /// @param companions the files
-    /// @return the registration
-    public static Referrer openSet(MappedFile index, List<Companion> companions) {
-        if (index.source().isPresent()) {
-            return IN_STORE;
+    /// @param options the options, which name the bases of these files
+    public static void openSet(MappedFile index, List<Path> companions, OpenOptions options) {
+        if (index.source().isEmpty()) {
+            add(index, new Referrer(index.path(), Places.of(options), companions, index));
         }
-        return add(new Referrer(index.path(), Places.NONE,
-                companions.stream().flatMap(companion -> companion.path().stream()).toList(), index, true));
     }
 
-    private static Referrer add(Referrer referrer) {
-        for (Referrer each : OPEN) {
-            if (each.isForgotten()) {
-                each.close();
-            }
-        }
-        OPEN.add(referrer);
-        return referrer;
-    }
-
-    /// Remembers a file that was saved.
+    /// Registers a `.croft` file that is opened again and again, until [#close] or until the owner is collected.
     ///
-    /// @param path the file
-    /// @param root the directory that paths of its bases start from, if it is not that of the file
-    public static void saved(Path path, Optional<Path> root) {
-        remember(path, new Places(root, Map.of(), List.of()), List.of());
+    /// @param owner the object that opens it
+    /// @param path the file, there or not
+    /// @param options the options, which name the bases
+    public static void open(Object owner, Path path, OpenOptions options) {
+        add(owner, new Referrer(path, Places.of(options), List.of(), null));
     }
 
-    /// Remembers a set that was opened or saved.
-    ///
-    /// @param path the index or the manifest
-    /// @param companions the files that it names
-    public static void knownSet(Path path, List<Path> companions) {
-        remember(path, Places.NONE, companions);
-    }
-
-    private static void remember(Path path, Places places, List<Path> companions) {
-        Referrer referrer = new Referrer(path, places, companions, null, true);
-        synchronized (KNOWN) {
-            KNOWN.remove(referrer.path);
-            KNOWN.put(referrer.path, referrer);
-            if (KNOWN.size() > MOST_KNOWN) {
-                KNOWN.remove(KNOWN.keySet().iterator().next());
-            }
+    private static void add(Object owner, Referrer referrer) {
+        synchronized (OPEN) {
+            OPEN.put(owner, referrer);
         }
     }
 
-    /// {@return the rule for what is written}
+    /// Ends a registration.
+    ///
+    /// @param owner the object that was registered
+    public static void close(Object owner) {
+        synchronized (OPEN) {
+            OPEN.remove(owner);
+        }
+    }
+
+    private static List<Referrer> open() {
+        synchronized (OPEN) {
+            OPEN.values().removeIf(Referrer::isClosed);
+            return List.copyOf(OPEN.values());
+        }
+    }
+
+    /// {@return the rule for a file that is made of others}
     ///
     /// @param any whether the caller allowed every file to be replaced
-    public static Replacing rule(boolean any) {
-        return any ? Replacing.ANY : References::check;
+    /// @param sources the other files, whose bases must stay
+    public static Replacing rule(boolean any, Collection<Path> sources) {
+        return any ? Replacing.ANY : target -> {
+            List<Referrer> referrers = new ArrayList<>(open());
+            sources.forEach(source -> referrers.add(new Referrer(source, Places.NONE, companions(source), null)));
+            Optional<Path> referrer = referrer(target, referrers);
+            if (referrer.isPresent()) {
+                throw new ReferencedFileException(target, referrer.get());
+            }
+        };
     }
 
     /// {@return the rule for a file that a state is saved to}
@@ -214,8 +202,8 @@ public final class References {
     /// @param request the options of the save
     /// @param sources the locations of the storages of the state
     public static Replacing rule(SaveRequest request, Set<String> sources) {
-        Replacing referenced = rule(request.isReplacingReferenced());
-        List<Path> files = sources.stream().flatMap(References::paths).toList();
+        List<Path> files = paths(sources);
+        Replacing referenced = rule(request.isReplacingReferenced(), files);
         return request.isReplacingSource() || files.isEmpty() ? referenced : target -> {
             referenced.check(target);
             if (Files.isRegularFile(target) && (isAny(files, target) || isIndexOf(files, target))) {
@@ -237,13 +225,15 @@ public final class References {
         }
     }
 
-    private static Stream<Path> paths(String location) {
-        try {
-            return Stream.of(Path.of(location));
-        } catch (InvalidPathException _) {
-            // It is in a store.
-            return Stream.empty();
-        }
+    /// Returns the paths of files. The locations of objects in stores are left out, or are paths of no file.
+    private static List<Path> paths(Set<String> locations) {
+        return locations.stream().flatMap(location -> {
+            try {
+                return Stream.of(Path.of(location));
+            } catch (InvalidPathException _) {
+                return Stream.empty();
+            }
+        }).toList();
     }
 
     private static boolean isAny(List<Path> files, Path target) throws IOException {
@@ -255,18 +245,25 @@ public final class References {
         return false;
     }
 
-    /// Returns whether a file is the index of a known set that some files belong to.
+    /// Returns whether a file is the index of a set that some files belong to. An open set may be named by links, so
+    /// that its files are not next to the file that is replaced.
     private static boolean isIndexOf(List<Path> files, Path target) throws IOException {
-        for (Referrer each : all()) {
+        List<Path> companions = new ArrayList<>(companions(target));
+        for (Referrer each : open()) {
             if (!each.companions.isEmpty() && isSame(each.path, target)) {
-                for (Path companion : each.companions) {
-                    if (isAny(files, companion)) {
-                        return true;
-                    }
-                }
+                companions.addAll(each.companions);
+            }
+        }
+        for (Path companion : companions) {
+            if (isAny(files, companion)) {
+                return true;
             }
         }
         return false;
+    }
+
+    private static List<Path> companions(Path index) {
+        return paths(Formats.companionNames(index)).stream().map(index::resolveSibling).toList();
     }
 
     /// {@return the rule for a copy of a file that keeps its bases: the copy may replace any file but one of these}
@@ -274,52 +271,39 @@ public final class References {
     /// @param path the file that is copied
     /// @param options the options, which name the bases
     public static Replacing ruleForCopyOf(Path path, OpenOptions options) {
-        Referrer source = new Referrer(path, Places.of(options), List.of(), null, false);
+        Referrer source = new Referrer(path, Places.of(options), List.of(), null);
         return target -> {
-            if (Files.isRegularFile(target) && new Search(target).finds(source)) {
+            if (referrer(target, List.of(source)).isPresent()) {
                 throw new ReferencedFileException(target, path);
             }
         };
     }
 
-    /// Refuses a file that others reference.
-    ///
-    /// @param target the file; it need not be there
-    /// @throws ReferencedFileException if a file that is known has bytes in it
-    /// @throws IOException if reading fails
-    private static void check(Path target) throws IOException {
-        Optional<Path> referrer = referrer(target, null);
-        if (referrer.isPresent()) {
-            throw new ReferencedFileException(target, referrer.get());
-        }
-    }
-
-    /// {@return a file that is known to have bytes in another one}
+    /// {@return an open file that has bytes in another one}
     ///
     /// @param target the other one, there or not
-    /// @param except a file that is skipped, or null
+    /// @param except an open file that is skipped
     /// @throws IOException if reading fails
-    public static Optional<Path> referrer(Path target, @Nullable Path except) throws IOException {
-        if (!Files.isRegularFile(target)) {
-            return Optional.empty();
+    public static Optional<Path> openReferrer(Path target, Path except) throws IOException {
+        List<Referrer> referrers = new ArrayList<>();
+        for (Referrer each : open()) {
+            if (!isSame(each.path, except)) {
+                referrers.add(each);
+            }
         }
-        Search search = new Search(target);
-        for (Referrer each : all()) {
-            boolean asked = except == null || !isSame(each.path, except);
-            if (asked && search.finds(each)) {
-                return Optional.of(each.path);
+        return referrer(target, referrers);
+    }
+
+    private static Optional<Path> referrer(Path target, List<Referrer> referrers) throws IOException {
+        if (Files.isRegularFile(target)) {
+            Search search = new Search(target);
+            for (Referrer each : referrers) {
+                if (search.finds(each)) {
+                    return Optional.of(each.path);
+                }
             }
         }
         return Optional.empty();
-    }
-
-    private static List<Referrer> all() {
-        List<Referrer> all = new ArrayList<>(OPEN);
-        synchronized (KNOWN) {
-            KNOWN.keySet().removeIf(path -> !Files.isRegularFile(path));
-            all.addAll(KNOWN.values());
-        }
-        return all;
     }
 
     /// A search for the files that reference one file. Several of them may name the same bases, which are read once.
@@ -337,7 +321,8 @@ public final class References {
 
         boolean finds(Referrer referrer) throws IOException {
             for (Path companion : referrer.companions) {
-                if (isSame(companion, target)) {
+                if (isSame(companion, target)
+                        || finds(new Referrer(companion, referrer.places, List.of(), null))) {
                     return true;
                 }
             }

@@ -43,7 +43,6 @@ public final class NamedBases implements AutoCloseable {
     private final List<Base> bases = new ArrayList<>();
     /// The files that the caller names.
     private final List<MappedFile> files = new ArrayList<>();
-    private final List<References.Referrer> referrers = new ArrayList<>();
     private @Nullable Bases kept;
 
     /// A base.
@@ -155,7 +154,7 @@ public final class NamedBases implements AutoCloseable {
                     (known, number) -> addForeign(file, format, opening.request().settings(), number, known));
         }
         Snapshot snapshot = Snapshot.open(new FileSource(file), Limits.DEFAULT);
-        referrers.add(References.open(file, OpenOptions.defaults().root(root), false));
+        References.open(file, OpenOptions.defaults().root(root));
         BaseRecord record = BaseRecord.croft(hint, depth(snapshot, path), snapshot.commit());
         return new Base(file, record,
                 (known, number) -> known.addExtents(snapshot, ExtentRecord.THIS_FILE, number));
@@ -205,16 +204,6 @@ public final class NamedBases implements AutoCloseable {
     /// {@return the records of the bases for an index, in the order of their numbers}
     public List<BaseRecord> records() {
         return bases.stream().map(Base::record).toList();
-    }
-
-    /// Registers the file as a referrer of its bases, so that these are not replaced from now on.
-    ///
-    /// @param file the file
-    /// @param options the options, which name the bases
-    public void remember(Path file, SaveOptions options) {
-        if (!bases.isEmpty()) {
-            References.saved(file, options.request().root());
-        }
     }
 
     /// Adds the bytes of the bases.
@@ -268,7 +257,6 @@ public final class NamedBases implements AutoCloseable {
 
     @Override
     public void close() {
-        referrers.forEach(References.Referrer::close);
         files.forEach(MappedFile::close);
         if (kept != null) {
             kept.close();

@@ -35,7 +35,7 @@ public final class SetWriter {
     /// @param files the shards, in their order
     /// @throws IOException if a file cannot be read, or writing fails; no manifest is made or changed
     public void save(Path manifest, List<Path> files) throws IOException {
-        write(Target.of(manifest), files, References.rule(false));
+        write(Target.of(manifest), files, References.rule(false, files));
     }
 
     /// Saves a manifest if there is none of its name; see [io.undercroft.serializer.ShardSet#create].
@@ -73,7 +73,6 @@ public final class SetWriter {
                 written.commit();
             }
         }
-        References.knownSet(target.file(), files);
     }
 
     private static SetDescription.Candidate candidate(Path directory, Path file) throws IOException {

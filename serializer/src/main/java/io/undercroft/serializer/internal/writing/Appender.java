@@ -101,7 +101,6 @@ final class Appender implements Closeable {
         PlaceTable places;
         try (NamedBases bases = NamedBases.open(options, path, parent.header().chunkLog2())) {
             bases.keep(parent, path, options);
-            bases.remember(path, options);
             boolean isShared = options.request().sharing() == SaveOptions.Sharing.CONTENT;
             places = isShared ? history.of(parent) : null;
             draft = StateWriter.write(plan, options, bases, destination(places), free());

@@ -163,7 +163,6 @@ public final class CroftWriter {
             try (NamedBases bases = NamedBases.open(options, target.file(), chunkLog2(options))) {
                 DedupReport report = write(taken, options, bases, file, file.file());
                 file.commit(control::commit);
-                bases.remember(target.file(), options);
                 return report;
             }
         };

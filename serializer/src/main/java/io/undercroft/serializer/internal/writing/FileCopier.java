@@ -126,7 +126,7 @@ public final class FileCopier {
     /// @throws IOException if reading or writing fails; no file is made or changed
     public void export(Path path, Path target, OpenOptions options, boolean replacing) throws IOException {
         copy(path, target, options, BaseFiles.none(),
-                replacing ? References.ruleForCopyOf(path, options) : References.rule(false));
+                replacing ? References.ruleForCopyOf(path, options) : References.rule(false, List.of()));
     }
 
     /// Writes one snapshot as a new file without bases; see [io.undercroft.serializer.CheckpointFile#copyWithBases].
@@ -211,8 +211,8 @@ public final class FileCopier {
     }
 
     private static void reading(Path path, OpenOptions options, Reading reading) throws IOException {
-        try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY);
-                References.Referrer _ = References.open(file, options, false)) {
+        try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY)) {
+            References.open(file, options);
             reading.of(file, Snapshot.open(new FileSource(file), Limits.DEFAULT));
         } catch (FormatException e) {
             throw e.withFile(path.toString());

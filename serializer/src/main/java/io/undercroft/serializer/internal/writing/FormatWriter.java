@@ -80,12 +80,14 @@ public final class FormatWriter {
         return PreparedSave.of(target, (resources, control) -> {
             target.requireDirectory();
             resources.add(target.lock());
+            Replacing rule = References.rule(options.request(), original.sources());
+            // The state may be closed when the save runs.
+            rule.check(target.file());
             Object copy = TreeCopy.of(original.tree(), original.names().storages(), staging, resources);
             FormatPlan.checkSources(original.names());
             FormatPlan plan = FormatPlan.of(path,
                     new ReadableState(copy, StateIndex.of(copy), original.leftOut()), format, options);
             control.expect(plan.nbytes());
-            Replacing rule = References.rule(options.request(), original.sources());
             return () -> write(target, plan, rule, () -> {}, control);
         });
     }

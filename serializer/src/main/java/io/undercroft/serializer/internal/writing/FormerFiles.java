@@ -1,8 +1,5 @@
 package io.undercroft.serializer.internal.writing;
 
-import io.undercroft.format.FormatException;
-import io.undercroft.mmap.MapMode;
-import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.References;
@@ -27,17 +24,9 @@ record FormerFiles(List<Path> deleted, List<Path> left) {
     ///
     /// @param index the file that will be replaced; it need not be there, or be an index
     static FormerFiles of(Path index) {
-        if (!Files.isRegularFile(index)) {
-            return NONE;
-        }
-        try (MappedFile file = MappedFile.open(index, MapMode.READ_ONLY)) {
-            return new FormerFiles(List.of(), Formats.of(file).companionNames(file).stream().filter(Draft::isPlainName)
-                    .distinct().map(index::resolveSibling).filter(each -> !each.equals(index))
-                    .filter(each -> Files.isRegularFile(each, LinkOption.NOFOLLOW_LINKS)).toList());
-        } catch (IOException | FormatException _) {
-            // Then it is no index, or its names are unknown.
-            return NONE;
-        }
+        return new FormerFiles(List.of(), Formats.companionNames(index).stream().filter(Draft::isPlainName)
+                .map(index::resolveSibling).filter(each -> !each.equals(index))
+                .filter(each -> Files.isRegularFile(each, LinkOption.NOFOLLOW_LINKS)).toList());
     }
 
     /// Deletes them if the options say so, now that the new file is durable.
@@ -60,7 +49,7 @@ record FormerFiles(List<Path> deleted, List<Path> left) {
 
     private static boolean isDeleted(Path file, Path index, Disk disk) {
         try {
-            if (References.referrer(file, index).isPresent()) {
+            if (References.openReferrer(file, index).isPresent()) {
                 return false;
             }
             disk.delete(file);
