@@ -30,7 +30,7 @@ final class AsyncBenchmark {
     private static final String FIRST = "copy-on-write, first save";
     private static final String SOME = "copy-on-write, 1 % written since the last save";
     private static final String ALL = "copy-on-write, all written since the last save";
-    private static final long CHUNK = SaveOptions.defaults().request().chunkSize();
+    private static final long CHUNK = SaveOptions.defaults().chunkSize();
     private static final Duration ONCE = Duration.ofNanos(1);
 
     private final Bench bench;

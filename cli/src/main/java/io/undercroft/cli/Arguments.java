@@ -447,8 +447,8 @@ final class Arguments {
     /// @throws IllegalArgumentException if none can be saved like that
     SaveOptions saving(Path source) {
         SaveOptions options = SaveOptions.defaults().sharing(line.matchedOptionValue(SHARING, Sharing.CONTENT))
-                .chunkSize(line.matchedOptionValue(CHUNK, SaveOptions.defaults().request().chunkSize()));
-        if (options.request().sharing() == Sharing.IDENTITY && !bases().isEmpty()) {
+                .chunkSize(line.matchedOptionValue(CHUNK, SaveOptions.defaults().chunkSize()));
+        if (options.sharing() == Sharing.IDENTITY && !bases().isEmpty()) {
             throw new IllegalArgumentException("bytes of a base are shared by content; leave out --sharing or --base");
         }
         for (Path base : basesBut(source)) {

@@ -346,8 +346,8 @@ final class ConvertCommand {
         Part part = Part.of(checkpoint, arguments);
         Optional<CheckpointFormat> format = Targets.format(arguments.path(1), arguments.text(TO));
         String size = Text.size(checkpoint);
-        SaveOptions exporting = exporting(arguments).leavingOutUnreadable().metadata(options.request().metadata())
-                .progress(options.request().progress()).largest(options.request().most().orElseThrow());
+        SaveOptions exporting = exporting(arguments).leavingOutUnreadable().metadata(options.metadata())
+                .progress(options.progress()).largest(options.largest().orElseThrow());
         SaveReport report;
         try {
             report = Targets.save(arguments.path(1), part.state, exporting);

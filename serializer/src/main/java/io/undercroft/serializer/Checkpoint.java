@@ -149,7 +149,7 @@ public final class Checkpoint implements AutoCloseable {
     public static Checkpoint open(Path path, OpenOptions options) throws IOException {
         Objects.requireNonNull(path, "path");
         Objects.requireNonNull(options, "options");
-        return open(MappedFile.open(ModelDirectory.fileIn(path), options.request().mapping()), null, options);
+        return open(MappedFile.open(ModelDirectory.fileIn(path), options.mapping()), null, options);
     }
 
     /// Opens a file in a store, such as one on a web server, copy-on-write; see [#open(URI, OpenOptions)].
@@ -187,8 +187,8 @@ public final class Checkpoint implements AutoCloseable {
         if (uri.getScheme().equalsIgnoreCase("file")) {
             return open(Path.of(uri), options);
         }
-        Settings.check(options.request().settings().keySet(), Use.OPENING);
-        return open(Stores.open(uri, options.request()), null, options);
+        Settings.check(options.settings().keySet(), Use.OPENING);
+        return open(Stores.open(uri, options), null, options);
     }
 
     /// Opens an object of a store, as [#open(URI, OpenOptions)], for which the program made the source itself.
@@ -204,7 +204,7 @@ public final class Checkpoint implements AutoCloseable {
     public static Checkpoint open(RangeSource source, OpenOptions options) throws IOException {
         Objects.requireNonNull(source, "source");
         Objects.requireNonNull(options, "options");
-        return open(Stores.open(source, options.request()), null, options);
+        return open(Stores.open(source, options), null, options);
     }
 
     /// Opens a file of a set, which then belongs to the checkpoint. It is closed if opening fails.
@@ -237,9 +237,9 @@ public final class Checkpoint implements AutoCloseable {
     /// @param sniffing finds the format; null for the one that the options name, or that recognises the file
     static Checkpoint open(MappedFile file, @Nullable Sniffing sniffing, OpenOptions options) throws IOException {
         try {
-            Settings.check(options.request().settings().keySet(), Use.OPENING);
+            Settings.check(options.settings().keySet(), Use.OPENING);
             CheckpointFormat format = sniffing == null
-                    ? Formats.of(file, options.request().format().orElse(null))
+                    ? Formats.of(file, options.format().orElse(null))
                     : sniffing.formatOf(file);
             Contents contents = Formats.open(format, file, options);
             OpenOptions all = withAliases(contents, options);
@@ -266,7 +266,7 @@ public final class Checkpoint implements AutoCloseable {
         try {
             Set<String> names = contents.aliases().entrySet().stream()
                     .filter(alias -> options.patterns().stream().anyMatch(glob -> glob.test(alias.getKey())))
-                    .map(Map.Entry::getValue).filter(name -> !options.request().isChosen(name))
+                    .map(Map.Entry::getValue).filter(name -> !options.isChosen(name))
                     .collect(Collectors.toUnmodifiableSet());
             return names.isEmpty() ? options : options.onlyAlso(names);
         } catch (Throwable e) {
@@ -285,11 +285,11 @@ public final class Checkpoint implements AutoCloseable {
             if (isWhole) {
                 checkPatterns(location(), List.of(this));
             }
-            if (options.request().expected().isPresent()) {
-                requireExactly(options.request().expected().get());
+            if (options.expected().isPresent()) {
+                requireExactly(options.expected().get());
             }
-            if (options.request().isInMemory()) {
-                EagerLoad.run(contents, file, options.request().progress());
+            if (options.isInMemory()) {
+                EagerLoad.run(contents, file, options.progress());
             }
             return this;
         } catch (Throwable e) {
@@ -309,7 +309,7 @@ public final class Checkpoint implements AutoCloseable {
     }
 
     private void checkMapping() {
-        if (options.request().isInMemory() && options.request().mapping() == MapMode.SHARED) {
+        if (options.isInMemory() && options.mapping() == MapMode.SHARED) {
             throw new IllegalArgumentException(
                     "what is read into memory is not mapped shared: writes would not reach the file; "
                             + "open it without OpenOptions.inMemory, or copy-on-write");
@@ -360,9 +360,9 @@ public final class Checkpoint implements AutoCloseable {
     }
 
     private void checkSnapshot() {
-        if (options.request().snapshot().isPresent() && !(contents instanceof CroftContents)) {
+        if (options.snapshot().isPresent() && !(contents instanceof CroftContents)) {
             throw new NoSuchElementException(
-                    location() + " has no snapshot " + options.request().snapshot().getAsLong() + ": a file of the "
+                    location() + " has no snapshot " + options.snapshot().getAsLong() + ": a file of the "
                             + "format " + format + " has none; open it without naming one");
         }
     }
@@ -431,9 +431,9 @@ public final class Checkpoint implements AutoCloseable {
 
     private static CheckpointFormat formatToWrite(String file, String fileName, SaveOptions options,
             Set<String> settingsOfStore) {
-        CheckpointFormat format = Formats.forWriting(file, fileName, options.request().format().orElse(null));
-        Settings.check(options.request().settings().keySet(), Use.WRITING);
-        Settings.requireApplying(file, format, options.request().settings().keySet().stream()
+        CheckpointFormat format = Formats.forWriting(file, fileName, options.format().orElse(null));
+        Settings.check(options.settings().keySet(), Use.WRITING);
+        Settings.requireApplying(file, format, options.settings().keySet().stream()
                 .filter(name -> !settingsOfStore.contains(name)).toList());
         if (!Formats.isCroft(format)) {
             options.requireForeign(file, format.name());
@@ -480,7 +480,7 @@ public final class Checkpoint implements AutoCloseable {
         if (uri.getScheme().equalsIgnoreCase("file")) {
             return save(Path.of(uri), state, options);
         }
-        return save(Stores.target(uri, options.request()), state, options, Stores.settingsForWriting(uri));
+        return save(Stores.target(uri, options), state, options, Stores.settingsForWriting(uri));
     }
 
     /// Saves a state to a store, as [#save(URI, Object, SaveOptions)], for which the program made the target itself.
@@ -604,7 +604,7 @@ public final class Checkpoint implements AutoCloseable {
         if (uri.getScheme().equalsIgnoreCase("file")) {
             return saveAsync(Path.of(uri), state, options);
         }
-        return saveAsync(Stores.target(uri, options.request()), state, options, Stores.settingsForWriting(uri));
+        return saveAsync(Stores.target(uri, options), state, options, Stores.settingsForWriting(uri));
     }
 
     /// Saves a state to a store in the background, as [#saveAsync(URI, Object, SaveOptions)], for which the program
@@ -639,8 +639,8 @@ public final class Checkpoint implements AutoCloseable {
     }
 
     private static PendingSave start(SaveOptions options, Preparation preparation) throws IOException {
-        if (options.request().snapshotMemory().isPresent()) {
-            return PendingSave.start(preparation.with(options.request().snapshotMemory().get().staging()));
+        if (options.snapshotMemory().isPresent()) {
+            return PendingSave.start(preparation.with(options.snapshotMemory().get().staging()));
         }
         try (SnapshotMemory once = new SnapshotMemory()) {
             return PendingSave.start(preparation.with(once.staging()));
@@ -754,7 +754,7 @@ public final class Checkpoint implements AutoCloseable {
     private synchronized DecodedState decoded() {
         DecodedState there = decoded;
         if (there == null) {
-            there = named(() -> new DecodedState(ObjectDecoder.of(tree(), options.request().classes())));
+            there = named(() -> new DecodedState(ObjectDecoder.of(tree(), options.classes())));
             decoded = there;
         }
         return there;
@@ -916,7 +916,7 @@ public final class Checkpoint implements AutoCloseable {
     private NoSuchElementException missing(String name) {
         SequencedCollection<String> names = names();
         return new NoSuchElementException(location() + " has no tensor " + FormatException.quote(name) + " among "
-                + (options.request().isPartial() ? "the " + names.size() + " that were chosen" : "its " + names.size())
+                + (options.isPartial() ? "the " + names.size() + " that were chosen" : "its " + names.size())
                 + lookup().hint(name, Stream.concat(names.stream(), aliases().keySet().stream()).toList())
                 + otherFiles());
     }
@@ -1008,7 +1008,7 @@ public final class Checkpoint implements AutoCloseable {
     public Map<String, String> aliases() {
         return named(() -> {
             Map<String, String> all = contents.aliases();
-            if (!options.request().isPartial()) {
+            if (!options.isPartial()) {
                 return all;
             }
             Map<String, String> chosen = new LinkedHashMap<>(all);
@@ -1190,7 +1190,7 @@ public final class Checkpoint implements AutoCloseable {
 
     private MatchReport loadInto(@Nullable Object state, boolean isStrict) {
         return named(() -> InPlaceLoad.run(contents, file,
-                ObjectEncoder.of(state, options.request().classes(), "load into"), isStrict));
+                ObjectEncoder.of(state, options.classes(), "load into"), isStrict));
     }
 
     /// Releases the storages and the file, and ends reads in the background. The second and later calls do

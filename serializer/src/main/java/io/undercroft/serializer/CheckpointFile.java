@@ -173,7 +173,7 @@ public final class CheckpointFile implements AutoCloseable {
         checkOpen();
         try {
             return PendingSave.start(writer.prepareCommit(path, state, options,
-                    options.request().snapshotMemory().orElse(memory).staging()));
+                    options.snapshotMemory().orElse(memory).staging()));
         } catch (FormatException e) {
             throw unlessOtherFormat(e);
         }
@@ -318,11 +318,11 @@ public final class CheckpointFile implements AutoCloseable {
     public synchronized long compact(Predicate<SnapshotInfo> keep) throws IOException {
         Objects.requireNonNull(keep, "keep");
         checkOpen();
-        return copier().compact(path, keep, References.rule(saving.request().isReplacingReferenced(), List.of()));
+        return copier().compact(path, keep, References.rule(saving.isReplacingReferenced(), List.of()));
     }
 
     private FileCopier copier() {
-        return new FileCopier(disk, saving.request().progress(), seen);
+        return new FileCopier(disk, saving.progress(), seen);
     }
 
     /// Writes the newest snapshot as a new file. Bytes that are stored in bases stay there; the new file looks for them
@@ -354,7 +354,7 @@ public final class CheckpointFile implements AutoCloseable {
     private synchronized void copy(Path target, OpenOptions which) throws IOException {
         Objects.requireNonNull(target, "target");
         requireNoLoss(target);
-        copier().export(path, target, which, saving.request().isReplacingReferenced());
+        copier().export(path, target, which, saving.isReplacingReferenced());
     }
 
     /// A copy of one snapshot over the file itself would drop all others.
@@ -367,7 +367,7 @@ public final class CheckpointFile implements AutoCloseable {
             throw new IllegalArgumentException(target + " is the file itself, which has several snapshots, and would"
                     + " keep only one; copy to another file, or drop snapshots with CheckpointFile.compact");
         }
-        if (!saving.request().isReplacingSource()) {
+        if (!saving.isReplacingSource()) {
             throw new SourceFileException(target.toString());
         }
     }
@@ -402,7 +402,7 @@ public final class CheckpointFile implements AutoCloseable {
     private synchronized void copyWithBases(Path target, OpenOptions which) throws IOException {
         Objects.requireNonNull(target, "target");
         requireNoLoss(target);
-        copier().flatten(path, target, which, References.rule(saving.request().isReplacingReferenced(), List.of()));
+        copier().flatten(path, target, which, References.rule(saving.isReplacingReferenced(), List.of()));
     }
 
     /// Reads the whole file, all snapshots included, and checks it; see [Checkpoint#verify].

@@ -1,9 +1,9 @@
 package io.undercroft.serializer;
 
 import io.undercroft.mmap.MapMode;
+import io.undercroft.serializer.OptionMap.Option;
 import io.undercroft.serializer.internal.loading.Glob;
 import io.undercroft.serializer.spi.CheckpointFormat;
-import io.undercroft.serializer.spi.OpenRequest;
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.CheckReturnValue;
 import io.undercroft.storage.Device;
@@ -18,76 +18,46 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.UUID;
-import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
-/// Options for opening a checkpoint. Immutable: each method returns a changed copy. Implementers of formats read them
-/// with [#request()].
+/// Options for opening a checkpoint. Immutable: each method that sets an option returns a changed copy. Implementers of
+/// formats and stores read the options with the methods that return anything else.
 ///
 /// A method that is called a second time replaces what it set before; only the methods named `base`, [#setting] and
 /// [#settings] add to it. [#devices], [#device] and [#onMeta] set the same option.
 @CheckReturnValue
 public final class OpenOptions {
-    private static final OpenOptions DEFAULTS = new OpenOptions(new Values());
+    private static final Option<MapMode> MAPPING = new Option<>("mapping", MapMode.PRIVATE);
+    private static final Option<UnaryOperator<Device>> DEVICES = new Option<>("devices");
+    private static final Option<OptionalLong> SNAPSHOT = new Option<>("snapshot", OptionalLong.empty());
+    private static final Option<Path> ROOT = new Option<>("root");
+    private static final Option<Map<UUID, Path>> BASES_BY_ID = new Option<>("base", Map.of());
+    private static final Option<List<Path>> BASES = new Option<>("base", List.of());
+    private static final Option<ChecksumPolicy> CHECKSUMS = new Option<>("checksums", ChecksumPolicy.WHEN_READ_WHOLE);
+    /// The memory that storages are read into when the file is opened; empty for that of this library.
+    private static final Option<Optional<Allocator>> IN_MEMORY = new Option<>("inMemory");
+    private static final Option<LoadProgress> PROGRESS = new Option<>("progress");
+    private static final Option<Predicate<String>> ONLY = new Option<>("only");
+    /// What was given for [#ONLY]; each has to match some name.
+    private static final Option<List<Glob>> PATTERNS = new Option<>("only", List.of());
+    private static final Option<Map<String, TensorSpec>> STRICT = new Option<>("strict");
+    private static final Option<StateClasses> CLASSES = new Option<>("classes", StateClasses.of());
+    private static final Option<String> FORMAT = new Option<>("format");
+    private static final Option<Map<String, String>> SETTINGS = new Option<>("settings", Map.of());
+    private static final Option<Path> TEMPORARY_DIRECTORY = new Option<>("temporaryDirectory");
 
-    private final Values values;
-    private final OpenRequest request;
+    private static final OpenOptions DEFAULTS = new OpenOptions(OptionMap.EMPTY);
 
-    /// The chosen values. Not changed once they are in an instance of the options.
-    private static final class Values implements Cloneable {
-        MapMode mapping = MapMode.PRIVATE;
-        UnaryOperator<Device> devices = UnaryOperator.identity();
-        OptionalLong snapshot = OptionalLong.empty();
-        @Nullable
-        Path root;
-        Map<UUID, Path> basesById = Map.of();
-        List<Path> bases = List.of();
-        ChecksumPolicy checksums = ChecksumPolicy.WHEN_READ_WHOLE;
-        boolean isInMemory;
-        @Nullable
-        Allocator memory;
-        LoadProgress progress = (_, _) -> {};
-        @Nullable
-        Predicate<String> chosen;
-        /// What was given for `chosen`; each has to match some name.
-        List<Glob> patterns = List.of();
-        @Nullable
-        Map<String, TensorSpec> expected;
-        StateClasses classes = StateClasses.of();
-        @Nullable
-        String format;
-        Map<String, String> settings = Map.of();
-        @Nullable
-        Path temporaryDirectory;
+    private final OptionMap values;
 
-        Values copy() {
-            try {
-                return (Values) clone();
-            } catch (CloneNotSupportedException impossible) {
-                throw new AssertionError(impossible);
-            }
-        }
-
-        OpenRequest request() {
-            return new OpenRequest(mapping, devices, snapshot, Optional.ofNullable(root), basesById, bases,
-                    checksums, isInMemory, Optional.ofNullable(memory), progress, Optional.ofNullable(chosen),
-                    Optional.ofNullable(expected), classes, Optional.ofNullable(format), settings,
-                    Optional.ofNullable(temporaryDirectory));
-        }
-    }
-
-    private OpenOptions(Values values) {
+    private OpenOptions(OptionMap values) {
         this.values = values;
-        this.request = values.request();
     }
 
-    private OpenOptions with(Consumer<Values> change) {
-        Values copy = values.copy();
-        change.accept(copy);
-        return new OpenOptions(copy);
+    private <T> OpenOptions with(Option<T> option, T value) {
+        return new OpenOptions(values.with(option, value));
     }
 
     /// {@return copy-on-write mapping, devices as saved, the newest snapshot, no root, checksums compared by methods
@@ -106,8 +76,7 @@ public final class OpenOptions {
     /// @param mode copy-on-write (the file never changes), read-only, or shared (writes reach the file)
     /// @return the changed options
     public OpenOptions mapping(MapMode mode) {
-        Objects.requireNonNull(mode, "mode");
-        return with(copy -> copy.mapping = mode);
+        return with(MAPPING, mode);
     }
 
     /// Maps the file read-only, as [#mapping(MapMode)] with [MapMode#READ_ONLY]: writing to a tensor throws.
@@ -128,8 +97,7 @@ public final class OpenOptions {
     ///     load it to
     /// @return the changed options
     public OpenOptions devices(UnaryOperator<Device> mapper) {
-        Objects.requireNonNull(mapper, "mapper");
-        return with(copy -> copy.devices = mapper);
+        return with(DEVICES, mapper);
     }
 
     /// Chooses the devices for the storages of some devices; the others are loaded to the device they were saved from.
@@ -173,14 +141,14 @@ public final class OpenOptions {
         if (commit < 1) {
             throw new IllegalArgumentException("snapshots are numbered from 1; there is no " + commit);
         }
-        return with(copy -> copy.snapshot = OptionalLong.of(commit));
+        return with(SNAPSHOT, OptionalLong.of(commit));
     }
 
     /// Opens the newest snapshot, as is the default.
     ///
     /// @return the changed options
     public OpenOptions newest() {
-        return with(copy -> copy.snapshot = OptionalLong.empty());
+        return with(SNAPSHOT, OptionalLong.empty());
     }
 
     /// Sets the directory below which other files may be opened that hold bytes of this one: adopted files and `.croft`
@@ -191,8 +159,7 @@ public final class OpenOptions {
     /// @param directory the directory; used when a byte of another file is first needed
     /// @return the changed options
     public OpenOptions root(Path directory) {
-        Objects.requireNonNull(directory, "directory");
-        return with(copy -> copy.root = directory);
+        return with(ROOT, directory);
     }
 
     /// Sets the path of a `.croft` base, in place of the one recorded in the file. Its id is checked.
@@ -201,9 +168,9 @@ public final class OpenOptions {
     /// @param file where it is
     /// @return the changed options
     public OpenOptions base(UUID uuid, Path file) {
-        Map<UUID, Path> more = new HashMap<>(values.basesById);
+        Map<UUID, Path> more = new HashMap<>(basesById());
         more.put(Objects.requireNonNull(uuid, "uuid"), Objects.requireNonNull(file, "file"));
-        return with(copy -> copy.basesById = Map.copyOf(more));
+        return with(BASES_BY_ID, Map.copyOf(more));
     }
 
     /// Names a file that may hold bytes of this one, such as a base or an adopted file that was renamed or moved. It is
@@ -215,7 +182,7 @@ public final class OpenOptions {
     /// @return the changed options
     public OpenOptions base(Path file) {
         Objects.requireNonNull(file, "file");
-        return with(copy -> copy.bases = Stream.concat(copy.bases.stream(), Stream.of(file)).toList());
+        return with(BASES, Stream.concat(bases().stream(), Stream.of(file)).toList());
     }
 
     /// Chooses when bytes of storages are compared with their checksums. By default methods that read many bytes of a
@@ -226,8 +193,7 @@ public final class OpenOptions {
     /// @param policy when
     /// @return the changed options
     public OpenOptions checksums(ChecksumPolicy policy) {
-        Objects.requireNonNull(policy, "policy");
-        return with(copy -> copy.checksums = policy);
+        return with(CHECKSUMS, policy);
     }
 
     /// Reads the bytes of all storages when the checkpoint is opened, with several threads, into memory of this process
@@ -249,10 +215,7 @@ public final class OpenOptions {
     ///
     /// @return the changed options
     public OpenOptions inMemory() {
-        return with(copy -> {
-            copy.isInMemory = true;
-            copy.memory = null;
-        });
+        return with(IN_MEMORY, Optional.empty());
     }
 
     /// Reads the bytes of all storages when the checkpoint is opened, as [#inMemory()], into memory of a given
@@ -266,10 +229,7 @@ public final class OpenOptions {
             throw new IllegalArgumentException("bytes are read into memory of the CPU; storages are moved to "
                     + memory.device() + " with OpenOptions.devices, or with StorageCopier when they are open");
         }
-        return with(copy -> {
-            copy.isInMemory = true;
-            copy.memory = memory;
-        });
+        return with(IN_MEMORY, Optional.of(memory));
     }
 
     /// Sets a listener that is called as bytes are read: when a checkpoint is opened [in memory][#inMemory], verified
@@ -278,8 +238,7 @@ public final class OpenOptions {
     /// @param listener called with the number of bytes read so far
     /// @return the changed options
     public OpenOptions progress(LoadProgress listener) {
-        Objects.requireNonNull(listener, "listener");
-        return with(copy -> copy.progress = listener);
+        return with(PROGRESS, listener);
     }
 
     /// Loads some tensors only, those whose names match a pattern. [Checkpoint#names] and the like omit the others. In
@@ -298,10 +257,7 @@ public final class OpenOptions {
     public OpenOptions only(String... patterns) {
         Objects.requireNonNull(patterns, "patterns");
         List<Glob> globs = Stream.of(patterns).map(Glob::parse).toList();
-        return with(copy -> {
-            copy.chosen = name -> globs.stream().anyMatch(glob -> glob.test(name));
-            copy.patterns = globs;
-        });
+        return only(name -> globs.stream().anyMatch(glob -> glob.test(name))).with(PATTERNS, globs);
     }
 
     /// Loads some tensors only, as [#only(String...)].
@@ -310,11 +266,7 @@ public final class OpenOptions {
     ///     same result each time
     /// @return the changed options
     public OpenOptions only(Predicate<String> names) {
-        Objects.requireNonNull(names, "names");
-        return with(copy -> {
-            copy.chosen = names;
-            copy.patterns = List.of();
-        });
+        return with(ONLY, names).with(PATTERNS, List.of());
     }
 
     /// Refuses a file whose tensors are not those expected, by name, dtype and shape: none missing, none in addition.
@@ -326,7 +278,7 @@ public final class OpenOptions {
     public OpenOptions strict(Map<String, TensorSpec> expected) {
         Objects.requireNonNull(expected, "expected");
         Map<String, TensorSpec> ordered = Collections.unmodifiableMap(new LinkedHashMap<>(expected));
-        return with(copy -> copy.expected = ordered);
+        return with(STRICT, ordered);
     }
 
     /// Sets the classes of the program whose objects may be in the state, as for saving it. By default none.
@@ -334,8 +286,7 @@ public final class OpenOptions {
     /// @param known records, enums and other classes
     /// @return the changed options
     public OpenOptions classes(StateClasses known) {
-        Objects.requireNonNull(known, "known");
-        return with(copy -> copy.classes = known);
+        return with(CLASSES, known);
     }
 
     /// Sets the format of the file, if its contents do not identify it. By default the first format that recognises the
@@ -344,8 +295,7 @@ public final class OpenOptions {
     /// @param name the name of a format, for instance `torch7`; see [Checkpoint#format]
     /// @return the changed options
     public OpenOptions format(String name) {
-        Objects.requireNonNull(name, "name");
-        return with(copy -> copy.format = name);
+        return with(FORMAT, name);
     }
 
     /// Sets an option of a format, for what its files do not record, or of a store. Settings of other formats and
@@ -367,9 +317,9 @@ public final class OpenOptions {
     /// @return the changed options
     public OpenOptions settings(Map<String, String> settings) {
         Objects.requireNonNull(settings, "settings");
-        Map<String, String> more = new HashMap<>(values.settings);
+        Map<String, String> more = new HashMap<>(settings());
         more.putAll(settings);
-        return with(copy -> copy.settings = Map.copyOf(more));
+        return with(SETTINGS, Map.copyOf(more));
     }
 
     /// Sets the directory to which bytes of files in stores are fetched. A file there takes as much space as was read
@@ -379,25 +329,120 @@ public final class OpenOptions {
     /// @param directory the directory, on a file system that supports sparse files
     /// @return the changed options
     public OpenOptions temporaryDirectory(Path directory) {
-        Objects.requireNonNull(directory, "directory");
-        return with(copy -> copy.temporaryDirectory = directory);
+        return with(TEMPORARY_DIRECTORY, directory);
     }
 
-    /// {@return the values that were chosen, for implementers of formats}
-    public OpenRequest request() {
-        return request;
+    /// {@return how storages are mapped}
+    public MapMode mapping() {
+        return values.get(MAPPING);
+    }
+
+    /// {@return the device to load a storage to} A meta storage stays one.
+    ///
+    /// @param saved the device that is named in the file
+    /// @throws NullPointerException if the function for [#devices(UnaryOperator)] returns null
+    public Device deviceFor(Device saved) {
+        UnaryOperator<Device> mapper = values.find(DEVICES).orElse(null);
+        if (saved.isMeta() || mapper == null) {
+            return saved;
+        }
+        return Objects.requireNonNull(mapper.apply(saved), () -> "OpenOptions.devices gave no device for " + saved);
+    }
+
+    /// {@return the number of the snapshot, or empty for the newest}
+    public OptionalLong snapshot() {
+        return values.get(SNAPSHOT);
+    }
+
+    /// {@return the directory below which other files may be, if it was given}
+    public Optional<Path> root() {
+        return values.find(ROOT);
+    }
+
+    /// {@return the paths of `.croft` bases that were given with their ids}
+    public Map<UUID, Path> basesById() {
+        return values.get(BASES_BY_ID);
+    }
+
+    /// {@return the files that were named as possible bases, in the order in which they were named}
+    public List<Path> bases() {
+        return values.get(BASES);
+    }
+
+    /// {@return when bytes of storages are compared with their checksums}
+    public ChecksumPolicy checksums() {
+        return values.get(CHECKSUMS);
+    }
+
+    /// {@return whether the bytes of storages are read when the file is opened}
+    public boolean isInMemory() {
+        return values.find(IN_MEMORY).isPresent();
+    }
+
+    /// {@return the memory that they are read into, or empty for that of this library}
+    public Optional<Allocator> memory() {
+        return values.find(IN_MEMORY).orElse(Optional.empty());
+    }
+
+    /// {@return the listener that reports how far loading has come}
+    public LoadProgress progress() {
+        return values.find(PROGRESS).orElse((_, _) -> {});
+    }
+
+    /// {@return whether only some tensors are loaded}
+    public boolean isPartial() {
+        return values.find(ONLY).isPresent();
+    }
+
+    /// {@return whether a tensor is loaded}
+    ///
+    /// @param name its name, as in [Checkpoint#names]
+    public boolean isChosen(String name) {
+        Predicate<String> chosen = values.find(ONLY).orElse(null);
+        return chosen == null || chosen.test(name);
     }
 
     /// {@return the options with further chosen tensors}
     ///
     /// @param names their names
     OpenOptions onlyAlso(Set<String> names) {
-        Predicate<String> before = request::isChosen;
-        return with(copy -> copy.chosen = before.or(names::contains));
+        return with(ONLY, name -> isChosen(name) || names.contains(name));
     }
 
     /// {@return the patterns of which each has to match some name}
     List<Glob> patterns() {
-        return values.patterns;
+        return values.get(PATTERNS);
+    }
+
+    /// {@return what the tensors must be, by name, if it was given}
+    public Optional<Map<String, TensorSpec>> expected() {
+        return values.find(STRICT);
+    }
+
+    /// {@return the classes of the program whose objects may be in the state}
+    public StateClasses classes() {
+        return values.get(CLASSES);
+    }
+
+    /// {@return the name of the format, if it was given}
+    public Optional<String> format() {
+        return values.find(FORMAT);
+    }
+
+    /// {@return the value of a setting, if it was given}
+    ///
+    /// @param name the name of the setting
+    public Optional<String> setting(String name) {
+        return Optional.ofNullable(settings().get(name));
+    }
+
+    /// {@return values of settings of formats and stores, by name}
+    public Map<String, String> settings() {
+        return values.get(SETTINGS);
+    }
+
+    /// {@return the directory to which bytes of files in stores are fetched, or empty for that of the system}
+    public Optional<Path> temporaryDirectory() {
+        return values.find(TEMPORARY_DIRECTORY);
     }
 }

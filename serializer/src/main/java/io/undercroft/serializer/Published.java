@@ -117,7 +117,7 @@ public final class Published implements AutoCloseable {
             DedupReport report = CroftWriter.draft(draft, name, state, options);
             return new Published(draft.publish(name, lifetime), report);
         } catch (SharedMemoryException e) {
-            throw e.reason() == Reason.FULL ? full(name, ObjectEncoder.of(state, options.request().classes()), e) : e;
+            throw e.reason() == Reason.FULL ? full(name, ObjectEncoder.of(state, options.classes()), e) : e;
         }
     }
 
@@ -179,7 +179,7 @@ public final class Published implements AutoCloseable {
     /// @throws IOException if it cannot be read
     public static Checkpoint attach(String name, OpenOptions options, TrustedOwner owner) throws IOException {
         Objects.requireNonNull(owner, "owner");
-        return Checkpoint.open(MappedFile.attach(name, options.request().mapping(), new MapBudget(), owner),
+        return Checkpoint.open(MappedFile.attach(name, options.mapping(), new MapBudget(), owner),
                 Published::format,
                 options);
     }

@@ -79,11 +79,11 @@ public final class Salvage implements AutoCloseable {
 
     private Salvage(MappedFile file, SnapshotSearch.Found found, OpenOptions options) throws IOException {
         this.file = file;
-        this.snapshot = options.request().snapshot().isPresent()
-                ? CommitNumbers.find(found.snapshot(), options.request().snapshot().getAsLong())
+        this.snapshot = options.snapshot().isPresent()
+                ? CommitNumbers.find(found.snapshot(), options.snapshot().getAsLong())
                 : found.snapshot();
         this.isSearched = found.isSearched();
-        this.listener = options.request().progress();
+        this.listener = options.progress();
         this.contents = CroftContents.open(file, found.snapshot(), snapshot, options);
     }
 
@@ -95,10 +95,10 @@ public final class Salvage implements AutoCloseable {
     /// @throws FormatException if no snapshot opens, or it is no `.croft` file
     /// @throws IOException if reading fails
     static Salvage open(Path path, OpenOptions options) throws IOException {
-        if (options.request().mapping() == MapMode.SHARED) {
+        if (options.mapping() == MapMode.SHARED) {
             throw new IllegalArgumentException("a damaged file is not written to; map it privately or read-only");
         }
-        MappedFile file = MappedFile.open(path, options.request().mapping());
+        MappedFile file = MappedFile.open(path, options.mapping());
         try {
             if (!new CroftFormat().matches(file)) {
                 throw new FormatException("CROFT-SALVAGE", "this is no .croft file, and only those can be salvaged", 0,

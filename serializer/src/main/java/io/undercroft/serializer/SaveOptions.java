@@ -3,9 +3,8 @@ package io.undercroft.serializer;
 import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.Limits;
+import io.undercroft.serializer.OptionMap.Option;
 import io.undercroft.serializer.spi.CheckpointFormat;
-import io.undercroft.serializer.spi.SaveRequest;
-import io.undercroft.serializer.spi.SaveRequest.Base;
 import io.undercroft.storage.CheckReturnValue;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -19,12 +18,11 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.UUID;
-import java.util.function.Consumer;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
-/// Options for saving a state, in a `.croft` file or in a file of another format. Immutable: each method
-/// returns a changed copy. Implementers of formats read them with [#request()].
+/// Options for saving a state, in a `.croft` file or in a file of another format. Immutable: each method that sets an
+/// option returns a changed copy. Implementers of formats and stores read the options with the methods that return
+/// anything else.
 ///
 /// A method that is called a second time replaces what it set before; only the methods named `base`, [#setting] and
 /// [#settings] add to it.
@@ -33,10 +31,31 @@ import org.jspecify.annotations.Nullable;
 /// program) are refused for other formats.
 @CheckReturnValue
 public final class SaveOptions {
-    private static final SaveOptions DEFAULTS = new SaveOptions(new Values());
+    private static final Option<String> FORMAT = new Option<>("format");
+    private static final Option<Map<String, String>> SETTINGS = new Option<>("settings", Map.of());
+    private static final Option<Map<String, String>> METADATA = new Option<>("metadata", Map.of());
+    private static final Option<Run> RUN = new Option<>("run");
+    private static final Option<String> MESSAGE = new Option<>("message", "");
+    private static final Option<Instant> TIME = new Option<>("time");
+    private static final Option<UUID> ID = new Option<>("uuid");
+    private static final Option<Sharing> SHARING = new Option<>("sharing", Sharing.CONTENT);
+    private static final Option<List<Base>> BASES = new Option<>("base", List.of());
+    private static final Option<Path> ROOT = new Option<>("root");
+    private static final Option<Boolean> WHOLE_STORAGES = new Option<>("wholeStorages", false);
+    private static final Option<Boolean> WRITABLE_IN_PLACE = new Option<>("writableInPlace", false);
+    private static final Option<Long> CHUNK_SIZE = new Option<>("chunkSize", 1L << FileLayout.DEFAULT_CHUNK_LOG2);
+    private static final Option<StateClasses> CLASSES = new Option<>("classes", StateClasses.of());
+    private static final Option<SaveProgress> PROGRESS = new Option<>("progress");
+    private static final Option<SnapshotMemory> SNAPSHOT_MEMORY = new Option<>("snapshotMemory");
+    private static final Option<Boolean> REPLACING_REFERENCED = new Option<>("replacingReferenced", false);
+    private static final Option<Boolean> REPLACING_SOURCE = new Option<>("replacingSource", false);
+    private static final Option<Boolean> DELETING_FORMER_FILES = new Option<>("deletingFormerFiles", false);
+    private static final Option<Boolean> LEAVING_OUT_UNREADABLE = new Option<>("leavingOutUnreadable", false);
+    private static final Option<OptionalLong> LARGEST = new Option<>("largest", OptionalLong.empty());
 
-    private final Values values;
-    private final SaveRequest request;
+    private static final SaveOptions DEFAULTS = new SaveOptions(OptionMap.EMPTY);
+
+    private final OptionMap values;
 
     /// The choice of storages that may share bytes of a file.
     public enum Sharing {
@@ -47,60 +66,30 @@ public final class SaveOptions {
         CONTENT
     }
 
-    private enum Extent {
-        REACHED, WHOLE, WITH_ZEROS
-    }
+    /// A run, of which each writer makes a shard.
+    ///
+    /// @param id its id
+    /// @param shards the number of shards
+    public record Run(String id, int shards) {}
 
-    /// The chosen values. Not changed once they are in an instance of the options.
-    private static final class Values implements Cloneable {
-        @Nullable String format;
-        Map<String, String> settings = Map.of();
-        Map<String, String> metadata = Map.of();
-        SaveRequest.@Nullable Run run;
-        String message = "";
-        @Nullable Instant time;
-        @Nullable UUID uuid;
-        Sharing sharing = Sharing.CONTENT;
-        List<Base> bases = List.of();
-        @Nullable Path root;
-        Extent extent = Extent.REACHED;
-        long chunkSize = 1L << FileLayout.DEFAULT_CHUNK_LOG2;
-        StateClasses classes = StateClasses.of();
-        SaveProgress progress = (_, _) -> {};
-        @Nullable SnapshotMemory snapshotMemory;
-        boolean isReplacingReferenced;
-        boolean isReplacingSource;
-        boolean isDeletingFormerFiles;
-        boolean isLeavingOutUnreadable;
-        OptionalLong most = OptionalLong.empty();
-
-        Values copy() {
-            try {
-                return (Values) clone();
-            } catch (CloneNotSupportedException impossible) {
-                throw new AssertionError(impossible);
-            }
-        }
-
-        SaveRequest request() {
-            boolean savesZeros = extent == Extent.WITH_ZEROS;
-            return new SaveRequest(Optional.ofNullable(format), settings, metadata, Optional.ofNullable(run), message,
-                    Optional.ofNullable(time), Optional.ofNullable(uuid), savesZeros ? Sharing.IDENTITY : sharing,
-                    bases, Optional.ofNullable(root), extent != Extent.REACHED, savesZeros, chunkSize, classes,
-                    progress, Optional.ofNullable(snapshotMemory), isReplacingReferenced, isReplacingSource,
-                    isDeletingFormerFiles, isLeavingOutUnreadable, most);
+    /// A file whose bytes are referenced.
+    ///
+    /// @param file the file
+    /// @param opening how it is opened: its format and the settings of that; nothing else has an effect
+    public record Base(Path file, OpenOptions opening) {
+        /// @throws NullPointerException if something is null
+        public Base {
+            Objects.requireNonNull(file, "file");
+            Objects.requireNonNull(opening, "opening");
         }
     }
 
-    private SaveOptions(Values values) {
+    private SaveOptions(OptionMap values) {
         this.values = values;
-        this.request = values.request();
     }
 
-    private SaveOptions with(Consumer<Values> change) {
-        Values copy = values.copy();
-        change.accept(copy);
-        return new SaveOptions(copy);
+    private <T> SaveOptions with(Option<T> option, T value) {
+        return new SaveOptions(values.with(option, value));
     }
 
     /// {@return the format of the file's suffix, else `.croft`; no metadata, message or
@@ -115,8 +104,7 @@ public final class SaveOptions {
     /// @param name the name of a format, for instance `croft` or `safetensors`; see [Checkpoint#format]
     /// @return the changed options
     public SaveOptions format(String name) {
-        Objects.requireNonNull(name, "name");
-        return with(copy -> copy.format = name);
+        return with(FORMAT, name);
     }
 
     /// Sets how a format writes. A name that is no [setting][CheckpointFormat#settings] of the format that is written
@@ -137,9 +125,9 @@ public final class SaveOptions {
     /// @return the changed options
     public SaveOptions settings(Map<String, String> settings) {
         Objects.requireNonNull(settings, "settings");
-        Map<String, String> more = new HashMap<>(values.settings);
+        Map<String, String> more = new HashMap<>(settings());
         more.putAll(settings);
-        return with(copy -> copy.settings = Map.copyOf(more));
+        return with(SETTINGS, Map.copyOf(more));
     }
 
     /// Sets free-form text about the snapshot or the file. A format without metadata omits it. A state does not contain
@@ -153,7 +141,7 @@ public final class SaveOptions {
             Objects.requireNonNull(value, () -> "the metadata of " + key + " is null");
         });
         Map<String, String> ordered = Collections.unmodifiableMap(new LinkedHashMap<>(text));
-        return with(copy -> copy.metadata = ordered);
+        return with(METADATA, ordered);
     }
 
     /// Sets the run that the file is a shard of. The shards of a [ShardSet] are all of one run, so that none of another
@@ -175,7 +163,7 @@ public final class SaveOptions {
             throw new IllegalArgumentException("the id of the run is longer than " + Limits.DEFAULT.maxNameBytes()
                     + " bytes, or has half of a surrogate pair, which is no text");
         }
-        return with(copy -> copy.run = new SaveRequest.Run(id, shards));
+        return with(RUN, new Run(id, shards));
     }
 
     /// Sets a message about the snapshot for the list of snapshots.
@@ -193,7 +181,7 @@ public final class SaveOptions {
                     "the message is longer than " + CommitRecord.MAX_MESSAGE_BYTES
                             + " bytes; put it into the metadata");
         }
-        return with(copy -> copy.message = text);
+        return with(MESSAGE, text);
     }
 
     /// Sets the time of the snapshot, to the millisecond. By default it has none, so that equal states give equal
@@ -206,7 +194,7 @@ public final class SaveOptions {
         if (when.isBefore(Instant.ofEpochMilli(Long.MIN_VALUE)) || when.isAfter(Instant.ofEpochMilli(Long.MAX_VALUE))) {
             throw new IllegalArgumentException(when + " is too far away; say nothing, or another time");
         }
-        return with(copy -> copy.time = when);
+        return with(TIME, when);
     }
 
     /// Sets the id of a new file. By default it is computed from the contents. A file that is appended to keeps its id.
@@ -214,8 +202,7 @@ public final class SaveOptions {
     /// @param id one that no other file has
     /// @return the changed options
     public SaveOptions uuid(UUID id) {
-        Objects.requireNonNull(id, "id");
-        return with(copy -> copy.uuid = id);
+        return with(ID, id);
     }
 
     /// Chooses which storages may share bytes.
@@ -223,8 +210,7 @@ public final class SaveOptions {
     /// @param which which storages
     /// @return the changed options
     public SaveOptions sharing(Sharing which) {
-        Objects.requireNonNull(which, "which");
-        return with(copy -> copy.sharing = which);
+        return with(SHARING, which);
     }
 
     /// Names a file whose bytes are referenced instead of written again: a `.croft` file, or one of another format that
@@ -245,7 +231,7 @@ public final class SaveOptions {
     /// @return the changed options
     public SaveOptions base(Path file, OpenOptions opening) {
         Base base = new Base(file, opening);
-        return with(copy -> copy.bases = Stream.concat(copy.bases.stream(), Stream.of(base)).toList());
+        return with(BASES, Stream.concat(bases().stream(), Stream.of(base)).toList());
     }
 
     /// Sets the directory that paths of bases are relative to: by default that of the file itself. To open the file,
@@ -258,8 +244,7 @@ public final class SaveOptions {
     /// @param directory a directory in which, or below which, the bases are
     /// @return the changed options
     public SaveOptions root(Path directory) {
-        Objects.requireNonNull(directory, "directory");
-        return with(copy -> copy.root = directory);
+        return with(ROOT, directory);
     }
 
     /// Allows replacing a file in which bytes of other files are stored: a base of a `.croft` file, an adopted
@@ -269,7 +254,7 @@ public final class SaveOptions {
     ///
     /// @return the changed options
     public SaveOptions replacingReferenced() {
-        return with(copy -> copy.isReplacingReferenced = true);
+        return with(REPLACING_REFERENCED, true);
     }
 
     /// Allows a state to replace the file that it was opened from, or the index of the set that it was opened from. By
@@ -280,7 +265,7 @@ public final class SaveOptions {
     ///
     /// @return the changed options
     public SaveOptions replacingSource() {
-        return with(copy -> copy.isReplacingSource = true);
+        return with(REPLACING_SOURCE, true);
     }
 
     /// Deletes the files of a [set][CheckpointFormat.Capability#SEVERAL_FILES] or of a [ShardSet] whose index is
@@ -291,7 +276,7 @@ public final class SaveOptions {
     ///
     /// @return the changed options
     public SaveOptions deletingFormerFiles() {
-        return with(copy -> copy.isDeletingFormerFiles = true);
+        return with(DELETING_FORMER_FILES, true);
     }
 
     /// Saves a state without the tensors that could not be read from the file that it was opened from: those for which
@@ -303,7 +288,7 @@ public final class SaveOptions {
     ///
     /// @return the changed options
     public SaveOptions leavingOutUnreadable() {
-        return with(copy -> copy.isLeavingOutUnreadable = true);
+        return with(LEAVING_OUT_UNREADABLE, true);
     }
 
     /// Refuses a state that would take more bytes than that, before the first one is written: as elements, in formats
@@ -320,7 +305,7 @@ public final class SaveOptions {
         if (nbytes < 0) {
             throw new IllegalArgumentException("a limit of " + nbytes + " bytes");
         }
-        return with(copy -> copy.most = OptionalLong.of(nbytes));
+        return with(LARGEST, OptionalLong.of(nbytes));
     }
 
     /// Saves all bytes of all storages. By default a chunk of a storage that no tensor of the state reaches is saved as
@@ -328,7 +313,7 @@ public final class SaveOptions {
     ///
     /// @return the changed options
     public SaveOptions wholeStorages() {
-        return request.savesZeros() ? this : with(copy -> copy.extent = Extent.WHOLE);
+        return with(WHOLE_STORAGES, true);
     }
 
     /// Writes all bytes of every storage, zeros too, and shares none with another storage, as a shared mapping requires
@@ -336,7 +321,7 @@ public final class SaveOptions {
     ///
     /// @return the changed options
     public SaveOptions writableInPlace() {
-        return with(copy -> copy.extent = Extent.WITH_ZEROS);
+        return with(WRITABLE_IN_PLACE, true);
     }
 
     /// Chooses the size of chunks, the unit of checksums and of sharing, in a new file. An existing file keeps its
@@ -350,7 +335,7 @@ public final class SaveOptions {
             throw new IllegalArgumentException("a chunk cannot have " + bytes
                     + " bytes; take a power of two from " + (1 << 16) + " to " + (1 << 30));
         }
-        return with(copy -> copy.chunkSize = bytes);
+        return with(CHUNK_SIZE, bytes);
     }
 
     /// Sets the classes of the program whose objects may be in the state. By default none.
@@ -358,8 +343,7 @@ public final class SaveOptions {
     /// @param known records, enums and other classes
     /// @return the changed options
     public SaveOptions classes(StateClasses known) {
-        Objects.requireNonNull(known, "known");
-        return with(copy -> copy.classes = known);
+        return with(CLASSES, known);
     }
 
     /// Sets the memory that [Checkpoint#saveAsync] copies a state to, so that it is kept from one save to the next. By
@@ -368,8 +352,7 @@ public final class SaveOptions {
     /// @param memory to be closed by the caller, after the last save
     /// @return the changed options
     public SaveOptions snapshotMemory(SnapshotMemory memory) {
-        Objects.requireNonNull(memory, "memory");
-        return with(copy -> copy.snapshotMemory = memory);
+        return with(SNAPSHOT_MEMORY, memory);
     }
 
     /// Sets a listener that is called as writing proceeds. The bytes that it is given are those of the file, or of all
@@ -378,33 +361,136 @@ public final class SaveOptions {
     /// @param listener called with the progress
     /// @return the changed options
     public SaveOptions progress(SaveProgress listener) {
-        Objects.requireNonNull(listener, "listener");
-        return with(copy -> copy.progress = listener);
+        return with(PROGRESS, listener);
     }
 
-    /// {@return the values that were chosen, for implementers of formats}
-    public SaveRequest request() {
-        return request;
+    /// {@return the name of the format, if it was given}
+    public Optional<String> format() {
+        return values.find(FORMAT);
+    }
+
+    /// {@return the value of a setting, if it was given}
+    ///
+    /// @param name the name of the setting
+    public Optional<String> setting(String name) {
+        return Optional.ofNullable(settings().get(name));
+    }
+
+    /// {@return values of settings of the format and of the store, by name}
+    public Map<String, String> settings() {
+        return values.get(SETTINGS);
+    }
+
+    /// {@return free-form text about the snapshot or the file, by key}
+    public Map<String, String> metadata() {
+        return values.get(METADATA);
+    }
+
+    /// {@return the run that the file is a shard of, if it is one}
+    public Optional<Run> run() {
+        return values.find(RUN);
+    }
+
+    /// {@return the text of the snapshot in the list of snapshots; may be empty}
+    public String message() {
+        return values.get(MESSAGE);
+    }
+
+    /// {@return the time of the snapshot, if it was given}
+    public Optional<Instant> time() {
+        return values.find(TIME);
+    }
+
+    /// {@return the id of a new file, if it was given}
+    public Optional<UUID> uuid() {
+        return values.find(ID);
+    }
+
+    /// {@return which storages may share bytes}
+    public Sharing sharing() {
+        return savesZeros() ? Sharing.IDENTITY : values.get(SHARING);
+    }
+
+    /// {@return the files whose bytes are referenced}
+    public List<Base> bases() {
+        return values.get(BASES);
+    }
+
+    /// {@return the directory that paths of bases start from, or empty for that of the file}
+    public Optional<Path> root() {
+        return values.find(ROOT);
+    }
+
+    /// {@return whether a file may be replaced in which bytes of other files are stored}
+    public boolean isReplacingReferenced() {
+        return values.get(REPLACING_REFERENCED);
+    }
+
+    /// {@return whether the file may be replaced that the state was opened from}
+    public boolean isReplacingSource() {
+        return values.get(REPLACING_SOURCE);
+    }
+
+    /// {@return whether the files of a set that is replaced are deleted}
+    public boolean isDeletingFormerFiles() {
+        return values.get(DELETING_FORMER_FILES);
+    }
+
+    /// {@return whether a state is saved without the tensors that cannot be read}
+    public boolean isLeavingOutUnreadable() {
+        return values.get(LEAVING_OUT_UNREADABLE);
+    }
+
+    /// {@return the maximum number of bytes of elements or storages to write; empty for what is in proportion to the
+    /// storages of the state}
+    public OptionalLong largest() {
+        return values.get(LARGEST);
+    }
+
+    /// {@return whether all bytes of all storages are saved}
+    public boolean savesWholeStorages() {
+        return savesZeros() || values.get(WHOLE_STORAGES);
+    }
+
+    /// {@return whether zeros are saved as bytes, not only as their number}
+    public boolean savesZeros() {
+        return values.get(WRITABLE_IN_PLACE);
+    }
+
+    /// {@return whether a chunk of zeros of a storage is not written, only its size}
+    ///
+    /// @param nbytes the size of the storage in bytes
+    public boolean omitsZeros(long nbytes) {
+        return !savesZeros() && nbytes >= FileLayout.SPARSE_BYTES;
+    }
+
+    /// {@return the size of chunks in a new file, in bytes}
+    public long chunkSize() {
+        return values.get(CHUNK_SIZE);
+    }
+
+    /// {@return the classes of the program whose objects may be in the state}
+    public StateClasses classes() {
+        return values.get(CLASSES);
+    }
+
+    /// {@return the memory that background saves copy a state to, if it was given}
+    public Optional<SnapshotMemory> snapshotMemory() {
+        return values.find(SNAPSHOT_MEMORY);
+    }
+
+    /// {@return the listener that reports how far writing has come}
+    public SaveProgress progress() {
+        return values.find(PROGRESS).orElse((_, _) -> {});
     }
 
     /// Refuses options that only a `.croft` file can follow.
     void requireForeign(String file, String format) {
-        Map<String, Boolean> own = new LinkedHashMap<>();
-        own.put("message", !values.message.isEmpty());
-        own.put("run", values.run != null);
-        own.put("time", values.time != null);
-        own.put("uuid", values.uuid != null);
-        own.put("sharing", values.sharing != Sharing.CONTENT);
-        own.put("base", !values.bases.isEmpty());
-        own.put("root", values.root != null);
-        own.put("wholeStorages", values.extent == Extent.WHOLE);
-        own.put("writableInPlace", values.extent == Extent.WITH_ZEROS);
-        own.put("chunkSize", values.chunkSize != DEFAULTS.values.chunkSize);
-        own.put("classes", !values.classes.classes().isEmpty());
-        own.values().removeIf(isSet -> !isSet);
+        List<String> own = values.changed(MESSAGE, RUN, TIME, ID, SHARING, BASES, ROOT, WHOLE_STORAGES,
+                WRITABLE_IN_PLACE, CHUNK_SIZE, CLASSES);
         if (!own.isEmpty()) {
             throw new IllegalArgumentException(file + ": a file of " + format + " cannot follow SaveOptions."
-                    + String.join(", ", own.keySet()) + "; only a .croft file can. Leave it out, or save a .croft"
+                    + String.join(", ", own) + "; only a .croft file can. Leave it out, or save a .croft"
                     + " file");
         }
     }
@@ -413,16 +499,13 @@ public final class SaveOptions {
     ///
     /// @param location the file in a store
     void requireForStore(String location) {
-        Map<String, Boolean> own = new LinkedHashMap<>();
-        own.put("writableInPlace", values.extent == Extent.WITH_ZEROS);
-        own.put("deletingFormerFiles", values.isDeletingFormerFiles);
-        own.values().removeIf(isSet -> !isSet);
+        List<String> own = values.changed(WRITABLE_IN_PLACE, DELETING_FORMER_FILES);
         if (!own.isEmpty()) {
             throw new IllegalArgumentException(location + ": a file in a store cannot follow SaveOptions."
-                    + String.join(", ", own.keySet()) + "; only a file of this host can. Leave it out, or save to a "
+                    + String.join(", ", own) + "; only a file of this host can. Leave it out, or save to a "
                     + "path");
         }
-        if (!values.bases.isEmpty() && values.root == null) {
+        if (!bases().isEmpty() && root().isEmpty()) {
             throw new IllegalArgumentException(location + ": a file in a store has no directory of this host that the "
                     + "bases could be relative to. Copy the bases to the store too, and set SaveOptions.root to the "
                     + "directory of this host that stands for that of the file");

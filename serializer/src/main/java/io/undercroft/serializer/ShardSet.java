@@ -231,12 +231,12 @@ public final class ShardSet implements AutoCloseable {
             return open(Path.of(manifest), options);
         }
         checkOptions(options);
-        Settings.check(options.request().settings().keySet(), Use.OPENING);
-        return open(null, Stores.open(manifest, options.request()), options);
+        Settings.check(options.settings().keySet(), Use.OPENING);
+        return open(null, Stores.open(manifest, options), options);
     }
 
     private static void checkOptions(OpenOptions options) {
-        if (options.request().snapshot().isPresent()) {
+        if (options.snapshot().isPresent()) {
             throw new IllegalArgumentException(
                     "the set determines the snapshots; open its files one by one for others");
         }
@@ -255,8 +255,8 @@ public final class ShardSet implements AutoCloseable {
     }
 
     private void prepare(OpenOptions options) throws IOException {
-        if (options.request().isInMemory() || options.request().expected().isPresent()
-                || options.request().checksums() == ChecksumPolicy.EAGER) {
+        if (options.isInMemory() || options.expected().isPresent()
+                || options.checksums() == ChecksumPolicy.EAGER) {
             shards.openAll();
         }
         if (!options.patterns().isEmpty() && !areMatched(options)) {
@@ -334,7 +334,7 @@ public final class ShardSet implements AutoCloseable {
             create(Path.of(manifest), files.stream().map(Path::of).toList());
             return;
         }
-        StoreTarget target = Stores.target(manifest, saving.request());
+        StoreTarget target = Stores.target(manifest, saving);
         try (StoreOutput output = target.create(StoreTarget.Creation.IF_ABSENT)) {
             URI directory = manifest.resolve(".");
             List<SetDescription.Candidate> candidates = new ArrayList<>();
@@ -361,7 +361,7 @@ public final class ShardSet implements AutoCloseable {
 
             @Override
             public MappedFile open() throws IOException {
-                return Stores.open(file, opening.request());
+                return Stores.open(file, opening);
             }
         };
     }
@@ -530,7 +530,7 @@ public final class ShardSet implements AutoCloseable {
     }
 
     private MatchReport loadInto(@Nullable Object state, boolean isStrict) {
-        return read(() -> set.load(ObjectEncoder.of(state, shards.options.request().classes(), "load into"),
+        return read(() -> set.load(ObjectEncoder.of(state, shards.options.classes(), "load into"),
                 isStrict));
     }
 

@@ -176,7 +176,7 @@ class BasesTest {
         Path sameSize = Files.write(elsewhere.resolve("c"), new byte[5007]);
         OpenOptions named = OpenOptions.defaults().base(elsewhere.resolve("missing")).base(elsewhere).base(sameSize)
                 .base(croft).base(adopted);
-        assertThat(named.request().bases()).hasSize(5);
+        assertThat(named.bases()).hasSize(5);
         try (Checkpoint checkpoint = Checkpoint.open(file, named)) {
             assertThat(bytes(checkpoint, "based")).isEqualTo(BASED);
             assertThat(bytes(checkpoint, "adopted")).isEqualTo(ADOPTED);

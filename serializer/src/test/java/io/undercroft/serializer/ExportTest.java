@@ -178,7 +178,7 @@ class ExportTest {
             try (Checkpoint c = Checkpoint.open(file, options)) {
                 Tensor tensor = c.tensor("bytes");
                 assertThat(LongStream.range(0, 3).map(tensor::getLong)).containsExactly(
-                        options.request().setting("raw.reversed").isPresent()
+                        options.setting("raw.reversed").isPresent()
                                 ? new Long[]{3L, 2L, 1L}
                                 : new Long[]{1L, 2L, 3L});
             }

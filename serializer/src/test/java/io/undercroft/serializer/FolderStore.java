@@ -3,8 +3,6 @@ package io.undercroft.serializer;
 import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.RemoteFileException.Kind;
 import io.undercroft.mmap.spi.RangeSource;
-import io.undercroft.serializer.spi.OpenRequest;
-import io.undercroft.serializer.spi.SaveRequest;
 import io.undercroft.serializer.spi.Setting;
 import io.undercroft.serializer.spi.StoreOutput;
 import io.undercroft.serializer.spi.StoreProvider;
@@ -62,13 +60,13 @@ public final class FolderStore implements StoreProvider {
     }
 
     @Override
-    public RangeSource open(URI uri, OpenRequest request) throws IOException {
+    public RangeSource open(URI uri, OpenOptions options) throws IOException {
         return new Source(Path.of(uri.getPath()));
     }
 
     @Override
-    public StoreTarget target(URI uri, SaveRequest request) {
-        return new Target(Path.of(uri.getPath()), request.setting("folder.fails").orElse("no"));
+    public StoreTarget target(URI uri, SaveOptions options) {
+        return new Target(Path.of(uri.getPath()), options.setting("folder.fails").orElse("no"));
     }
 
     private record Source(Path file, FileChannel channel, long size) implements RangeSource {

@@ -285,9 +285,9 @@ class PublishedTest {
         SaveOptions writable = SaveOptions.defaults().writableInPlace();
         for (SaveOptions options : List.of(writable, writable.wholeStorages(), writable.sharing(Sharing.CONTENT),
                 SaveOptions.defaults().wholeStorages().sharing(Sharing.CONTENT).writableInPlace())) {
-            assertThat(options.request().savesZeros()).isTrue();
-            assertThat(options.request().savesWholeStorages()).isTrue();
-            assertThat(options.request().sharing()).isEqualTo(Sharing.IDENTITY);
+            assertThat(options.savesZeros()).isTrue();
+            assertThat(options.savesWholeStorages()).isTrue();
+            assertThat(options.sharing()).isEqualTo(Sharing.IDENTITY);
         }
     }
 

@@ -58,7 +58,7 @@ public final class RawFormat implements CheckpointFormat {
     public Contents open(MappedFile file, OpenOptions options) {
         long nbytes = file.size() - MAGIC.length;
         FileStorages storages = new FileStorages(file, options);
-        Storage storage = options.request().setting("raw.reversed").isPresent()
+        Storage storage = options.setting("raw.reversed").isPresent()
                 ? storages.decoded(nbytes, into -> readReversed(file, into))
                 : storages.stored(MAGIC.length, nbytes, 1);
         Tensor tensor = Tensor.of(storage, DType.UINT8, 0, Shape.of(nbytes), 1);
@@ -90,7 +90,7 @@ public final class RawFormat implements CheckpointFormat {
             public void writeTo(Output output) throws IOException {
                 output.write(MemorySegment.ofArray(MAGIC));
                 output.write(tensor.storage().segment());
-                if (options.request().setting("raw.padded").isPresent()) {
+                if (options.setting("raw.padded").isPresent()) {
                     output.align(8);
                 }
             }

@@ -195,7 +195,7 @@ class SaveToStoreTest {
     }
 
     private StoreTarget target(String name) {
-        return new FolderStore().target(uri(name), SaveOptions.defaults().request());
+        return new FolderStore().target(uri(name), SaveOptions.defaults());
     }
 
     @Test

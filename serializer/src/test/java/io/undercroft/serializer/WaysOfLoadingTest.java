@@ -196,7 +196,7 @@ class WaysOfLoadingTest {
                 assertThat(c.rows(each, 3, 8).contentEquals(expected)).as(each).isTrue();
             }
             assertThat(c.storages().stream().anyMatch(Storage::isMaterialized))
-                    .isEqualTo(options.request().isInMemory());
+                    .isEqualTo(options.isInMemory());
         }
     }
 

@@ -3,8 +3,8 @@ package io.undercroft.hadoop.internal;
 import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.RemoteFileException.Kind;
 import io.undercroft.mmap.spi.RangeSource;
-import io.undercroft.serializer.spi.OpenRequest;
-import io.undercroft.serializer.spi.SaveRequest;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.spi.Setting;
 import io.undercroft.serializer.spi.StoreProvider;
 import io.undercroft.serializer.spi.StoreTarget;
@@ -39,10 +39,10 @@ public final class HadoopProvider implements StoreProvider {
     }
 
     @Override
-    public RangeSource open(URI uri, OpenRequest request) throws IOException {
+    public RangeSource open(URI uri, OpenOptions options) throws IOException {
         check(uri);
         try {
-            return HadoopSource.open(fileSystem(uri, request.setting(CONFIGURATION)),
+            return HadoopSource.open(fileSystem(uri, options.setting(CONFIGURATION)),
                     new org.apache.hadoop.fs.Path(uri));
         } catch (NoClassDefFoundError e) {
             throw withoutClient(uri, e);
@@ -50,10 +50,10 @@ public final class HadoopProvider implements StoreProvider {
     }
 
     @Override
-    public StoreTarget target(URI uri, SaveRequest request) throws IOException {
+    public StoreTarget target(URI uri, SaveOptions options) throws IOException {
         check(uri);
         try {
-            return HadoopTarget.of(fileSystem(uri, request.setting(CONFIGURATION)),
+            return HadoopTarget.of(fileSystem(uri, options.setting(CONFIGURATION)),
                     new org.apache.hadoop.fs.Path(uri));
         } catch (NoClassDefFoundError e) {
             throw withoutClient(uri, e);

@@ -1,7 +1,7 @@
 package io.undercroft.http.internal;
 
 import io.undercroft.mmap.spi.RangeSource;
-import io.undercroft.serializer.spi.OpenRequest;
+import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.StoreProvider;
 import io.undercroft.serializer.spi.Setting;
 import java.io.IOException;
@@ -67,22 +67,22 @@ public final class HttpProvider implements StoreProvider {
     }
 
     @Override
-    public RangeSource open(URI uri, OpenRequest request) throws IOException {
+    public RangeSource open(URI uri, OpenOptions options) throws IOException {
         Location location = Location.of(uri);
-        if (!location.isEncrypted() && !location.isThisHost() && !isPlainAllowed(request)) {
+        if (!location.isEncrypted() && !location.isThisHost() && !isPlainAllowed(options)) {
             throw new IllegalArgumentException(location + ": http is not encrypted; use https, or allow it with the "
                     + "setting " + PLAIN + "=yes");
         }
-        Optional<String> token = token(location, request);
+        Optional<String> token = token(location, options);
         token.ifPresent(text -> checkToken(text, location));
         return HttpSource.open(location,
-                new Access(token, Duration.ofSeconds(number(request, TIMEOUT, DEFAULT_TIMEOUT, 1,
-                        LONGEST_TIMEOUT)), number(request, SLOWEST, DEFAULT_SLOWEST, 0, FASTEST),
-                        isPlainAllowed(request), retries));
+                new Access(token, Duration.ofSeconds(number(options, TIMEOUT, DEFAULT_TIMEOUT, 1,
+                        LONGEST_TIMEOUT)), number(options, SLOWEST, DEFAULT_SLOWEST, 0, FASTEST),
+                        isPlainAllowed(options), retries));
     }
 
-    private Optional<String> token(Location location, OpenRequest request) {
-        Optional<String> given = request.setting(TOKEN);
+    private Optional<String> token(Location location, OpenOptions options) {
+        Optional<String> given = options.setting(TOKEN);
         if (given.isPresent() || !location.isEncrypted() || !location.isHost(HUB)) {
             return given;
         }
@@ -99,17 +99,17 @@ public final class HttpProvider implements StoreProvider {
         }
     }
 
-    private static boolean isPlainAllowed(OpenRequest request) {
-        return switch (request.setting(PLAIN).orElse("no")) {
+    private static boolean isPlainAllowed(OpenOptions options) {
+        return switch (options.setting(PLAIN).orElse("no")) {
             case "no" -> false;
             case "yes" -> true;
             default -> throw new IllegalArgumentException("the setting " + PLAIN + " is yes or no");
         };
     }
 
-    private static long number(OpenRequest request, String setting, long standard, long least, long most) {
+    private static long number(OpenOptions options, String setting, long standard, long least, long most) {
         try {
-            long number = Long.parseLong(request.setting(setting).orElse(String.valueOf(standard)));
+            long number = Long.parseLong(options.setting(setting).orElse(String.valueOf(standard)));
             if (number >= least && number <= most) {
                 return number;
             }

@@ -63,7 +63,7 @@ class HttpSourceTest {
     }
 
     private RangeSource open(URI uri, OpenOptions options, Map<String, String> environment) throws IOException {
-        return new HttpProvider(environment::get, new Retries(ATTEMPTS, pauses::add)).open(uri, options.request());
+        return new HttpProvider(environment::get, new Retries(ATTEMPTS, pauses::add)).open(uri, options);
     }
 
     private RangeSource open(URI uri) throws IOException {
@@ -472,7 +472,7 @@ class HttpSourceTest {
         server.on("file.bin", exchange -> await(end));
         OpenOptions options = OpenOptions.defaults().setting("https.timeout", "1");
         assertFails(Kind.UNAVAILABLE, () -> new HttpProvider(name -> null, new Retries(2, pauses::add))
-                .open(server.uri("file.bin"), options.request())).hasMessageContaining("no byte arrived for 1 s");
+                .open(server.uri("file.bin"), options)).hasMessageContaining("no byte arrived for 1 s");
         end.countDown();
     }
 
@@ -496,7 +496,7 @@ class HttpSourceTest {
         });
         OpenOptions options = OpenOptions.defaults().setting("https.timeout", "1");
         assertFails(Kind.UNAVAILABLE, () -> new HttpProvider(name -> null, new Retries(2, pauses::add))
-                .open(server.uri("file.bin"), options.request())).hasMessageContaining(
+                .open(server.uri("file.bin"), options)).hasMessageContaining(
                         " bytes arrived in 1 s, and less than 100 a second is given up (the setting https.slowest)")
                 .hasMessageContaining("at each of 2 attempts");
         assertThat(sent.get()).isPositive();

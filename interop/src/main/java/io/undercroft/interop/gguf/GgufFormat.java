@@ -65,7 +65,7 @@ public final class GgufFormat implements CheckpointFormat {
                 state.put(name, unknown(info, header.data(), budget));
                 return;
             }
-            Storage storage = options.request().isChosen(StateIndex.escape(name))
+            Storage storage = options.isChosen(StateIndex.escape(name))
                     ? storage(header, info, type, storages)
                     : storages.blank(info.nbytes());
             state.put(name, Tensor.of(storage, type.dtype(), 0, info.shape(), info.shape().contiguousStride()));
@@ -127,7 +127,7 @@ public final class GgufFormat implements CheckpointFormat {
             values.putAll(typed.attributes());
         }
         Map<String, String> known = text(values);
-        options.request().metadata().forEach((key, value) -> {
+        options.metadata().forEach((key, value) -> {
             if (!known.getOrDefault(key, value).equals(value)) {
                 throw new IllegalArgumentException("the metadata " + FormatException.quote(key) + " is "
                         + FormatException.quote(value) + ", and in the state it is "

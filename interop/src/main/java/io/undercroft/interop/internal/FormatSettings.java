@@ -4,8 +4,8 @@ import io.undercroft.format.FormatException;
 import java.util.Arrays;
 import java.util.Optional;
 
-/// The settings of a format, checked: those of [io.undercroft.serializer.spi.OpenRequest#setting] or of
-/// [io.undercroft.serializer.spi.SaveRequest#setting].
+/// The settings of a format, checked: those of [io.undercroft.serializer.OpenOptions#setting(String)] or of
+/// [io.undercroft.serializer.SaveOptions#setting(String)].
 @FunctionalInterface
 public interface FormatSettings {
     /// The values of a setting that is read by [#ordinal], for [io.undercroft.serializer.spi.Setting].

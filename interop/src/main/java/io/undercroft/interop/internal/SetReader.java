@@ -131,11 +131,11 @@ public final class SetReader {
     private static MappedFile open(String name, MappedFile index, OpenOptions options, MapBudget budget)
             throws IOException {
         if (index.source().isEmpty()) {
-            return MappedFile.open(locate(name, index.path(), options), options.request().mapping(), budget);
+            return MappedFile.open(locate(name, index.path(), options), options.mapping(), budget);
         }
         try {
-            return MappedFile.open(index.source().get().sibling(name), options.request().mapping(), budget,
-                    options.request().temporaryDirectory());
+            return MappedFile.open(index.source().get().sibling(name), options.mapping(), budget,
+                    options.temporaryDirectory());
         } catch (RemoteFileException e) {
             if (e.kind() != RemoteFileException.Kind.NOT_FOUND) {
                 throw e;
@@ -147,7 +147,7 @@ public final class SetReader {
     private static Path locate(String name, Path index, OpenOptions options) throws IOException {
         // Failures of these are not reported as those of the shard.
         Path stored = index.toRealPath();
-        Path root = options.request().root().isPresent() ? options.request().root().get().toRealPath() : null;
+        Path root = options.root().isPresent() ? options.root().get().toRealPath() : null;
         Path path = null;
         try {
             path = sibling(index.toAbsolutePath(), stored, name);

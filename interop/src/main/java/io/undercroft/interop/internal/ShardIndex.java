@@ -102,13 +102,13 @@ public record ShardIndex(SequencedMap<String, String> shards, SequencedMap<Strin
     ///
     /// @param options the options for opening the set
     OpenOptions inShards(OpenOptions options) {
-        if (!options.request().isPartial() || aliases.isEmpty()) {
+        if (!options.isPartial() || aliases.isEmpty()) {
             return options;
         }
         Set<String> stored = aliases.entrySet().stream()
-                .filter(alias -> options.request().isChosen(StateIndex.escape(alias.getKey())))
+                .filter(alias -> options.isChosen(StateIndex.escape(alias.getKey())))
                 .map(alias -> StateIndex.escape(alias.getValue())).collect(Collectors.toSet());
-        return options.only(name -> options.request().isChosen(name) || stored.contains(name));
+        return options.only(name -> options.isChosen(name) || stored.contains(name));
     }
 
     static FormatException refused(String what, long offset) {

@@ -60,7 +60,7 @@ public final class StorageFilter {
     /// @return the chosen tensors
     /// @throws IOException if reading fails
     public static TreeContents read(OpenOptions options, Reader reader) throws IOException {
-        if (!options.request().isPartial()) {
+        if (!options.isPartial()) {
             return reader.read(options, all());
         }
         Map<Storage, Object> keys = new HashMap<>();

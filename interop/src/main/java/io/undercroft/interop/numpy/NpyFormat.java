@@ -93,7 +93,7 @@ public final class NpyFormat implements CheckpointFormat {
         try {
             return new ArrayNodes(header.layout(),
                     new FileArray(file, header.length(), header.layout().nbytes(), storages),
-                    options.request()::isChosen, new Allowance(budget)).node("");
+                    options::isChosen, new Allowance(budget)).node("");
         } catch (ArithmeticException | IllegalArgumentException e) {
             throw NpyHeader.impossible(e, 0);
         }
@@ -117,7 +117,7 @@ public final class NpyFormat implements CheckpointFormat {
     @Override
     public Draft draft(@Nullable Object state, SaveOptions options) {
         Tensor tensor = NamedTensors.tensorIn(state);
-        Optional<DType> dtype = options.request().setting(DTYPE).map(NpyFormat::dtype);
+        Optional<DType> dtype = options.setting(DTYPE).map(NpyFormat::dtype);
         if (tensor != null) {
             Tensor array = NamedTensors.withGrad(tensor, false);
             return dtype.isPresent() ? ArrayDraft.of("", array, dtype.get()) : ArrayDraft.of("", array);

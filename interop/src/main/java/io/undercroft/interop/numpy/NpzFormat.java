@@ -102,7 +102,7 @@ public final class NpzFormat implements CheckpointFormat {
             }
         }
         List<ZipRecord> unverified = zip.unverified();
-        return TreeContents.of(arrays, Map.of(), () -> zip.damages(options.request().progress()), budget)
+        return TreeContents.of(arrays, Map.of(), () -> zip.damages(options.progress()), budget)
                 .withPlaces(storage -> storages.placeOf(storage).isPresent()
                         ? storages.placeOf(storage)
                         : pickles.placeOf(storage))
@@ -122,7 +122,7 @@ public final class NpzFormat implements CheckpointFormat {
             if (header.isPickled()) {
                 return bytes.behind(header).objects(pickles, budget);
             }
-            return new ArrayNodes(header.layout(), bytes.behind(header), options.request()::isChosen, allowance)
+            return new ArrayNodes(header.layout(), bytes.behind(header), options::isChosen, allowance)
                     .node(StateIndex.escape(name));
         } catch (ArithmeticException | IllegalArgumentException e) {
             return unreadable(NpyHeader.impossible(e, bytes.record.header()), bytes, budget);
@@ -218,7 +218,7 @@ public final class NpzFormat implements CheckpointFormat {
         SequencedMap<String, Draft> arrays = new LinkedHashMap<>();
         NamedTensors.of(state, name(), ArrayDraft::isArray)
                 .forEach((name, array) -> arrays.put(record(name), ArrayDraft.of(name, array)));
-        FormatSettings settings = options.request()::setting;
+        FormatSettings settings = options::setting;
         return new ArchiveDraft(arrays, settings.isOther(COMPRESSION, "stored", "deflate"));
     }
 

@@ -81,7 +81,7 @@ final class SafetensorsContents implements Contents {
     }
 
     static boolean ignoresSharing(OpenOptions options) {
-        FormatSettings settings = options.request()::setting;
+        FormatSettings settings = options::setting;
         return settings.isOther(SHARING, "keep", "ignore");
     }
 
@@ -112,12 +112,12 @@ final class SafetensorsContents implements Contents {
     /// The header has all names.
     @Override
     public boolean anyName(Predicate<String> test) {
-        return rawNames().map(StateIndex::escape).filter(options.request()::isChosen).anyMatch(test);
+        return rawNames().map(StateIndex::escape).filter(options::isChosen).anyMatch(test);
     }
 
     @Override
     public Optional<Tensor> tensor(String name) {
-        if (!options.request().isChosen(name)) {
+        if (!options.isChosen(name)) {
             return Optional.empty();
         }
         String key = StateIndex.rawName(name);
@@ -149,7 +149,7 @@ final class SafetensorsContents implements Contents {
         List<Damage> damages = new ArrayList<>();
         entries.forEach((key, entry) -> {
             String name = StateIndex.escape(key);
-            if (entry.fault() != null && options.request().isChosen(name)) {
+            if (entry.fault() != null && options.isChosen(name)) {
                 damages.add(Damage.of("tensor " + FormatException.quote(name), 0, entry.fault()));
             }
         });
@@ -215,9 +215,9 @@ final class SafetensorsContents implements Contents {
 
     /// {@return the tensors whose bytes a chosen tensor uses, or null if all are chosen}
     private static @Nullable Set<String> chosen(SafetensorsHeader header, Sharing sharing, OpenOptions options) {
-        return options.request().isPartial()
+        return options.isPartial()
                 ? Stream.concat(header.entries().keySet().stream(), sharing.aliases().keySet().stream())
-                        .filter(name -> options.request().isChosen(StateIndex.escape(name))).map(sharing::baseOf)
+                        .filter(name -> options.isChosen(StateIndex.escape(name))).map(sharing::baseOf)
                         .collect(Collectors.toSet())
                 : null;
     }

@@ -96,7 +96,7 @@ final class SafetensorsDraft implements Draft {
         List<Part> parts = new ArrayList<>();
         plan.written().forEach((name, tensor) -> parts.add(new Part(name, tensor)));
         parts.sort(Part.ORDER);
-        byte[] header = header(parts, metadata(plan, options.request().metadata()));
+        byte[] header = header(parts, metadata(plan, options.metadata()));
         if (header.length - SafetensorsHeader.PREFIX > SafetensorsHeader.LONGEST) {
             throw new IllegalArgumentException("the header would take " + header.length + " bytes; safetensors allows "
                     + SafetensorsHeader.LONGEST + ". Save fewer tensors, or shorter names and metadata");
@@ -105,7 +105,7 @@ final class SafetensorsDraft implements Draft {
     }
 
     static SharingPlan plan(SequencedMap<String, Tensor> tensors, SaveOptions options) {
-        FormatSettings settings = options.request()::setting;
+        FormatSettings settings = options::setting;
         return settings.isOther(SafetensorsContents.SHARING, "keep", "copy")
                 ? SharingPlan.copying(tensors)
                 : SharingPlan.keeping(tensors);

@@ -36,7 +36,7 @@ final class ShardSplit {
     ///
     /// @throws IllegalArgumentException if they set none
     static long limit(SaveOptions options) {
-        String text = options.request().setting(SETTING).orElse(DEFAULT);
+        String text = options.setting(SETTING).orElse(DEFAULT);
         Matcher size = SIZE.matcher(text.strip().toUpperCase(Locale.ROOT));
         if (!size.matches()) {
             throw refused(text);

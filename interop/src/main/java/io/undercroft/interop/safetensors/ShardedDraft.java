@@ -88,7 +88,7 @@ final class ShardedDraft implements Draft {
     /// The total size of another set in the metadata is wrong for these files.
     private static SequencedMap<String, Draft> shards(SequencedMap<String, SequencedMap<String, Tensor>> files,
             SaveOptions options) {
-        Map<String, String> text = new LinkedHashMap<>(options.request().metadata());
+        Map<String, String> text = new LinkedHashMap<>(options.metadata());
         text.remove(TOTAL_SIZE);
         SequencedMap<String, Draft> shards = new LinkedHashMap<>();
         files.forEach((name, tensors) -> shards.put(name, SafetensorsDraft.of(tensors, options.metadata(text))));
@@ -112,7 +112,7 @@ final class ShardedDraft implements Draft {
 
     /// Returns the other metadata, with the names of shared tensors as huggingface_hub writes them.
     private static Map<String, String> metadata(SharingPlan plan, SaveOptions options) {
-        Map<String, String> metadata = new LinkedHashMap<>(options.request().metadata());
+        Map<String, String> metadata = new LinkedHashMap<>(options.metadata());
         metadata.putAll(plan.aliases());
         metadata.remove(TOTAL_SIZE);
         return metadata;

@@ -41,7 +41,7 @@ final class ArrayStorages {
     static ArrayStorages of(Elements elements, OpenOptions opening, StorageFilter filter) {
         return new ArrayStorages(filter, () -> {
             // NumPy has arrays in the memory of the host only.
-            Device device = opening.request().deviceFor(Device.CPU);
+            Device device = opening.deviceFor(Device.CPU);
             return device.isMeta() ? null : elements.on(device);
         });
     }

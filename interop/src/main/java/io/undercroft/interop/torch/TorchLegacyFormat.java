@@ -61,7 +61,7 @@ public final class TorchLegacyFormat implements CheckpointFormat {
     /// `torch.load` ignores unless it is called again.
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
-        FormatSettings settings = options.request()::setting;
+        FormatSettings settings = options::setting;
         int number = settings.ordinal(SAVE);
         boolean isStrict = TorchSettings.isStrict(options);
         long start = 0;

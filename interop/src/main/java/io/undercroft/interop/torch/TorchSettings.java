@@ -18,13 +18,13 @@ final class TorchSettings {
 
     /// {@return whether a file is refused that names other classes than those of tensors}
     static boolean isStrict(OpenOptions options) {
-        FormatSettings settings = options.request()::setting;
+        FormatSettings settings = options::setting;
         return settings.isOther(STRICT_SETTING, "off", "on");
     }
 
     /// {@return whether objects of foreign classes are written}
     static boolean writesObjects(SaveOptions options) {
-        FormatSettings settings = options.request()::setting;
+        FormatSettings settings = options::setting;
         return settings.isOther(OBJECTS_SETTING, "refuse", "write");
     }
 }

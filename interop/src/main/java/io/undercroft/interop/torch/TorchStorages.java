@@ -247,7 +247,7 @@ final class TorchStorages {
         // Before PyTorch 0.4, storages without elements were on no device of theirs.
         String known = location.equals("cuda:-1") ? "cuda:0" : location;
         try {
-            return options.request().deviceFor(Device.parse(known));
+            return options.deviceFor(Device.parse(known));
         } catch (IllegalArgumentException _) {
             throw PickleFault.because("TORCH-LOCATION", FormatException.quote(location) + " is no device",
                     PickleFault.DAMAGED);

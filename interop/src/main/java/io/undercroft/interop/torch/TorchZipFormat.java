@@ -1,5 +1,7 @@
 package io.undercroft.interop.torch;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.ByteReader;
 import io.undercroft.interop.internal.StorageFilter;
@@ -36,7 +38,6 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 /// What `torch.save` writes since PyTorch 1.6: a zip archive of one pickle and one record for each storage.
 ///
@@ -146,7 +147,7 @@ public final class TorchZipFormat implements CheckpointFormat {
             };
             Archive archive = new Archive(file, zip, ArrayStorages.of(elements, opening, filter),
                     ForeignNames.of(TorchSettings.isStrict(options)), elements.isForeign(),
-                    options.request().progress());
+                    options.progress());
             return (zip.find(folder + CONSTANTS).isPresent()
                     ? program(archive, pickle, storages, known)
                     : contents(archive, pickle, storages.in(DATA), known))

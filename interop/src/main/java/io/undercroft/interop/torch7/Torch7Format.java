@@ -58,7 +58,7 @@ public final class Torch7Format implements CheckpointFormat {
     /// Reads some kilobytes as an object, in each encoding.
     @Override
     public boolean matches(MappedFile file) throws IOException {
-        return Probe.likeliest(file, Encoding.agreeing(OpenOptions.defaults().request()::setting), References.NUMBERED)
+        return Probe.likeliest(file, Encoding.agreeing(OpenOptions.defaults()::setting), References.NUMBERED)
                 .isConvincing();
     }
 
@@ -66,8 +66,8 @@ public final class Torch7Format implements CheckpointFormat {
     /// again.
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
-        List<Encoding> encodings = Encoding.agreeing(options.request()::setting);
-        References references = references(options.request()::setting);
+        List<Encoding> encodings = Encoding.agreeing(options::setting);
+        References references = references(options::setting);
         Encoding encoding = encodings.size() == 1
                 ? encodings.getFirst()
                 : Probe.likeliest(file, encodings, references).encoding();
@@ -77,7 +77,7 @@ public final class Torch7Format implements CheckpointFormat {
 
     private static TreeContents contents(MappedFile file, Torch7Storages storages, Encoding encoding,
             References references, OpenOptions options) throws IOException {
-        FormatSettings settings = options.request()::setting;
+        FormatSettings settings = options::setting;
         int number = settings.ordinal(OBJECT);
         Input in = Input.of(encoding, file);
         LuaReader objects = new LuaReader(in, storages, references, Numbering.CONTINUED);
@@ -85,7 +85,7 @@ public final class Torch7Format implements CheckpointFormat {
         List<UnreadPart> unread = List.of();
         if (number > 1 || !in.isAtEnd()) {
             Survey survey = Survey.of(file, encoding, references);
-            survey.check(number, options.request().setting(OBJECT).isPresent());
+            survey.check(number, options.setting(OBJECT).isPresent());
             if (number > 1) {
                 objects = new LuaReader(Input.of(encoding, file), storages, references, survey.numbering());
                 for (int i = 1; i <= number; i++) {
@@ -127,10 +127,10 @@ public final class Torch7Format implements CheckpointFormat {
 
     @Override
     public Draft draft(@Nullable Object state, SaveOptions options) {
-        if (references(options.request()::setting) == References.WRITTEN_OUT) {
+        if (references(options::setting) == References.WRITTEN_OUT) {
             throw new IllegalArgumentException("the setting " + REFERENCES
                     + " is for opening files; what is written keeps what is shared");
         }
-        return LuaWriter.draft(state, Encoding.agreeing(options.request()::setting).getFirst());
+        return LuaWriter.draft(state, Encoding.agreeing(options::setting).getFirst());
     }
 }

@@ -37,7 +37,7 @@ final class Fixtures {
     }
 
     static void open(Path path, OpenOptions options, Use use) throws IOException {
-        try (MappedFile file = MappedFile.open(path, options.request().mapping())) {
+        try (MappedFile file = MappedFile.open(path, options.mapping())) {
             use.accept(format(path).open(file, options));
         }
     }

@@ -87,7 +87,7 @@ final class Files7 {
     }
 
     static void open(Path path, OpenOptions options, Use use) throws IOException {
-        try (MappedFile file = MappedFile.open(path, options.request().mapping())) {
+        try (MappedFile file = MappedFile.open(path, options.mapping())) {
             use.accept(new Torch7Format().open(file, options));
         }
     }

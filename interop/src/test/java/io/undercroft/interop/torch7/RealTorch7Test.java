@@ -80,7 +80,7 @@ class RealTorch7Test {
                     assert got.shape == want.shape, (name, got.shape, want.shape)
                     assert np.array_equal(got, want, equal_nan=True), (name, got, want)
                 print(len(names), 'equal')
-                """, files, options.request().setting("torch7.encoding").orElse("binary"));
+                """, files, options.setting("torch7.encoding").orElse("binary"));
     }
 
     /// Halves are to it what shorts are to Torch7.
@@ -141,7 +141,7 @@ class RealTorch7Test {
                 net = cv2.dnn.readNetFromTorch(sys.argv[1], sys.argv[2] == 'binary')
                 net.setInput(np.load(sys.argv[3]))
                 print(*net.forward().ravel().tolist())
-                """, network, options.request().setting("torch7.encoding").orElse("binary"), image);
+                """, network, options.setting("torch7.encoding").orElse("binary"), image);
 
         double[] theirs = Arrays.stream(printed.strip().split(" ")).mapToDouble(Double::parseDouble).toArray();
         double[] ours = forward(weights, input);

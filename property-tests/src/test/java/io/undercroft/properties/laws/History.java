@@ -146,14 +146,14 @@ final class History {
 
     private Saved saved(SaveOptions options) {
         long commit = snapshots.isEmpty() ? 1 : snapshots.getLast().commit + 1;
-        return new Saved(commit, recipe, options.request().savesWholeStorages(), chunk, options.request().message(),
-                options.request().time());
+        return new Saved(commit, recipe, options.savesWholeStorages(), chunk, options.message(),
+                options.time());
     }
 
     private void save() throws IOException {
         SaveOptions options = options();
         DedupReport report = Checkpoint.save(path, recipe.make(), options).dedup().orElseThrow();
-        chunk = options.request().chunkSize();
+        chunk = options.chunkSize();
         snapshots.clear();
         snapshots.add(saved(options));
         checkReport(report, Files.size(path) - FileLayout.DATA_START);
@@ -217,8 +217,8 @@ final class History {
             checkReport(report, channel.size() - FileLayout.DATA_START);
         }
         checkFile(target,
-                List.of(new Saved(1, recipe, options.request().savesWholeStorages(), options.request().chunkSize(),
-                        options.request().message(), options.request().time())));
+                List.of(new Saved(1, recipe, options.savesWholeStorages(), options.chunkSize(),
+                        options.message(), options.time())));
     }
 
     /// What an append that was cut short leaves: nothing where the commit slots are.

@@ -3,7 +3,7 @@ package io.undercroft.properties.sets;
 import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.RemoteFileException.Kind;
 import io.undercroft.mmap.spi.RangeSource;
-import io.undercroft.serializer.spi.OpenRequest;
+import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.StoreProvider;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -42,7 +42,7 @@ public final class CountedStore implements StoreProvider {
     }
 
     @Override
-    public RangeSource open(URI uri, OpenRequest request) throws IOException {
+    public RangeSource open(URI uri, OpenOptions options) throws IOException {
         return Source.of(Path.of(uri.getPath()));
     }
 

@@ -3,7 +3,6 @@ package io.undercroft.serializer.analysis;
 import io.undercroft.format.Digest128;
 import io.undercroft.serializer.Extent;
 import io.undercroft.serializer.SaveOptions;
-import io.undercroft.serializer.spi.SaveRequest;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.spi.Backing;
 import java.lang.foreign.MemorySegment;
@@ -11,7 +10,7 @@ import java.util.List;
 
 /// The chunks of storages, as a `.croft` file would store them.
 public final class StorageChunks {
-    private static final SaveRequest SAVING = SaveOptions.defaults().request();
+    private static final SaveOptions SAVING = SaveOptions.defaults();
     private static final long CHUNK = SAVING.chunkSize();
     private static final MemorySegment ZEROS = MemorySegment.ofArray(new byte[(int) CHUNK]);
 

@@ -15,7 +15,6 @@ import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.spi.RangeSource;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.OpenOptions;
-import io.undercroft.serializer.spi.OpenRequest;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
@@ -48,7 +47,7 @@ public final class Bases implements BaseFiles, AutoCloseable {
     private final @Nullable RangeSource source;
     private final String location;
     private final MapMode mode;
-    private final OpenRequest request;
+    private final OpenOptions options;
     private final Map<BaseRecord, MappedFile> open = new HashMap<>();
     private boolean closed;
 
@@ -72,8 +71,8 @@ public final class Bases implements BaseFiles, AutoCloseable {
         this.path = path;
         this.source = source;
         this.location = location;
-        this.request = options.request();
-        this.mode = request.mapping() == MapMode.SHARED ? MapMode.READ_ONLY : request.mapping();
+        this.options = options;
+        this.mode = options.mapping() == MapMode.SHARED ? MapMode.READ_ONLY : options.mapping();
     }
 
     /// {@return the file that a record means, open until all are closed}
@@ -97,7 +96,7 @@ public final class Bases implements BaseFiles, AutoCloseable {
     /// Finds a file for verifying. An adopted file is not opened unless the options name its directory.
     @Override
     public Optional<ByteSource> open(BaseRecord base) {
-        return base.kind() == BaseKind.FOREIGN && request.root().isEmpty() && request.bases().isEmpty()
+        return base.kind() == BaseKind.FOREIGN && options.root().isEmpty() && options.bases().isEmpty()
                 ? Optional.empty()
                 : Optional.of(new FileSource(file(base)));
     }
@@ -132,7 +131,7 @@ public final class Bases implements BaseFiles, AutoCloseable {
 
     private MappedFile find(BaseRecord base) {
         Optional<Path> given = base.kind() == BaseKind.CROFT
-                ? Optional.ofNullable(request.basesById().get(base.uuid()))
+                ? Optional.ofNullable(options.basesById().get(base.uuid()))
                 : Optional.empty();
         try {
             if (given.isPresent()) {
@@ -142,8 +141,8 @@ public final class Bases implements BaseFiles, AutoCloseable {
             if (named != null) {
                 return named;
             }
-            if (source != null && request.root().isEmpty() && base.kind() == BaseKind.CROFT) {
-                return checked(base, Stores.open(source.sibling(base.path()), request, new MapBudget()));
+            if (source != null && options.root().isEmpty() && base.kind() == BaseKind.CROFT) {
+                return checked(base, Stores.open(source.sibling(base.path()), options, new MapBudget()));
             }
             return openBelow(base, root(base).toRealPath());
         } catch (NoSuchFileException e) {
@@ -163,7 +162,7 @@ public final class Bases implements BaseFiles, AutoCloseable {
     /// {@return the file among those that the caller names, or null} One that cannot be opened may be no base at all,
     /// or it is below the root.
     private @Nullable MappedFile named(BaseRecord base) {
-        for (Path path : request.bases()) {
+        for (Path path : options.bases()) {
             try (MappedFile opened = open(base, path)) {
                 if (base.kind() == BaseKind.CROFT || hasNameOf(base, path) || new Scan(opened.size())
                         .digest(new FileSource(opened), 0, opened.size()).equals(base.digest())) {
@@ -194,8 +193,8 @@ public final class Bases implements BaseFiles, AutoCloseable {
     }
 
     private Path root(BaseRecord base) throws IOException {
-        if (request.root().isPresent()) {
-            return request.root().get();
+        if (options.root().isPresent()) {
+            return options.root().get();
         }
         if (base.kind() == BaseKind.FOREIGN) {
             throw unusable(base, "a base of another format is opened only if its place is given",

@@ -21,13 +21,13 @@ import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.Extent;
 import io.undercroft.serializer.FileRegion;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.serializer.TensorSpec;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.internal.loading.RowReader;
 import io.undercroft.serializer.spi.Contents;
-import io.undercroft.serializer.spi.SaveRequest;
 import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.PythonObjects;
 import io.undercroft.serializer.state.StateIndex;
@@ -134,7 +134,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     public SequencedCollection<String> names() {
         List<String> listed = namesByNumber.get().orElse(null);
         SequencedCollection<String> names = listed != null ? listed : tree.get().names.tensors().sequencedKeySet();
-        return options.request().isPartial() ? names.stream().filter(options.request()::isChosen).toList() : names;
+        return options.isPartial() ? names.stream().filter(options::isChosen).toList() : names;
     }
 
     /// Returns all names without making a tensor, or nothing if their order is known only from the tree. Writers number
@@ -176,7 +176,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     @Override
     public boolean anyName(Predicate<String> test) {
         return reading(() -> IntStream.range(0, snapshot.nameCount())
-                .anyMatch(number -> passes(number, name -> options.request().isChosen(name) && test.test(name))));
+                .anyMatch(number -> passes(number, name -> options.isChosen(name) && test.test(name))));
     }
 
     private boolean passes(int number, Predicate<String> test) {
@@ -264,7 +264,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     }
 
     /// {@return the run that the snapshot is a shard of, if it is one}
-    public Optional<SaveRequest.Run> run() {
+    public Optional<SaveOptions.Run> run() {
         return reading(() -> CommitNumbers.run(snapshot));
     }
 
@@ -307,7 +307,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
 
     /// {@return the number of a tensor that was chosen, or -1}
     private int find(String name) {
-        if (!options.request().isChosen(name)) {
+        if (!options.isChosen(name)) {
             return -1;
         }
         int place = snapshot.findName(name, nextPlace);
@@ -388,7 +388,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
 
     @Override
     public Verification verify() throws IOException {
-        Progress progress = new Progress(options.request().progress()::loaded, verifiedBytes());
+        Progress progress = new Progress(options.progress()::loaded, verifiedBytes());
         var found = Verifier.verify(new CountedSource(source, progress), newest,
                 CountedSource.of(storages.bases(), progress));
         DamageNames names = new DamageNames(newest);

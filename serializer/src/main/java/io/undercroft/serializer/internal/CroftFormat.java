@@ -77,8 +77,8 @@ public final class CroftFormat implements CheckpointFormat {
             return SetContents.open(file, options);
         }
         Snapshot newest = Snapshot.open(new FileSource(file), Limits.DEFAULT);
-        Snapshot wanted = options.request().snapshot().isPresent()
-                ? CommitNumbers.find(newest, options.request().snapshot().getAsLong())
+        Snapshot wanted = options.snapshot().isPresent()
+                ? CommitNumbers.find(newest, options.snapshot().getAsLong())
                 : newest;
         return CroftContents.open(file, newest, wanted, options);
     }

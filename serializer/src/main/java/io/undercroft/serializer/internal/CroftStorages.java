@@ -30,7 +30,6 @@ import io.undercroft.serializer.internal.loading.RunChecksum;
 import io.undercroft.serializer.internal.loading.RunChecksums;
 import io.undercroft.serializer.internal.loading.RunChecksum.Kind;
 import io.undercroft.serializer.spi.Contents;
-import io.undercroft.serializer.spi.OpenRequest;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
@@ -61,7 +60,7 @@ import org.jspecify.annotations.Nullable;
 final class CroftStorages implements AutoCloseable {
     private final MappedFile file;
     private final Snapshot snapshot;
-    private final OpenRequest request;
+    private final OpenOptions options;
     private final Bases bases;
     private final StorageCheck check;
     private final ChosenStorages chosen;
@@ -79,13 +78,13 @@ final class CroftStorages implements AutoCloseable {
     CroftStorages(MappedFile file, Snapshot snapshot, OpenOptions options, Bases bases) throws IOException {
         this.file = file;
         this.snapshot = snapshot;
-        this.request = options.request();
+        this.options = options;
         this.bases = bases;
         this.check = new StorageCheck(snapshot);
-        this.chosen = new ChosenStorages(snapshot, request);
-        this.memory = new PieceReader(file, request);
+        this.chosen = new ChosenStorages(snapshot, options);
+        this.memory = new PieceReader(file, options);
         // Without settings, its classes are not loaded.
-        this.cache = request.settings().isEmpty() ? Optional.empty() : ExtentCache.Use.of(request);
+        this.cache = options.settings().isEmpty() ? Optional.empty() : ExtentCache.Use.of(options);
     }
 
     /// {@return whether a tensor that was chosen uses a storage}
@@ -175,7 +174,7 @@ final class CroftStorages implements AutoCloseable {
 
     /// Checks all storages, if the policy requires it.
     void checkAll() {
-        if (request.checksums() == ChecksumPolicy.EAGER) {
+        if (options.checksums() == ChecksumPolicy.EAGER) {
             IntStream.range(0, snapshot.storageCount()).forEach(this::checkNow);
         }
     }
@@ -259,7 +258,7 @@ final class CroftStorages implements AutoCloseable {
     }
 
     private void checkNow(int number) {
-        if (request.checksums() == ChecksumPolicy.NONE || damaged.containsKey(number)) {
+        if (options.checksums() == ChecksumPolicy.NONE || damaged.containsKey(number)) {
             return;
         }
         try {
@@ -275,18 +274,18 @@ final class CroftStorages implements AutoCloseable {
     /// Storages for devices are uploaded together when the file is opened.
     private boolean isCheckedLater(Storage storage) {
         return storage.isMaterialized() || storage.isMeta()
-                || (request.isInMemory() && !storage.device().isCpu());
+                || (options.isInMemory() && !storage.device().isCpu());
     }
 
     /// {@return whether bytes of a storage travel over a network, so that they are checked when they arrive} A file of
     /// the host has none in stores.
     private boolean isFetched(StorageRecord record) {
-        return file.source().isPresent() && request.checksums() != ChecksumPolicy.NONE && extents(record).stream()
+        return file.source().isPresent() && options.checksums() != ChecksumPolicy.NONE && extents(record).stream()
                 .anyMatch(extent -> extent.kind() != ExtentKind.ZERO && fileOf(extent.base()).source().isPresent());
     }
 
     private boolean isToBeChecked(StorageRecord record) {
-        return switch (request.checksums()) {
+        return switch (options.checksums()) {
             case NONE -> false;
             case WHEN_READ_WHOLE -> snapshot.baseCount() > 0
                     && extents(record).stream().anyMatch(extent -> extent.kind() == ExtentKind.FOREIGN);
@@ -296,12 +295,12 @@ final class CroftStorages implements AutoCloseable {
 
     private Storage make(int number) {
         StorageRecord record = snapshot.storage(number);
-        Device device = request.deviceFor(savedDevice(record));
+        Device device = options.deviceFor(savedDevice(record));
         if (device.isMeta() || !chosen.contains(number)) {
             return Storage.meta(record.nbytes());
         }
         if (!device.isCpu()) {
-            return DeviceSource.storage(file, request, memoryOf(number, device), record.nbytes(),
+            return DeviceSource.storage(file, options, memoryOf(number, device), record.nbytes(),
                     () -> MappedAccess.guarded(file, () -> content(number, record)));
         }
         Source source = new Source(this, number, record);
@@ -313,7 +312,7 @@ final class CroftStorages implements AutoCloseable {
     /// Returns whether the bytes of a storage are mapped, or copied, for it alone. A few stored bytes can be those of
     /// very many storages, so they are released after each [loan][Storage#borrow].
     private boolean isMappedApart(StorageRecord record) {
-        return !request.isInMemory() && file.mode() != MapMode.SHARED && record.nbytes() > 0
+        return !options.isInMemory() && file.mode() != MapMode.SHARED && record.nbytes() > 0
                 && !isWindow(extents(record));
     }
 
@@ -346,7 +345,7 @@ final class CroftStorages implements AutoCloseable {
     /// Storages that are uploaded are read as a whole, and checked in the buffers.
     private DeviceContent content(int number, StorageRecord record) {
         checkKnown(number);
-        List<StorageChunk> chunks = request.checksums() == ChecksumPolicy.NONE ? List.of() : check.table(number);
+        List<StorageChunk> chunks = options.checksums() == ChecksumPolicy.NONE ? List.of() : check.table(number);
         List<RunChecksum> runs = chunks.stream()
                 .map(chunk -> new RunChecksum(Kind.CRC32C, chunk.start(), chunk.length(), chunk.checksum())).toList();
         return new Stored(new PieceInput(pieces(extents(record))), runs,
@@ -360,7 +359,7 @@ final class CroftStorages implements AutoCloseable {
         }
         DeviceMemory memory = memoryOf(number, storage(number).device());
         throw refused(number, damagedChunks, Storage.deferred(bytes.segment().byteSize(), memory,
-                () -> DeviceSource.withAccess(request, bytes), file.location()).materialize());
+                () -> DeviceSource.withAccess(options, bytes), file.location()).materialize());
     }
 
     private static Device savedDevice(StorageRecord record) {
@@ -384,7 +383,7 @@ final class CroftStorages implements AutoCloseable {
     }
 
     private Allocation allocateNow(int number, StorageRecord record) {
-        if (request.isInMemory()) {
+        if (options.isInMemory()) {
             return read(number, record);
         }
         boolean checksNow = isToBeChecked(record) || isFetched(record);
@@ -403,9 +402,9 @@ final class CroftStorages implements AutoCloseable {
 
     /// Reads a whole storage, and checks it unless the policy is to check nothing.
     private Allocation read(int number, StorageRecord record) {
-        RunChecksums sums = request.checksums() == ChecksumPolicy.NONE
+        RunChecksums sums = options.checksums() == ChecksumPolicy.NONE
                 ? RunChecksums.NONE
-                : new RunChecksums(check.table(number), request.memory().isPresent());
+                : new RunChecksums(check.table(number), options.memory().isPresent());
         Allocation bytes = memory.read(pieces(extents(record)), sums);
         List<StorageChunk> damagedChunks = sums.damaged();
         if (damagedChunks.isEmpty()) {
@@ -443,7 +442,7 @@ final class CroftStorages implements AutoCloseable {
     /// Adds the checksums to a mapped storage, for operations that read all of it. With a shared mapping, bytes change
     /// in the file and are not checked.
     private Allocation checkable(int number, StorageRecord record, Allocation mapped) {
-        if (request.checksums() == ChecksumPolicy.NONE || file.mode() == MapMode.SHARED) {
+        if (options.checksums() == ChecksumPolicy.NONE || file.mode() == MapMode.SHARED) {
             return mapped;
         }
         try {
@@ -483,7 +482,7 @@ final class CroftStorages implements AutoCloseable {
     /// @param isMapped whether its bytes may be those of a mapped file, as they may be in memory of the caller's choice
     private List<StorageChunk> check(int number, Span part, Allocation bytes, boolean isMapped) {
         try {
-            return isMapped || request.memory().isPresent()
+            return isMapped || options.memory().isPresent()
                     ? Pages.guard(bytes.segment(), () -> check.mapped(number, part, bytes.segment()))
                     : check.inMemory(number, part, bytes.segment());
         } catch (Throwable e) {

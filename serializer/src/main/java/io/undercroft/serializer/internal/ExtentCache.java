@@ -4,9 +4,9 @@ import io.undercroft.format.internal.ExtentDigester;
 import io.undercroft.format.internal.ExtentKind;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.internal.disk.LockAttempt;
 import io.undercroft.serializer.internal.disk.RegularFiles;
-import io.undercroft.serializer.spi.OpenRequest;
 import io.undercroft.serializer.spi.Setting;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -96,15 +96,15 @@ final class ExtentCache {
     record Use(ExtentCache cache, long limit) {
         /// {@return the directory that the options name, if they name one}
         ///
-        /// @param request the options
+        /// @param options the options
         /// @throws IllegalArgumentException if the limit is no number
         /// @throws FileSystemException if it is neither a cache nor an empty directory
-        static Optional<Use> of(OpenRequest request) throws FileSystemException {
-            Optional<String> directory = request.setting(DIRECTORY).filter(text -> !text.isBlank());
+        static Optional<Use> of(OpenOptions options) throws FileSystemException {
+            Optional<String> directory = options.setting(DIRECTORY).filter(text -> !text.isBlank());
             if (directory.isEmpty()) {
                 return Optional.empty();
             }
-            long limit = mib(request.setting(LIMIT).orElse(String.valueOf(DEFAULT_MIB))) << MIB_LOG2;
+            long limit = mib(options.setting(LIMIT).orElse(String.valueOf(DEFAULT_MIB))) << MIB_LOG2;
             Path path = Path.of(directory.get()).toAbsolutePath().normalize();
             requireCache(path);
             return Optional.of(new Use(OPEN.computeIfAbsent(path, ExtentCache::new), limit));

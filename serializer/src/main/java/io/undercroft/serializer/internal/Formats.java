@@ -128,7 +128,7 @@ public final class Formats {
         try {
             return made(format.open(file, options), format, "open");
         } catch (FormatException e) {
-            throw options.request().format().isPresent() && file.size() > 0 ? withLooks(e, format, file) : e;
+            throw options.format().isPresent() && file.size() > 0 ? withLooks(e, format, file) : e;
         }
     }
 
@@ -228,9 +228,9 @@ public final class Formats {
     /// @param what the operation that the other format does not support
     /// @throws IllegalArgumentException if the options choose another format, or have a setting of one
     public static void requireCroftOptions(String file, SaveOptions options, String what) {
-        options.request().format().ifPresent(name -> requireCroft(file, named(name), what));
-        Settings.check(options.request().settings().keySet(), Use.WRITING);
-        Settings.requireApplying(file, CROFT, options.request().settings().keySet());
+        options.format().ifPresent(name -> requireCroft(file, named(name), what));
+        Settings.check(options.settings().keySet(), Use.WRITING);
+        Settings.requireApplying(file, CROFT, options.settings().keySet());
     }
 
     /// Refuses to save a `.croft` file where the name or the options choose another format.
@@ -241,7 +241,7 @@ public final class Formats {
     /// @throws IllegalArgumentException if the suffix or the options choose another format, or the options have a
     ///     setting of one
     public static void requireCroft(Path path, SaveOptions options, String what) {
-        requireCroft(path.toString(), forWriting(path, options.request().format().orElse(null)), what);
+        requireCroft(path.toString(), forWriting(path, options.format().orElse(null)), what);
         requireCroftOptions(path.toString(), options, what);
     }
 

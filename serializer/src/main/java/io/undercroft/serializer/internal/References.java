@@ -11,9 +11,9 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.MappingException;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.ReferencedFileException;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SourceFileException;
 import io.undercroft.serializer.internal.disk.Replacing;
-import io.undercroft.serializer.spi.SaveRequest;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
 import java.nio.file.Files;
@@ -51,7 +51,7 @@ public final class References {
         static final Places NONE = new Places(Optional.empty(), Map.of(), List.of());
 
         static Places of(OpenOptions options) {
-            return new Places(options.request().root(), options.request().basesById(), options.request().bases());
+            return new Places(options.root(), options.basesById(), options.bases());
         }
     }
 
@@ -199,12 +199,12 @@ public final class References {
 
     /// {@return the rule for a file that a state is saved to}
     ///
-    /// @param request the options of the save
+    /// @param options the options of the save
     /// @param sources the locations of the storages of the state
-    public static Replacing rule(SaveRequest request, Set<String> sources) {
+    public static Replacing rule(SaveOptions options, Set<String> sources) {
         List<Path> files = paths(sources);
-        Replacing referenced = rule(request.isReplacingReferenced(), files);
-        return request.isReplacingSource() || files.isEmpty() ? referenced : target -> {
+        Replacing referenced = rule(options.isReplacingReferenced(), files);
+        return options.isReplacingSource() || files.isEmpty() ? referenced : target -> {
             referenced.check(target);
             if (Files.isRegularFile(target) && (isAny(files, target) || isIndexOf(files, target))) {
                 throw new SourceFileException(target.toString());
@@ -215,12 +215,12 @@ public final class References {
     /// Refuses to save a state over the object of a store that it was opened from.
     ///
     /// @param location the object to make or replace
-    /// @param request the options of the save
+    /// @param options the options of the save
     /// @param sources the locations of the storages of the state
     /// @throws SourceFileException if that is not allowed
-    public static void checkSource(String location, SaveRequest request, Set<String> sources)
+    public static void checkSource(String location, SaveOptions options, Set<String> sources)
             throws SourceFileException {
-        if (!request.isReplacingSource() && sources.contains(location)) {
+        if (!options.isReplacingSource() && sources.contains(location)) {
             throw new SourceFileException(location);
         }
     }

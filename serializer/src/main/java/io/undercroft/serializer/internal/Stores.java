@@ -6,9 +6,9 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.RemoteFileException.Kind;
 import io.undercroft.mmap.spi.RangeSource;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.Providers.Loadable;
-import io.undercroft.serializer.spi.OpenRequest;
-import io.undercroft.serializer.spi.SaveRequest;
 import io.undercroft.serializer.spi.Setting.Use;
 import io.undercroft.serializer.spi.Setting;
 import io.undercroft.serializer.spi.StoreProvider;
@@ -39,36 +39,36 @@ public final class Stores {
     /// Opens an object of a store as a file.
     ///
     /// @param uri its URI, with a scheme that is not `file`
-    /// @param request the options for opening
+    /// @param options the options for opening
     /// @return the file, with one holder
     /// @throws RemoteFileException if nothing opens such a URI, or the object cannot be opened
     /// @throws IllegalArgumentException if the URI or a setting of the store is invalid
     /// @throws IOException if opening fails for another reason
-    public static MappedFile open(URI uri, OpenRequest request) throws IOException {
+    public static MappedFile open(URI uri, OpenOptions options) throws IOException {
         StoreProvider provider = of(uri);
-        requirePrivate(request);
-        return open(provider.open(uri, request), request, new MapBudget());
+        requirePrivate(options);
+        return open(provider.open(uri, options), options, new MapBudget());
     }
 
     /// Opens an object of a store as a file.
     ///
     /// @param source the object, which then belongs to the file
-    /// @param request the options for opening
+    /// @param options the options for opening
     /// @return the file, with one holder
     /// @throws IllegalArgumentException if the options map it shared
     /// @throws IOException if there can be no temporary file
-    public static MappedFile open(RangeSource source, OpenRequest request) throws IOException {
+    public static MappedFile open(RangeSource source, OpenOptions options) throws IOException {
         try {
-            requirePrivate(request);
+            requirePrivate(options);
         } catch (IllegalArgumentException e) {
             source.close();
             throw e;
         }
-        return open(source, request, new MapBudget());
+        return open(source, options, new MapBudget());
     }
 
-    private static void requirePrivate(OpenRequest request) {
-        if (request.mapping() == MapMode.SHARED) {
+    private static void requirePrivate(OpenOptions options) {
+        if (options.mapping() == MapMode.SHARED) {
             throw new IllegalArgumentException("a file in a store is not mapped shared: writes would not reach it; "
                     + "open it copy-on-write");
         }
@@ -77,13 +77,13 @@ public final class Stores {
     /// Finds the place of an object to write.
     ///
     /// @param uri its URI, with a scheme that is not `file`
-    /// @param request the options for saving
+    /// @param options the options for saving
     /// @return the place
     /// @throws RemoteFileException if nothing writes such a URI, or the store refuses
     /// @throws IllegalArgumentException if the URI or a setting of the store is invalid
     /// @throws IOException if that fails for another reason
-    public static StoreTarget target(URI uri, SaveRequest request) throws IOException {
-        return of(uri).target(uri, request);
+    public static StoreTarget target(URI uri, SaveOptions options) throws IOException {
+        return of(uri).target(uri, options);
     }
 
     /// {@return the names of the settings for writing that apply to the store of a URI}
@@ -129,26 +129,26 @@ public final class Stores {
     /// Opens an object of a store as a file.
     ///
     /// @param source the object, which then belongs to the file
-    /// @param request the options for opening
+    /// @param options the options for opening
     /// @param budget the budget of stitched mappings
     /// @return the file, with one holder
     /// @throws IOException if there can be no temporary file
-    static MappedFile open(RangeSource source, OpenRequest request, MapBudget budget) throws IOException {
-        return MappedFile.open(source, request.mapping(), budget, request.temporaryDirectory());
+    static MappedFile open(RangeSource source, OpenOptions options, MapBudget budget) throws IOException {
+        return MappedFile.open(source, options.mapping(), budget, options.temporaryDirectory());
     }
 
     /// Opens an object next to another one as a file.
     ///
     /// @param file a file in a store
     /// @param path the path of the other one, relative to the directory of the file
-    /// @param request the options for opening
+    /// @param options the options for opening
     /// @param budget the budget of stitched mappings
     /// @return the other file, with one holder
     /// @throws RemoteFileException if it is not there, or the store does not respond
     /// @throws IOException if there can be no temporary file
-    public static MappedFile sibling(MappedFile file, String path, OpenRequest request, MapBudget budget)
+    public static MappedFile sibling(MappedFile file, String path, OpenOptions options, MapBudget budget)
             throws IOException {
-        return open(file.source().orElseThrow().sibling(path), request, budget);
+        return open(file.source().orElseThrow().sibling(path), options, budget);
     }
 
     /// {@return the settings of all stores}

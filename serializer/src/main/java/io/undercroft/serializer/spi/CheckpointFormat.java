@@ -46,8 +46,8 @@ public interface CheckpointFormat {
     ///
     /// @param file the file; the contents keep using it and the caller closes it after them
     /// @param options how to map it; [FileStorages] applies those for mapping, memory and devices, [TreeContents#only]
-    ///     the choice of tensors, and [OpenRequest#setting] has the values of [#settings]. The caller applies the
-    ///     others.
+    ///     the choice of tensors, and [OpenOptions#setting(String)] has the values of [#settings]. The caller applies
+    ///     the others.
     /// @return the contents, never null
     /// @throws IOException if reading fails
     /// @throws IllegalArgumentException if a setting has a value that it cannot have

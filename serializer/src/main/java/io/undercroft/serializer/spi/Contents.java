@@ -26,8 +26,8 @@ import org.jspecify.annotations.Nullable;
 /// The contents of an open file. [TreeContents] implements it for a state tree; a format that can find tensors faster
 /// than by reading the tree implements it itself. Safe for use by several threads.
 ///
-/// If [some tensors only][OpenRequest#isChosen] are to be loaded, the others have no name here, and a storage is on the
-/// meta device if no chosen tensor uses it. The state contains all tensors.
+/// If [some tensors only][io.undercroft.serializer.OpenOptions#isChosen] are to be loaded, the others have no name
+/// here, and a storage is on the meta device if no chosen tensor uses it. The state contains all tensors.
 public interface Contents {
     /// {@return the state tree, as [io.undercroft.serializer.state] describes it}
     @Nullable

@@ -43,7 +43,7 @@ public final class FileStorages {
     public static final String NO_DEVICE = "DEVICE";
 
     private final MappedFile file;
-    private final OpenRequest request;
+    private final OpenOptions options;
     /// The former devices of the storages, which the options map to devices.
     private final Device saved;
     private final PieceReader memory;
@@ -89,13 +89,13 @@ public final class FileStorages {
     /// @param file the file, which outlives them
     /// @param options how it is opened
     public FileStorages(MappedFile file, OpenOptions options) {
-        this(file, options.request(), Device.CPU, new PieceReader(file, options.request()), new ConcurrentHashMap<>());
+        this(file, options, Device.CPU, new PieceReader(file, options), new ConcurrentHashMap<>());
     }
 
-    private FileStorages(MappedFile file, OpenRequest request, Device saved, PieceReader memory,
+    private FileStorages(MappedFile file, OpenOptions options, Device saved, PieceReader memory,
             Map<Storage, Long> places) {
         this.file = file;
-        this.request = request;
+        this.options = options;
         this.saved = saved;
         this.memory = memory;
         this.places = places;
@@ -106,7 +106,7 @@ public final class FileStorages {
     ///
     /// @param device the device that the file names
     public FileStorages savedFrom(Device device) {
-        return new FileStorages(file, request, device, memory, places);
+        return new FileStorages(file, options, device, memory, places);
     }
 
     /// {@return a storage that is known by its size only, since it was not chosen, or has no bytes in the file}
@@ -163,11 +163,11 @@ public final class FileStorages {
     /// @param alignment as of [#stored(long, long, int)]
     /// @param checksum the checksum of all its bytes; null if there is none
     public Storage stored(long offset, long nbytes, int alignment, @Nullable Checksum checksum) {
-        Device device = request.deviceFor(saved);
+        Device device = options.deviceFor(saved);
         if (device.isMeta()) {
             return blank(nbytes);
         }
-        Checksum compared = request.checksums() == ChecksumPolicy.NONE || nbytes == 0 ? null : checksum;
+        Checksum compared = options.checksums() == ChecksumPolicy.NONE || nbytes == 0 ? null : checksum;
         // What is empty needs no byte of the file, and can be said to be past its end.
         long start = nbytes == 0 ? 0 : offset;
         Storage storage = device.isCpu()
@@ -179,14 +179,14 @@ public final class FileStorages {
 
     private Storage onHost(long offset, long nbytes, int alignment, @Nullable Checksum compared) {
         boolean isMapped = offset % alignment == 0;
-        return isMapped || request.isInMemory()
+        return isMapped || options.isInMemory()
                 ? Storage.deferred(nbytes, () -> bytes(offset, nbytes, compared), file.location())
                 : Storage.decoded(nbytes,
                         () -> checked(decode(nbytes, into -> file.read(offset, into)), compared), file.location());
     }
 
     private Storage onDevice(Device device, long nbytes, Supplier<DeviceContent> content) {
-        return DeviceSource.storage(file, request, DeviceSource.memoryOf(device, NO_DEVICE, "storages are"), nbytes,
+        return DeviceSource.storage(file, options, DeviceSource.memoryOf(device, NO_DEVICE, "storages are"), nbytes,
                 content);
     }
 
@@ -218,7 +218,7 @@ public final class FileStorages {
     /// @param nbytes its size in bytes; has been checked against what the file can hold
     /// @param decoder how; called by any thread, and again for each [loan][Storage#borrow] of the storage
     public Storage decoded(long nbytes, Decoder decoder) {
-        Device device = request.deviceFor(saved);
+        Device device = options.deviceFor(saved);
         if (device.isMeta()) {
             return blank(nbytes);
         }
@@ -236,7 +236,7 @@ public final class FileStorages {
     }
 
     private Allocation bytes(long offset, long nbytes, @Nullable Checksum checksum) {
-        return request.isInMemory()
+        return options.isInMemory()
                 ? checked(memory.read(List.of(file.piece(offset, nbytes))), checksum)
                 : checkable(file.window(offset, nbytes), checksum);
     }
@@ -254,12 +254,12 @@ public final class FileStorages {
     }
 
     private Allocation checkable(Allocation mapped, @Nullable Checksum checksum) {
-        if (checksum == null || request.mapping() == MapMode.SHARED) {
+        if (checksum == null || options.mapping() == MapMode.SHARED) {
             return mapped;
         }
         RecordBytes record = new RecordBytes(file, mapped.backing(), checksum);
         Allocation made = mapped.withBacking(record);
-        if (request.checksums() != ChecksumPolicy.WHEN_READ_WHOLE) {
+        if (options.checksums() != ChecksumPolicy.WHEN_READ_WHOLE) {
             try {
                 record.check(0, made.segment().byteSize());
             } catch (Throwable e) {
@@ -322,10 +322,10 @@ public final class FileStorages {
     }
 
     private Allocation decode(long nbytes, Decoder decoder) {
-        Allocation made = request.memory().orElseGet(AnonymousMemory::allocator).allocate(nbytes);
+        Allocation made = options.memory().orElseGet(AnonymousMemory::allocator).allocate(nbytes);
         try {
             decoder.decode(made.segment());
-            return DeviceSource.withAccess(request, made);
+            return DeviceSource.withAccess(options, made);
         } catch (FormatException e) {
             made.free();
             // Names the file, since this is long after it was opened.

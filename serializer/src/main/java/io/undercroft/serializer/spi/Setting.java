@@ -12,11 +12,11 @@ import java.util.Objects;
 public record Setting(String name, Use use, String values) {
     /// When a setting counts.
     public enum Use {
-        /// When a file is opened: it is found in the [options][OpenRequest#setting] of
-        /// [CheckpointFormat#open].
+        /// When a file is opened: [CheckpointFormat#open] finds it in
+        /// [the options][io.undercroft.serializer.OpenOptions#setting(String)].
         OPENING,
-        /// When a file is written: it is found in the [options][SaveRequest#setting]
-        /// of [CheckpointFormat#draft].
+        /// When a file is written: [CheckpointFormat#draft] finds it in
+        /// [the options][io.undercroft.serializer.SaveOptions#setting(String)].
         WRITING
     }
 

@@ -3,6 +3,8 @@ package io.undercroft.serializer.spi;
 import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.RemoteFileException.Kind;
 import io.undercroft.mmap.spi.RangeSource;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
 import java.io.IOException;
 import java.net.URI;
 import java.util.List;
@@ -28,22 +30,22 @@ public interface StoreProvider {
     /// Opens an object.
     ///
     /// @param uri its URI, with one of the schemes
-    /// @param request the options for opening; [OpenRequest#setting] has the values of [#settings]
+    /// @param options the options for opening; [OpenOptions#setting(String)] has the values of [#settings]
     /// @return the object, which the caller closes
     /// @throws RemoteFileException if it is not there, or the store refuses or does not respond
     /// @throws IllegalArgumentException if the URI or a setting is invalid; the message has no credentials
     /// @throws IOException if opening fails for another reason
-    RangeSource open(URI uri, OpenRequest request) throws IOException;
+    RangeSource open(URI uri, OpenOptions options) throws IOException;
 
     /// {@return the place of an object that may be written} Nothing is written yet. By default objects cannot be
     /// written.
     ///
     /// @param uri its URI, with one of the schemes
-    /// @param request the options for saving; [SaveRequest#setting] has the values of [#settings]
+    /// @param options the options for saving; [SaveOptions#setting(String)] has the values of [#settings]
     /// @throws RemoteFileException if objects of the store cannot be written, or the store refuses or does not respond
     /// @throws IllegalArgumentException if the URI or a setting is invalid; the message has no credentials
     /// @throws IOException if that fails for another reason
-    default StoreTarget target(URI uri, SaveRequest request) throws IOException {
+    default StoreTarget target(URI uri, SaveOptions options) throws IOException {
         throw new RemoteFileException(uri.getScheme() + "://" + (uri.getHost() == null ? "…" : uri.getHost() + "/…"),
                 Kind.UNSUPPORTED, "files can be read from there, and not be written; save to a path, and upload the "
                         + "file",

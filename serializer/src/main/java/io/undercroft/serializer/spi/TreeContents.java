@@ -106,12 +106,12 @@ public final class TreeContents implements Contents {
     /// @param options which tensors were chosen
     /// @return the same contents, or a part of them
     public TreeContents only(OpenOptions options) {
-        if (!options.request().isPartial()) {
+        if (!options.isPartial()) {
             return this;
         }
         SequencedMap<String, Tensor> chosen = new LinkedHashMap<>();
         tensors.forEach((name, tensor) -> {
-            if (options.request().isChosen(name)) {
+            if (options.isChosen(name)) {
                 chosen.put(name, tensor);
             }
         });

@@ -176,7 +176,7 @@ final class FormatChecks {
         try (Checkpoint host = Checkpoint.open(expected, on(Device.CPU));
                 Checkpoint opened = Checkpoint.open(file, options)) {
             require(List.copyOf(host.names()).equals(List.copyOf(opened.names())), "the names differ");
-            Device device = options.request().deviceFor(Device.CPU);
+            Device device = options.deviceFor(Device.CPU);
             IdentityHashMap<Storage, Storage> storages = new IdentityHashMap<>();
             IdentityHashMap<Storage, Storage> back = new IdentityHashMap<>();
             for (String name : host.names()) {

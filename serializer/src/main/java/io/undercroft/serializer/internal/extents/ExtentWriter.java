@@ -156,7 +156,7 @@ public final class ExtentWriter {
                 extents.put(storage.number(), List.of(new Extent.Zero(storage.nbytes())));
             }
         }
-        Progress progress = new Progress(options.request().progress(),
+        Progress progress = new Progress(options.progress(),
                 Sizes.sum(inFileOrder.stream().mapToLong(PlannedStorage::nbytes)));
         inFileOrder.sort(Comparator.comparing(this::alignment));
         try {
@@ -172,7 +172,7 @@ public final class ExtentWriter {
     }
 
     private boolean sharesContent() {
-        return options.request().sharing() == Sharing.CONTENT;
+        return options.sharing() == Sharing.CONTENT;
     }
 
     private void writeBlocks(List<PlannedStorage> storages, Progress progress) throws IOException {
@@ -499,7 +499,7 @@ public final class ExtentWriter {
         }
 
         private boolean omitsZeros(Chunk chunk) {
-            return options.request().omitsZeros(chunk.storage().nbytes());
+            return options.omitsZeros(chunk.storage().nbytes());
         }
 
         /// Returns whether an extent may be all zero, as far as its checksum says. The snapshot may have been saved

@@ -20,7 +20,6 @@ import io.undercroft.serializer.internal.Settings;
 import io.undercroft.serializer.internal.extents.Extent.Place;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
-import io.undercroft.serializer.spi.SaveRequest;
 import io.undercroft.serializer.spi.Setting.Use;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
@@ -83,10 +82,10 @@ public final class NamedBases implements AutoCloseable {
     public static NamedBases open(SaveOptions options, @Nullable Path target, int chunkLog2) throws IOException {
         NamedBases bases = new NamedBases(chunkLog2);
         try {
-            if (!options.request().bases().isEmpty()) {
+            if (!options.bases().isEmpty()) {
                 Path root = root(options, target).toRealPath();
-                for (SaveRequest.Base named : options.request().bases()) {
-                    Settings.check(named.opening().request().settings().keySet(), Use.OPENING);
+                for (SaveOptions.Base named : options.bases()) {
+                    Settings.check(named.opening().settings().keySet(), Use.OPENING);
                     bases.add(named, where(options), root, target);
                 }
             }
@@ -98,23 +97,23 @@ public final class NamedBases implements AutoCloseable {
     }
 
     private static Path root(SaveOptions options, @Nullable Path target) {
-        return options.request().root().or(() -> Optional.ofNullable(target).map(Path::getParent))
+        return options.root().or(() -> Optional.ofNullable(target).map(Path::getParent))
                 .orElseThrow(() -> new IllegalArgumentException(
                         "a stream and shared memory are in no directory; set a root, a directory above the bases"));
     }
 
     /// Adds a file, or those that it names, if it is the index of a set.
-    private void add(SaveRequest.Base named, OpenOptions where, Path root, @Nullable Path target) throws IOException {
+    private void add(SaveOptions.Base named, OpenOptions where, Path root, @Nullable Path target) throws IOException {
         MappedFile file = MappedFile.open(named.file(), MapMode.READ_ONLY);
         files.add(file);
-        CheckpointFormat format = Formats.of(file, named.opening().request().format().orElse(null));
+        CheckpointFormat format = Formats.of(file, named.opening().format().orElse(null));
         if (!format.capabilities().contains(CheckpointFormat.Capability.SEVERAL_FILES)) {
             add(file, format, named.opening(), root, target);
             return;
         }
-        OpenOptions opening = where.settings(named.opening().request().settings());
+        OpenOptions opening = where.settings(named.opening().settings());
         for (Path companion : companions(file, format, opening.onMeta())) {
-            add(new SaveRequest.Base(companion, opening), where, root, target);
+            add(new SaveOptions.Base(companion, opening), where, root, target);
         }
     }
 
@@ -151,7 +150,7 @@ public final class NamedBases implements AutoCloseable {
             BaseRecord record = BaseRecord.foreign(hint, scan().digest(new FileSource(file), 0, file.size()),
                     file.size());
             return new Base(file, record,
-                    (known, number) -> addForeign(file, format, opening.request().settings(), number, known));
+                    (known, number) -> addForeign(file, format, opening.settings(), number, known));
         }
         Snapshot snapshot = Snapshot.open(new FileSource(file), Limits.DEFAULT);
         References.open(file, OpenOptions.defaults().root(root));
@@ -184,7 +183,7 @@ public final class NamedBases implements AutoCloseable {
     }
 
     private static OpenOptions where(SaveOptions options) {
-        return options.request().root().map(OpenOptions.defaults()::root).orElse(OpenOptions.defaults());
+        return options.root().map(OpenOptions.defaults()::root).orElse(OpenOptions.defaults());
     }
 
     private static String hint(Path path, Path root) {

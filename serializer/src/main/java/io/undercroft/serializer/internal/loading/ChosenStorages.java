@@ -2,7 +2,7 @@ package io.undercroft.serializer.internal.loading;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.Snapshot;
-import io.undercroft.serializer.spi.OpenRequest;
+import io.undercroft.serializer.OpenOptions;
 import java.util.BitSet;
 import org.jspecify.annotations.Nullable;
 
@@ -10,23 +10,23 @@ import org.jspecify.annotations.Nullable;
 /// use. Safe for any thread.
 public final class ChosenStorages {
     private final Snapshot snapshot;
-    private final OpenRequest request;
+    private final OpenOptions options;
     private @Nullable BitSet numbers;
 
     /// The storages of a snapshot.
     ///
     /// @param snapshot the snapshot
-    /// @param request the tensors that were chosen
-    public ChosenStorages(Snapshot snapshot, OpenRequest request) {
+    /// @param options the tensors that were chosen
+    public ChosenStorages(Snapshot snapshot, OpenOptions options) {
         this.snapshot = snapshot;
-        this.request = request;
+        this.options = options;
     }
 
     /// {@return whether a chosen tensor uses a storage}
     ///
     /// @param number the number of the storage
     public boolean contains(int number) {
-        return !request.isPartial() || numbers().get(number);
+        return !options.isPartial() || numbers().get(number);
     }
 
     private synchronized BitSet numbers() {
@@ -40,7 +40,7 @@ public final class ChosenStorages {
         BitSet found = new BitSet();
         for (int name = 0; name < snapshot.nameCount(); name++) {
             try {
-                if (request.isChosen(snapshot.name(name))) {
+                if (options.isChosen(snapshot.name(name))) {
                     found.set(snapshot.tensor(snapshot.tensorOfName(name)).storage());
                 }
             } catch (FormatException _) {

@@ -7,9 +7,9 @@ import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.ChecksumPolicy;
+import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.internal.loading.DeviceContent.Decoded;
 import io.undercroft.serializer.internal.loading.DeviceContent.Stored;
-import io.undercroft.serializer.spi.OpenRequest;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.Device;
@@ -32,16 +32,16 @@ public final class DeviceSource implements Supplier<Allocation> {
     private static final Object DECODING = new Object();
 
     private final MappedFile file;
-    private final OpenRequest request;
+    private final OpenOptions options;
     private final DeviceMemory memory;
     private final long nbytes;
     private final Supplier<DeviceContent> content;
     private @Nullable Supplier<Allocation> loaded;
 
-    private DeviceSource(MappedFile file, OpenRequest request, DeviceMemory memory, long nbytes,
+    private DeviceSource(MappedFile file, OpenOptions options, DeviceMemory memory, long nbytes,
             Supplier<DeviceContent> content) {
         this.file = file;
-        this.request = request;
+        this.options = options;
         this.memory = memory;
         this.nbytes = nbytes;
         this.content = content;
@@ -50,13 +50,13 @@ public final class DeviceSource implements Supplier<Allocation> {
     /// {@return a storage on a device whose bytes are in a file}
     ///
     /// @param file the file
-    /// @param request the options for opening
+    /// @param options the options for opening
     /// @param memory the memory of the device
     /// @param nbytes the size of the storage in bytes
     /// @param content supplies its bytes, each time they are needed
-    public static Storage storage(MappedFile file, OpenRequest request, DeviceMemory memory, long nbytes,
+    public static Storage storage(MappedFile file, OpenOptions options, DeviceMemory memory, long nbytes,
             Supplier<DeviceContent> content) {
-        return Storage.deferred(nbytes, memory, new DeviceSource(file, request, memory, nbytes, content),
+        return Storage.deferred(nbytes, memory, new DeviceSource(file, options, memory, nbytes, content),
                 file.location());
     }
 
@@ -120,16 +120,16 @@ public final class DeviceSource implements Supplier<Allocation> {
     @Override
     public Allocation get() {
         Supplier<Allocation> outcome = take();
-        return withAccess(request, outcome == null ? load() : outcome.get());
+        return withAccess(options, outcome == null ? load() : outcome.get());
     }
 
     /// {@return bytes on a device that can be written to if the file is opened copy-on-write} Writes would not reach
     /// the file.
     ///
-    /// @param request the options for opening the file
+    /// @param options the options for opening the file
     /// @param bytes the bytes, which the new allocation frees
-    public static Allocation withAccess(OpenRequest request, Allocation bytes) {
-        return request.mapping() == MapMode.PRIVATE
+    public static Allocation withAccess(OpenOptions options, Allocation bytes) {
+        return options.mapping() == MapMode.PRIVATE
                 ? bytes
                 : new Allocation(bytes.segment().asReadOnly(), bytes.sharing(), bytes.filename().orElse(null),
                         bytes::free);
@@ -190,8 +190,8 @@ public final class DeviceSource implements Supplier<Allocation> {
     /// {@return whether some bytes may be read without the others: unless the policy requires a check of the storage
     /// before}
     boolean isReadInParts() {
-        return request.checksums() == ChecksumPolicy.WHEN_READ_WHOLE
-                || request.checksums() == ChecksumPolicy.NONE;
+        return options.checksums() == ChecksumPolicy.WHEN_READ_WHOLE
+                || options.checksums() == ChecksumPolicy.NONE;
     }
 
     /// {@return some bytes of the storage, in memory of the host}

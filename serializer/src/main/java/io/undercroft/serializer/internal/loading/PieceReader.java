@@ -5,9 +5,9 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.Piece;
 import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.mmap.Piece.ZeroPiece;
+import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.internal.LargeFiles;
 import io.undercroft.serializer.internal.Workers;
-import io.undercroft.serializer.spi.OpenRequest;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Allocator;
 import java.io.IOException;
@@ -35,7 +35,7 @@ public final class PieceReader {
     private static final long ONCE = 1L << 20;
 
     private final MappedFile file;
-    private final OpenRequest request;
+    private final OpenOptions options;
     private @Nullable Allocator memory;
     private boolean isLarge;
 
@@ -63,10 +63,10 @@ public final class PieceReader {
     /// Creates a reader for the storages of a file.
     ///
     /// @param file the file
-    /// @param request the options for opening
-    public PieceReader(MappedFile file, OpenRequest request) {
+    /// @param options the options for opening
+    public PieceReader(MappedFile file, OpenOptions options) {
         this.file = file;
-        this.request = request;
+        this.options = options;
     }
 
     /// Reads pieces, one after the other, into one run of memory. Large ones are read by several threads.
@@ -88,7 +88,7 @@ public final class PieceReader {
     /// @throws OutOfMemoryError if there is not enough memory; the message has the kind and amount
     public Allocation read(List<Piece> pieces, RunChecksums sums) {
         Allocator allocator = memory();
-        return DeviceSource.withAccess(request, copy(pieces, sums, allocator, nbytes(pieces), isLarge));
+        return DeviceSource.withAccess(options, copy(pieces, sums, allocator, nbytes(pieces), isLarge));
     }
 
     /// Reads pieces as [#read], for a copy that is the caller's own.
@@ -107,7 +107,7 @@ public final class PieceReader {
     }
 
     private Allocator single() {
-        return request.memory().orElseGet(AnonymousMemory::allocator);
+        return options.memory().orElseGet(AnonymousMemory::allocator);
     }
 
     private Allocation copy(List<Piece> pieces, RunChecksums sums, Allocator allocator, long nbytes,
@@ -127,7 +127,7 @@ public final class PieceReader {
 
     private synchronized Allocator memory() {
         if (memory == null) {
-            memory = request.memory().isPresent() ? request.memory().get() : new SlabAllocator(file.size());
+            memory = options.memory().isPresent() ? options.memory().get() : new SlabAllocator(file.size());
             isLarge = LargeFiles.isLarge(file.size());
         }
         return memory;

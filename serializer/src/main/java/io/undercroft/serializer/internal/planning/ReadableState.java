@@ -37,7 +37,7 @@ public record ReadableState(@Nullable Object tree, StateIndex names, List<Loss> 
         if (unreadable.isEmpty()) {
             return new ReadableState(tree, names, List.of());
         }
-        if (!options.request().isLeavingOutUnreadable()) {
+        if (!options.isLeavingOutUnreadable()) {
             throw refused(unreadable,
                     Remedy.naming("Save the other tensors with {}", "SaveOptions.leavingOutUnreadable"));
         }

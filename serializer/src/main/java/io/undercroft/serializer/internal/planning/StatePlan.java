@@ -12,7 +12,6 @@ import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.internal.ByteSpan;
 import io.undercroft.serializer.internal.TensorFlags;
 import io.undercroft.serializer.spi.ReadBudget;
-import io.undercroft.serializer.spi.SaveRequest;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
@@ -71,10 +70,10 @@ public final class StatePlan {
     /// @throws IllegalStateException if it holds a tensor whose storage was freed; the message has its name
     public static StatePlan of(@Nullable Object state, SaveOptions options) {
         ReadableState readable = Replicas
-                .leaveToOthers(ReadableState.of(state, options.request().classes(), options));
+                .leaveToOthers(ReadableState.of(state, options.classes(), options));
         StateIndex names = readable.names();
-        Map<Storage, List<Span>> zeros = zeros(names, options.request());
-        options.request().most().ifPresent(most -> checkSize(names, zeros, most));
+        Map<Storage, List<Span>> zeros = zeros(names, options);
+        options.largest().ifPresent(most -> checkSize(names, zeros, most));
         names.storages().stream()
                 .filter(storage -> Span.sum(zeros.getOrDefault(storage, List.of())) < Math.max(1, storage.nbytes()))
                 .forEach(storage -> checkReadable(storage, names));
@@ -85,7 +84,7 @@ public final class StatePlan {
 
     /// Returns the runs of storages that are known to be zeros, before their bytes are there: then they may be written
     /// to.
-    private static Map<Storage, List<Span>> zeros(StateIndex names, SaveRequest options) {
+    private static Map<Storage, List<Span>> zeros(StateIndex names, SaveOptions options) {
         Map<Storage, List<Span>> zeros = new HashMap<>();
         for (Storage storage : names.storages()) {
             if (options.omitsZeros(storage.nbytes()) && storage.source().orElse(null) instanceof SparseSource source) {
@@ -243,7 +242,7 @@ public final class StatePlan {
 
         Reach reach(SaveOptions options) {
             Reach reach = Reach.of(names, tensors.sequencedKeySet(), storages.sequencedKeySet());
-            if (options.request().savesWholeStorages()) {
+            if (options.savesWholeStorages()) {
                 reach.addUnused(storages.sequencedKeySet());
             }
             return reach;

@@ -102,11 +102,11 @@ public final class SetFile implements AutoCloseable {
 
     private BitSet needed() {
         BitSet needed = new BitSet();
-        if (!options.request().isPartial() || set.index().isEmpty()) {
+        if (!options.isPartial() || set.index().isEmpty()) {
             needed.set(0, members.size());
             return needed;
         }
-        set.index().get().tensors().values().stream().filter(tensor -> options.request().isChosen(tensor.name()))
+        set.index().get().tensors().values().stream().filter(tensor -> options.isChosen(tensor.name()))
                 .forEach(tensor -> parts(tensor).forEach(part -> needed.set(part.shard())));
         return needed;
     }
@@ -134,7 +134,7 @@ public final class SetFile implements AutoCloseable {
     /// @throws FormatException by rule V21 if there is none
     /// @throws IOException if it cannot be opened
     public MappedFile openFile(int number, MapBudget budget) throws IOException {
-        return place.open(set.shards().get(number), options.request(), budget);
+        return place.open(set.shards().get(number), options, budget);
     }
 
     /// {@return the paths of the shards that are there; empty in a store}
@@ -173,7 +173,7 @@ public final class SetFile implements AutoCloseable {
     ///
     /// @throws IOException as [#index]
     public List<String> names() throws IOException {
-        return index().names().stream().filter(options.request()::isChosen).toList();
+        return index().names().stream().filter(options::isChosen).toList();
     }
 
     /// {@return a tensor}
@@ -182,13 +182,13 @@ public final class SetFile implements AutoCloseable {
     /// @throws NoSuchElementException if there is none, or it was not chosen
     /// @throws IOException as [#index]
     public SlicedTensor tensor(String name) throws IOException {
-        Optional<SlicedTensor> exact = index().find(name).filter(_ -> options.request().isChosen(name));
+        Optional<SlicedTensor> exact = index().find(name).filter(_ -> options.isChosen(name));
         Optional<SlicedTensor> found = exact.isPresent()
                 ? exact
                 : lookup().find(name).flatMap(index()::find);
         if (found.isEmpty()) {
             throw new NoSuchElementException(location() + " has no tensor " + FormatException.quote(name) + " among "
-                    + (options.request().isPartial()
+                    + (options.isPartial()
                             ? "the " + names().size() + " that were chosen"
                             : "its "
                                     + index().tensors().size())
@@ -224,7 +224,7 @@ public final class SetFile implements AutoCloseable {
     /// {@return the device that tensors of the set are read to if the caller names none: where the options load what
     /// was saved from the CPU}
     public Device device() {
-        return options.request().deviceFor(Device.CPU);
+        return options.deviceFor(Device.CPU);
     }
 
     /// Reads boxes of tensors; see [SetRead].

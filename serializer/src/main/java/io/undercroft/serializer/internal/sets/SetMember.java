@@ -11,7 +11,6 @@ import io.undercroft.serializer.internal.CroftContents;
 import io.undercroft.serializer.internal.CroftFormat;
 import io.undercroft.serializer.internal.FileSource;
 import io.undercroft.serializer.spi.Companion;
-import io.undercroft.serializer.spi.OpenRequest;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
@@ -86,7 +85,7 @@ final class SetMember {
     ///
     /// @throws FormatException by rule V21 if not
     void check() throws IOException {
-        try (MappedFile found = place.open(shard, options.request(), budget)) {
+        try (MappedFile found = place.open(shard, options, budget)) {
             try {
                 shard.check(new FileSource(found), Limits.DEFAULT);
                 companion = Companion.of(found);
@@ -137,11 +136,10 @@ final class SetMember {
     ///
     /// @param number the number of the storage
     Allocation bytes(int number) throws IOException {
-        OpenRequest request = options.request();
         return use((_, held) -> {
-            boolean isLent = !request.isInMemory()
-                    && startLending(request.mapping() == MapMode.SHARED ? Integer.MAX_VALUE : MOST_LENDING);
-            return isLent || request.isInMemory()
+            boolean isLent = !options.isInMemory()
+                    && startLending(options.mapping() == MapMode.SHARED ? Integer.MAX_VALUE : MOST_LENDING);
+            return isLent || options.isInMemory()
                     ? held(held.storage(number))
                     : held.read(number);
         });
@@ -180,7 +178,7 @@ final class SetMember {
                     + "again");
         }
         if (contents == null) {
-            MappedFile opened = place.open(shard, options.request(), budget);
+            MappedFile opened = place.open(shard, options, budget);
             try {
                 contents = CroftFormat.openShard(opened, shard, options);
             } catch (FormatException e) {

@@ -6,9 +6,9 @@ import io.undercroft.format.internal.Shard;
 import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.RemoteFileException;
+import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.internal.ConfinedPath;
 import io.undercroft.serializer.internal.Stores;
-import io.undercroft.serializer.spi.OpenRequest;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
@@ -40,12 +40,12 @@ record SetPlace(MappedFile manifest, @Nullable Path directory) {
     /// Opens a shard as a file, whatever is in it.
     ///
     /// @throws FormatException by rule V21 if there is no such file
-    MappedFile open(Shard shard, OpenRequest request, MapBudget budget) throws IOException {
+    MappedFile open(Shard shard, OpenOptions options, MapBudget budget) throws IOException {
         if (directory != null) {
-            return MappedFile.open(locate(shard, directory), request.mapping(), budget);
+            return MappedFile.open(locate(shard, directory), options.mapping(), budget);
         }
         try {
-            return Stores.sibling(manifest, shard.path(), request, budget);
+            return Stores.sibling(manifest, shard.path(), options, budget);
         } catch (RemoteFileException e) {
             if (e.kind() != RemoteFileException.Kind.NOT_FOUND) {
                 throw e;

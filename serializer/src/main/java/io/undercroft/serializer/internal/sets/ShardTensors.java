@@ -2,8 +2,8 @@ package io.undercroft.serializer.internal.sets;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.Rule;
+import io.undercroft.serializer.SaveOptions.Run;
 import io.undercroft.serializer.internal.CroftContents;
-import io.undercroft.serializer.spi.SaveRequest.Run;
 import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.Slice;
 import io.undercroft.serializer.state.StateIndex;

@@ -101,7 +101,7 @@ final class Appender implements Closeable {
         PlaceTable places;
         try (NamedBases bases = NamedBases.open(options, path, parent.header().chunkLog2())) {
             bases.keep(parent, path, options);
-            boolean isShared = options.request().sharing() == SaveOptions.Sharing.CONTENT;
+            boolean isShared = options.sharing() == SaveOptions.Sharing.CONTENT;
             places = isShared ? history.of(parent) : null;
             draft = StateWriter.write(plan, options, bases, destination(places), free());
             commit = writeIndex(draft, options);
@@ -191,7 +191,7 @@ final class Appender implements Closeable {
             // There was no commit: a file that was truncated, or to which bytes were added, may end in the slot.
             file.write(second, MemorySegment.ofArray(new byte[FileLayout.PAGE]));
         }
-        return parent.commit().next(draft.index(), index, CroftWriter.timeMillis(options), options.request().message());
+        return parent.commit().next(draft.index(), index, CroftWriter.timeMillis(options), options.message());
     }
 
     /// Makes the name durable: the writer that named the file may have failed, or been killed, before it did. A

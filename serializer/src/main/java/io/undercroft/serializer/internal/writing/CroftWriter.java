@@ -131,7 +131,7 @@ public final class CroftWriter {
             target.requireDirectory();
             resources.add(staging == null ? target.lockIfInUse() : target.lock());
             // A base may be one of them.
-            FormerFiles former = options.request().bases().isEmpty()
+            FormerFiles former = options.bases().isEmpty()
                     ? FormerFiles.of(target.file())
                     : FormerFiles.NONE;
             return reported(target, plan, () -> former.replaced(target.path(), options, disk),
@@ -152,13 +152,13 @@ public final class CroftWriter {
     }
 
     private AtomicFile create(Target target, StatePlan plan, SaveOptions options) throws IOException {
-        return AtomicFile.create(target, disk, References.rule(options.request(), plan.sources()));
+        return AtomicFile.create(target, disk, References.rule(options, plan.sources()));
     }
 
     private Target.Work<DedupReport> replacing(AtomicFile file, Target target, StatePlan plan, SaveOptions options,
             @Nullable Staging staging, ResourceStack resources, SaveControl control) throws IOException {
         requireSpace(target, plan, options);
-        StatePlan taken = taken(plan, options.request().chunkSize(), staging, resources, control);
+        StatePlan taken = taken(plan, options.chunkSize(), staging, resources, control);
         return () -> {
             try (NamedBases bases = NamedBases.open(options, target.file(), chunkLog2(options))) {
                 DedupReport report = write(taken, options, bases, file, file.file());
@@ -196,7 +196,7 @@ public final class CroftWriter {
     /// Refuses a state that certainly does not fit on the disk; bytes that may be shared, or may be zeros, are not
     /// counted.
     private void requireSpace(Target target, StatePlan plan, SaveOptions options) throws IOException {
-        if (options.request().savesZeros()) {
+        if (options.savesZeros()) {
             target.requireSpace(plan.nbytes(), disk);
         }
     }
@@ -227,8 +227,8 @@ public final class CroftWriter {
         int chunkLog2 = chunkLog2(options);
         StateWriter.Draft draft = StateWriter.write(plan, options, bases,
                 Destination.ofNewFile(sink, source, chunkLog2), List.of());
-        NewFile pages = new NewFile(sink, chunkLog2, options.request().uuid().orElse(null));
-        pages.add(draft.index(), draft.end(), timeMillis(options), options.request().message());
+        NewFile pages = new NewFile(sink, chunkLog2, options.uuid().orElse(null));
+        pages.add(draft.index(), draft.end(), timeMillis(options), options.message());
         pages.finish();
         return draft.report();
     }
@@ -271,9 +271,9 @@ public final class CroftWriter {
             @Nullable Staging staging) throws IOException {
         StatePlan plan = StatePlan.of(state, options);
         return PreparedSave.of(target, (resources, control) -> {
-            References.checkSource(target.location(), options.request(), plan.sources());
+            References.checkSource(target.location(), options, plan.sources());
             StoreOutput output = resources.add(target.create(Creation.REPLACING));
-            StatePlan taken = taken(plan, options.request().chunkSize(), staging, resources, control);
+            StatePlan taken = taken(plan, options.chunkSize(), staging, resources, control);
             return () -> {
                 Sealed sealed = seal(output::write, taken, options);
                 control.commit();
@@ -291,19 +291,19 @@ public final class CroftWriter {
     private static Sealed seal(SealedFile.Receiver receiver, StatePlan plan, SaveOptions options) throws IOException {
         int chunkLog2 = chunkLog2(options);
         try (NamedBases bases = NamedBases.open(options, null, chunkLog2)) {
-            SealedFile file = new SealedFile(receiver, options.request().uuid().orElseGet(UUID::randomUUID), chunkLog2);
+            SealedFile file = new SealedFile(receiver, options.uuid().orElseGet(UUID::randomUUID), chunkLog2);
             StateWriter.Draft draft = StateWriter.write(plan, options, bases,
                     Destination.ofNewFile(file, null, chunkLog2), List.of());
-            file.finish(draft.index(), draft.end(), timeMillis(options), options.request().message());
+            file.finish(draft.index(), draft.end(), timeMillis(options), options.message());
             return new Sealed(draft.report(), file.size());
         }
     }
 
     private static int chunkLog2(SaveOptions options) {
-        return Long.numberOfTrailingZeros(options.request().chunkSize());
+        return Long.numberOfTrailingZeros(options.chunkSize());
     }
 
     static long timeMillis(SaveOptions options) {
-        return options.request().time().map(Instant::toEpochMilli).orElse(0L);
+        return options.time().map(Instant::toEpochMilli).orElse(0L);
     }
 }

@@ -149,8 +149,8 @@ public final class FileCopier {
         target.write(() -> {
             try (Closeable _ = target.lockIfInUse()) {
                 reading(path, options, (file, newest) -> {
-                    Snapshot wanted = options.request().snapshot().isPresent()
-                            ? CommitNumbers.find(newest, options.request().snapshot().getAsLong())
+                    Snapshot wanted = options.snapshot().isPresent()
+                            ? CommitNumbers.find(newest, options.snapshot().getAsLong())
                             : newest;
                     copy(file, List.of(wanted), bases, null, target, rule);
                 });

@@ -54,7 +54,7 @@ public final class FormatWriter {
             throws IOException {
         ReadableState readable = ReadableState.of(state, StateClasses.of(), options);
         FormatPlan plan = FormatPlan.of(path, readable, format, options);
-        Replacing rule = References.rule(options.request(), readable.sources());
+        Replacing rule = References.rule(options, readable.sources());
         Target target = Target.of(path);
         return target.write(() -> {
             try (Closeable _ = lock(target, plan.draft())) {
@@ -80,7 +80,7 @@ public final class FormatWriter {
         return PreparedSave.of(target, (resources, control) -> {
             target.requireDirectory();
             resources.add(target.lock());
-            Replacing rule = References.rule(options.request(), original.sources());
+            Replacing rule = References.rule(options, original.sources());
             // The state may be closed when the save runs.
             rule.check(target.file());
             Object copy = TreeCopy.of(original.tree(), original.names().storages(), staging, resources);
@@ -126,7 +126,7 @@ public final class FormatWriter {
         }
         target.requireSpace(Stream.concat(companions.values().stream(), Stream.of(draft))
                 .mapToLong(Draft::leastBytes).reduce(0, Math::addExact), disk);
-        WriteProgress progress = new WriteProgress(options.request().progress(), control, plan.nbytes());
+        WriteProgress progress = new WriteProgress(options.progress(), control, plan.nbytes());
         FormerFiles former = FormerFiles.of(target.file());
         // Before the other files of a set are written.
         rule.check(target.file());

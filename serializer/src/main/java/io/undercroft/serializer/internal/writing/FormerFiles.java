@@ -36,7 +36,7 @@ record FormerFiles(List<Path> deleted, List<Path> left) {
     /// @param disk the disk
     /// @return what became of them
     FormerFiles replaced(Path index, SaveOptions options, Disk disk) {
-        if (!options.request().isDeletingFormerFiles()) {
+        if (!options.isDeletingFormerFiles()) {
             return this;
         }
         List<Path> gone = new ArrayList<>();

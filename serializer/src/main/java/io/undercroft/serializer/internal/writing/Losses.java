@@ -55,7 +55,7 @@ final class Losses {
                     .map(loss -> named(loss, index)).forEach(losses::add);
         }
         if (!can.contains(Capability.METADATA)) {
-            add(Kind.METADATA, List.copyOf(options.request().metadata().keySet()), losses);
+            add(Kind.METADATA, List.copyOf(options.metadata().keySet()), losses);
         }
         if (!can.contains(Capability.STATE)) {
             add(Kind.REQUIRES_GRAD, tensors(index).stream().filter(tensor -> tensor.is(Tensor.Flag.REQUIRES_GRAD))
@@ -64,7 +64,7 @@ final class Losses {
             new Modules(index).add(state.tree(), losses);
         }
         add(Kind.ATTRIBUTES, attributes(state.tree(), index, (value, name) -> draft.keeps(value, name, can)
-                || (value == state.tree() && isIn(options.request().metadata(), value, name))), losses);
+                || (value == state.tree() && isIn(options.metadata(), value, name))), losses);
         for (Loss loss : draft.losses()) {
             losses.removeIf(there -> there.kind() == loss.kind());
             losses.add(loss.kind() == Kind.SHARING || loss.kind() == Kind.METADATA_ONLY ? named(loss, index) : loss);

@@ -29,7 +29,7 @@ final class PlannedSize {
     /// @param options the options of the save
     /// @throws IllegalArgumentException if that is far more than the storages have
     static long of(Draft draft, StateIndex state, String file, SaveOptions options) {
-        long most = options.request().most().orElseGet(() -> ReadBudget.mostElementBytes(stored(state)));
+        long most = options.largest().orElseGet(() -> ReadBudget.mostElementBytes(stored(state)));
         long nbytes;
         try {
             nbytes = Stream.concat(draft.companions().values().stream(), Stream.of(draft)).mapToLong(Draft::nbytes)

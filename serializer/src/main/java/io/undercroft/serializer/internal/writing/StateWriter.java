@@ -63,13 +63,13 @@ final class StateWriter {
     private Draft write(SaveOptions options) throws IOException {
         Snapshot parent = destination.parent();
         plan.addTreeTo(index);
-        CommitNumbers.metadata(options.request().metadata(), options.request().run(), parent)
+        CommitNumbers.metadata(options.metadata(), options.run(), parent)
                 .forEach(index::putMetadata);
         free.forEach(index::addFreeRange);
         if (parent != null) {
             parent.unknownSections().stream().filter(UnknownSection::isSafeToCopy).forEach(index::addUnknownSection);
         }
-        if (options.request().sharing() == Sharing.CONTENT) {
+        if (options.sharing() == Sharing.CONTENT) {
             bases.addTo(destination.known());
         }
         ExtentWriter writer = new ExtentWriter(destination, options);

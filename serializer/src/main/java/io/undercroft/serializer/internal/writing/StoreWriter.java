@@ -37,7 +37,7 @@ public final class StoreWriter {
         this.target = target;
         this.plan = plan;
         this.last = last;
-        this.progress = new WriteProgress(plan.options().request().progress(), control, plan.nbytes());
+        this.progress = new WriteProgress(plan.options().progress(), control, plan.nbytes());
     }
 
     /// Writes a state; see [io.undercroft.serializer.Checkpoint#save(java.net.URI, Object, SaveOptions)].
@@ -53,7 +53,7 @@ public final class StoreWriter {
         ReadableState readable = ReadableState.of(state, StateClasses.of(), options);
         FormatPlan plan = plan(target, readable, format, options);
         return PreparedSave.of(target, (resources, control) -> {
-            References.checkSource(target.location(), options.request(), readable.sources());
+            References.checkSource(target.location(), options, readable.sources());
             StoreOutput last = resources.add(target.create(Creation.REPLACING));
             return () -> new StoreWriter(target, plan, last, control).write(plan::checkSources);
         }).run();
@@ -73,7 +73,7 @@ public final class StoreWriter {
             SaveOptions options, Staging staging) throws IOException {
         ReadableState original = ReadableState.of(state, StateClasses.of(), options);
         return PreparedSave.of(target, (resources, control) -> {
-            References.checkSource(target.location(), options.request(), original.sources());
+            References.checkSource(target.location(), options, original.sources());
             StoreOutput last = resources.add(target.create(Creation.REPLACING));
             Object copy = TreeCopy.of(original.tree(), original.names().storages(), staging, resources);
             FormatPlan.checkSources(original.names());
