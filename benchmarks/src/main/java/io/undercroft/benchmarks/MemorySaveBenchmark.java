@@ -1,7 +1,8 @@
 package io.undercroft.benchmarks;
 
 import com.sun.management.OperatingSystemMXBean;
-import io.undercroft.format.internal.Digests;
+import io.undercroft.format.Digest128;
+import io.undercroft.format.internal.Checksums;
 import io.undercroft.format.internal.ExtentDigester;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.storage.Tensor;
@@ -61,8 +62,8 @@ final class MemorySaveBenchmark {
                 peer(TORCH_SAVE, "torch_save"),
                 peer("safetensors save_file", "safetensors_save_file"),
                 work("copying in memory", () -> tensors.forEach(scratch::copyFrom)),
-                work("CRC32C alone", () -> tensors.forEach(Digests::crc32cOfMemory)),
-                work("XXH3-128 alone", () -> tensors.forEach(Digests::xxh3)),
+                work("CRC32C alone", () -> tensors.forEach(Checksums::crc32cOfMemory)),
+                work("XXH3-128 alone", () -> tensors.forEach(Digest128::of)),
                 work("copying in memory with both", () -> tensors.forEach(bytes -> digest(digester, bytes, scratch)))));
         return report(timings);
     }

@@ -6,8 +6,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.undercroft.format.Digest128;
-import io.undercroft.format.internal.Digests;
+import io.undercroft.format.internal.Checksums;
 import io.undercroft.format.internal.index.Index;
+import io.undercroft.format.internal.index.Records;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.Published;
 import io.undercroft.storage.DType;
@@ -137,12 +138,12 @@ class UnreadableTensorsTest {
         MemorySegment index = bytes.asSlice(bytes.get(LONG, commit + 16), bytes.get(LONG, commit + 24));
         long entry = place(fields, "entry of " + field.substring(0, 4) + ": section");
         bytes.set(INT, entry + 36,
-                Digests.crc32c(index.asSlice(bytes.get(LONG, entry + 8), bytes.get(LONG, entry + 16))));
-        MemorySegment directory = Index.directory(index);
+                Checksums.crc32c(index.asSlice(bytes.get(LONG, entry + 8), bytes.get(LONG, entry + 16))));
+        MemorySegment directory = Records.directory(index);
         directory.set(INT, 24, Index.directoryChecksum(directory));
-        put(bytes, commit + 32, Digests.xxh3(directory));
-        put(bytes, commit + 96, Digests.xxh3(index));
-        bytes.set(INT, commit + 764, Digests.crc32c(bytes.asSlice(commit, 764)));
+        put(bytes, commit + 32, Digest128.of(directory));
+        put(bytes, commit + 96, Digest128.of(index));
+        bytes.set(INT, commit + 764, Checksums.crc32c(bytes.asSlice(commit, 764)));
         return Files.write(file, bytes.toArray(ValueLayout.JAVA_BYTE));
     }
 

@@ -1,7 +1,11 @@
 package io.undercroft.format;
 
-import io.undercroft.format.internal.Digests;
+import com.dynatrace.hash4j.hashing.ByteAccess;
+import com.dynatrace.hash4j.hashing.HashValue128;
+import com.dynatrace.hash4j.hashing.Hashing;
+import io.undercroft.format.internal.index.LittleEndian;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 
 /// A 128-bit digest (XXH3-128). In a file it is a little-endian 128-bit number: the low half first.
 ///
@@ -13,11 +17,12 @@ public record Digest128(long high, long low) {
     /// The digest of nothing in particular, as stored where there is no digest.
     public static final Digest128 ZERO = new Digest128(0, 0);
 
-    /// {@return the digest that a `.croft` file has for some bytes}
+    /// {@return the digest that a `.croft` file has for some bytes: XXH3-128, seed 0} Nothing is copied to the heap.
     ///
-    /// @param bytes a segment of any size
+    /// @param bytes a segment of any size, on or off the heap; also of a mapped file that may be truncated meanwhile
     public static Digest128 of(MemorySegment bytes) {
-        return Digests.xxh3(bytes);
+        HashValue128 value = Hashing.xxh3_128().hashBytesTo128Bits(bytes, 0, bytes.byteSize(), SegmentAccess.INSTANCE);
+        return new Digest128(value.getMostSignificantBits(), value.getLeastSignificantBits());
     }
 
     /// Written out, since the JVM would make it when the first file is opened.
@@ -35,5 +40,30 @@ public record Digest128(long high, long low) {
     @Override
     public String toString() {
         return String.format("%016x%016x", high, low);
+    }
+
+    /// The access to segments of hash4j is found by reflection, which costs start-up time.
+    private enum SegmentAccess implements ByteAccess<MemorySegment> {
+        INSTANCE;
+
+        @Override
+        public byte getByte(MemorySegment bytes, long at) {
+            return bytes.get(ValueLayout.JAVA_BYTE, at);
+        }
+
+        @Override
+        public int getInt(MemorySegment bytes, long at) {
+            return LittleEndian.i32(bytes, at);
+        }
+
+        @Override
+        public long getLong(MemorySegment bytes, long at) {
+            return LittleEndian.i64(bytes, at);
+        }
+
+        @Override
+        public void copyToByteArray(MemorySegment bytes, long at, byte[] into, int offset, int length) {
+            MemorySegment.copy(bytes, ValueLayout.JAVA_BYTE, at, into, offset, length);
+        }
     }
 }

@@ -1,7 +1,7 @@
 package io.undercroft.serializer;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.serializer.internal.graph.ObjectEncoder;
+import io.undercroft.serializer.internal.graph.JdkValues;
 import io.undercroft.storage.CheckReturnValue;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.RecordComponent;
@@ -263,7 +263,7 @@ public final class StateClasses {
     }
 
     private static void checkType(Class<?> type) {
-        if (ObjectEncoder.isValue(type)) {
+        if (JdkValues.isValue(type)) {
             throw new IllegalArgumentException(
                     type.getName() + " needs no registration: any state may hold its objects");
         }
@@ -280,7 +280,7 @@ public final class StateClasses {
         if (name.isEmpty() || name.endsWith("[]")) {
             throw new IllegalArgumentException("'" + name + "' is no name for " + type.getName());
         }
-        if (ObjectEncoder.isKnown(name) && !name.equals(type.getName())) {
+        if (JdkValues.isKnown(name) && !name.equals(type.getName())) {
             throw new IllegalArgumentException("the name " + name + " means a class of the JDK in every file; give "
                     + type.getName() + " another one");
         }

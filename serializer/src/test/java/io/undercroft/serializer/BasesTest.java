@@ -8,9 +8,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
+import io.undercroft.format.Digest128;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.BaseRecord;
-import io.undercroft.format.internal.Digests;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.storage.Storage;
@@ -76,7 +76,7 @@ class BasesTest {
     private static CroftImage model(Snapshot base, long place, byte[] foreign) {
         CroftImage image = CroftImage.first();
         int croft = image.base(BaseRecord.croft("lib/base.croft", 0, base.commit()));
-        int weights = image.base(BaseRecord.foreign("lib/weights.bin", Digests.xxh3(MemorySegment.ofArray(foreign)),
+        int weights = image.base(BaseRecord.foreign("lib/weights.bin", Digest128.of(MemorySegment.ofArray(foreign)),
                 foreign.length));
         image.write(OWN);
         image.tensor("own", CHUNK);
@@ -430,7 +430,7 @@ class BasesTest {
         Files.write(lib.resolve("second.bin"), otherForeign);
         CroftImage next = CroftImage.after(Files.readAllBytes(file));
         int second = next.base(BaseRecord.foreign("lib/second.bin",
-                Digests.xxh3(MemorySegment.ofArray(otherForeign)), otherForeign.length));
+                Digest128.of(MemorySegment.ofArray(otherForeign)), otherForeign.length));
         Files.write(file, next.borrow(second, 0, otherForeign).tensor("second", otherForeign.length).commit());
         try (Checkpoint checkpoint = Checkpoint.open(file, rooted())) {
             assertThat(bytes(checkpoint, "second")).isEqualTo(otherForeign);

@@ -2,9 +2,9 @@ package io.undercroft.serializer;
 
 import io.undercroft.format.internal.BaseRecord;
 import io.undercroft.format.internal.ByteSource;
+import io.undercroft.format.internal.Checksums;
 import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.DTypeRecord;
-import io.undercroft.format.internal.Digests;
 import io.undercroft.format.internal.ExtentDigester;
 import io.undercroft.format.internal.ExtentSums;
 import io.undercroft.format.internal.FileLayout;
@@ -153,10 +153,10 @@ final class CroftImage {
         for (long entry = DIRECTORY_HEAD; entry < DIRECTORY_HEAD
                 + (long) count * DIRECTORY_ENTRY; entry += DIRECTORY_ENTRY) {
             index.set(INT, entry + 36,
-                    Digests.crc32c(index.asSlice(index.get(LONG, entry + 8), index.get(LONG, entry + 16))));
+                    Checksums.crc32c(index.asSlice(index.get(LONG, entry + 8), index.get(LONG, entry + 16))));
         }
         index.set(INT, 24, 0);
-        index.set(INT, 24, Digests.crc32c(index.asSlice(0, DIRECTORY_HEAD + (long) count * DIRECTORY_ENTRY)));
+        index.set(INT, 24, Checksums.crc32c(index.asSlice(0, DIRECTORY_HEAD + (long) count * DIRECTORY_ENTRY)));
     }
 
     byte[] commit() {

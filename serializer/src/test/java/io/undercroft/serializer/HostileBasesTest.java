@@ -6,10 +6,10 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.undercroft.format.Digest128;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.BaseRecord;
 import io.undercroft.format.internal.CommitRecord;
-import io.undercroft.format.internal.Digests;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.storage.Tensor;
 import io.undercroft.testsupport.Commands;
@@ -226,7 +226,7 @@ class HostileBasesTest {
         byte[] foreign = bytes(1);
         CroftImage image = CroftImage.first();
         int base = image.base(
-                BaseRecord.foreign("weights.bin", Digests.xxh3(MemorySegment.ofArray(foreign)), foreign.length));
+                BaseRecord.foreign("weights.bin", Digest128.of(MemorySegment.ofArray(foreign)), foreign.length));
         image.write(bytes(2));
         image.tensor("own", LENGTH);
         Path file = Files.write(file("a"), image.borrow(base, 0, foreign).tensor("adopted", LENGTH).commit());

@@ -55,23 +55,14 @@ final class Bulk {
         }
     }
 
-    /// Compares the first bytes of a storage with the checksums of the file that it is mapped from, if that has some
-    /// and they were not compared before. Done before bytes are copied, as nothing finds damage in a copy.
-    ///
-    /// @param storage the storage, whose bytes are there
-    /// @param length how many bytes are copied
-    /// @throws RuntimeException if bytes are damaged
-    static void check(Storage storage, long length) {
-        Backing.check(storage, 0, length);
-    }
-
-    /// Compares the bytes of a tensor as [#check(Storage, long)] does, if its elements are all bytes of its storage.
+    /// Checks the bytes of a tensor as [Storage#checkBytes] does, if its elements are all bytes of its storage. Done
+    /// before bytes are copied, as nothing finds damage in a copy.
     static void check(Tensor tensor) {
         Storage storage = tensor.storage;
         boolean mayBeAll = !storage.isMeta() && tensor.numel() / Byte.SIZE <= storage.nbytes();
         if (mayBeAll && tensor.nbytes() == storage.nbytes()) {
             storage.segment();
-            check(storage, storage.nbytes());
+            storage.checkBytes(0, storage.nbytes());
         }
     }
 

@@ -10,6 +10,6 @@ public record Complex(double real, double imaginary) {
     /// {@return the number as Python writes it, for instance `(1-2j)`}
     @Override
     public String toString() {
-        return PythonNumber.of(this);
+        return PythonNumber.of(real, imaginary);
     }
 }

@@ -2,6 +2,7 @@ package io.undercroft.storage;
 
 import io.undercroft.storage.Tensor.Flag;
 import io.undercroft.storage.internal.Elements;
+import io.undercroft.storage.internal.LazyFlags;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.Map;
@@ -20,13 +21,15 @@ final class ElementType {
 
     final DType dtype;
     final Set<Flag> flags;
+    final LazyFlags lazy;
     final Elements elements;
     final Access access;
 
     private ElementType(DType dtype, Set<Flag> flags) {
         this.dtype = dtype;
         this.flags = flags;
-        this.elements = Elements.of(dtype, flags);
+        this.lazy = new LazyFlags(flags.contains(Flag.NEG), flags.contains(Flag.CONJ));
+        this.elements = Elements.of(dtype, lazy);
         this.access = isResolved() ? DIRECT.getOrDefault(dtype, Access.OTHER) : Access.OTHER;
     }
 
@@ -79,6 +82,6 @@ final class ElementType {
 
     /// Returns whether the elements mean what they store.
     boolean isResolved() {
-        return !flags.contains(Flag.CONJ) && !flags.contains(Flag.NEG);
+        return lazy.equals(LazyFlags.NONE);
     }
 }

@@ -1,10 +1,9 @@
 package io.undercroft.storage;
 
 import io.undercroft.storage.internal.Endian;
-import io.undercroft.storage.internal.StoragePrinter;
 import io.undercroft.storage.spi.Backing;
-import io.undercroft.storage.spi.DeviceMemory;
 import io.undercroft.storage.spi.DeviceMemory.HostWriter;
+import io.undercroft.storage.spi.DeviceMemory;
 import io.undercroft.storage.spi.Faults;
 import io.undercroft.storage.spi.Freezable;
 import java.lang.foreign.MemorySegment;
@@ -15,6 +14,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongFunction;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
@@ -61,6 +61,9 @@ public final class Storage implements Iterable<Integer> {
     /// How many loans a storage makes bytes for. Work that needs them more often is faster and not larger by much if
     /// they stay.
     private static final int LOANS = 4;
+    /// The most elements that are printed, and how many of each end if there are more.
+    private static final long PRINTED_WHOLE = 1000;
+    private static final long PRINTED_ENDS = 3;
 
     private final long id = IDS.incrementAndGet();
     private final Device device;
@@ -378,6 +381,26 @@ public final class Storage implements Iterable<Integer> {
     public Optional<Backing> backing() {
         Allocation there = root().holding.allocation();
         return there == null ? Optional.empty() : there.backing();
+    }
+
+    /// Compares bytes with the checksums of the file that they are mapped from, as [Backing#check], if the bytes are
+    /// there and the file has checksums. Done before bytes are copied, as nothing finds damage in a copy.
+    ///
+    /// @param from the first byte
+    /// @param to the end, exclusive
+    /// @throws IllegalStateException if the storage is freed meanwhile; the interrupted status of the thread stays
+    /// @throws RuntimeException if bytes are damaged
+    public void checkBytes(long from, long to) {
+        Backing file = backing().filter(Backing::hasChecksums).orElse(null);
+        if (file == null) {
+            return;
+        }
+        boolean wasInterrupted = Thread.currentThread().isInterrupted();
+        try {
+            file.check(start + from, start + to);
+        } catch (IllegalStateException e) {
+            throw Faults.ended(e, wasInterrupted, this::segment);
+        }
     }
 
     /// {@return the allocator of the bytes, if they came from one: not from a file or a wrapped segment}
@@ -885,7 +908,39 @@ public final class Storage implements Iterable<Integer> {
     /// that are not there yet are fetched; those that the host cannot read are not shown.
     @Override
     public String toString() {
-        return Bulk.ask(this, () -> StoragePrinter.print(this));
+        String elements = Bulk.ask(this, () -> lines(nbytes, index -> Integer.toString(getUnsigned(index))));
+        return elements + "\n[torch.storage.UntypedStorage(device=" + device + ") of size " + nbytes + "]";
+    }
+
+    /// Returns elements as PyTorch prints them, each on a line; of many only the ends, where PyTorch shows them all;
+    /// dots if the host cannot read them.
+    ///
+    /// @param size their number
+    /// @param text the text of the one at an index
+    String lines(long size, LongFunction<String> text) {
+        if (!device.isCpu() || missing() != null) {
+            return "...";
+        }
+        StringBuilder lines = new StringBuilder(" ");
+        for (long index = 0; index < size; index++) {
+            lines.append(index == 0 ? "" : "\n ");
+            if (size > PRINTED_WHOLE && index == PRINTED_ENDS) {
+                lines.append("...\n ");
+                index = size - PRINTED_ENDS;
+            }
+            lines.append(text.apply(index));
+        }
+        return lines.toString();
+    }
+
+    /// Returns the reason why there are no bytes, in a word or two; null if there are.
+    @Nullable
+    String missing() {
+        Storage root = root();
+        if (referenceCount() == 0 || root.referenceCount() == 0) {
+            return "freed";
+        }
+        return start > root.nbytes - nbytes ? "too small" : null;
     }
 
     // ---- for this package ----
@@ -983,7 +1038,7 @@ public final class Storage implements Iterable<Integer> {
         DeviceMemory there = source.deviceMemory();
         source.checkBytes();
         source.deviceSegment();
-        Bulk.check(source, source.nbytes);
+        source.checkBytes(0, source.nbytes);
         Bulk.run(this, source, () -> copyBytes(source, here, there));
     }
 
@@ -1022,7 +1077,7 @@ public final class Storage implements Iterable<Integer> {
         synchronized (holding) {
             Allocation from = allocation();
             long kept = Math.min(newSize, nbytes);
-            Bulk.check(this, kept);
+            checkBytes(0, kept);
             Allocation made = make(target, newSize);
             try {
                 // Also waits for a fault, so that a partial copy does not replace the old bytes.

@@ -7,7 +7,6 @@ import static io.undercroft.storage.internal.Layouts.LONG;
 
 import io.undercroft.storage.internal.Layouts;
 import io.undercroft.storage.internal.StridedCopy;
-import io.undercroft.storage.internal.TensorPrinter;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.DoubleBuffer;
@@ -771,7 +770,7 @@ public abstract sealed class Tensor {
             throw new IllegalArgumentException(
                     "a target of " + target.byteSize() + " bytes for elements of " + nbytes());
         }
-        Bulk.run(storage, () -> StridedCopy.copy(this, segment(), target));
+        Bulk.run(storage, () -> StridedCopy.copy(side(segment()), shape().toArray(), target));
     }
 
     // ---- arrays and buffers ----
@@ -1577,6 +1576,13 @@ public abstract sealed class Tensor {
     /// Returns the storage's bytes for writing, all elements among them.
     MemorySegment writable() {
         return checkHolds(storage.writable());
+    }
+
+    /// Returns the elements as they are copied.
+    ///
+    /// @param bytes the bytes of the storage
+    StridedCopy.Side side(MemorySegment bytes) {
+        return new StridedCopy.Side(type.dtype, type.lazy, bytes, offset, stride());
     }
 
     private MemorySegment checkHolds(MemorySegment bytes) {

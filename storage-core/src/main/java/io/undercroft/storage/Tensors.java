@@ -147,14 +147,15 @@ final class Tensors {
 
     /// Copies and converts all elements of one tensor into another.
     static void copy(Tensor source, Tensor target) {
-        Tensor expanded = source.isSameSize(target) ? source : source.expand(target.shape().toArray());
+        long[] sizes = target.shape().toArray();
+        Tensor expanded = source.isSameSize(target) ? source : source.expand(sizes);
         boolean itself = expanded.isSetTo(target) && expanded.flags().equals(target.flags());
         if (itself || target.device().isMeta()) {
             return;
         }
         Bulk.check(source);
         Bulk.run(source.storage, target.storage,
-                () -> StridedCopy.copy(expanded, expanded.segment(), target, target.writable()));
+                () -> StridedCopy.copy(expanded.side(expanded.segment()), target.side(target.writable()), sizes));
     }
 
     /// Writes the one element of a tensor without dimensions over all elements of another.

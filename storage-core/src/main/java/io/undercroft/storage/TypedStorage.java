@@ -10,7 +10,6 @@ import io.undercroft.storage.internal.Conversion;
 import io.undercroft.storage.internal.ElementBytes;
 import io.undercroft.storage.internal.Elements;
 import io.undercroft.storage.internal.PythonNumber;
-import io.undercroft.storage.internal.StoragePrinter;
 import io.undercroft.storage.internal.Torch7Printer;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -689,18 +688,17 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// host cannot read are not shown, and elements without numbers are shown as hexadecimal digits.
     @Override
     public String toString() {
-        String lines = Bulk.ask(untyped, () -> StoragePrinter.lines(untyped, size(), this::text));
+        String lines = Bulk.ask(untyped, () -> untyped.lines(size(), this::text));
         return lines + "\n[torch.storage.TypedStorage(dtype=torch." + dtype
                 + ", device=" + device() + ") of size " + size() + "]";
     }
 
     private String text(long index) {
         if (dtype.kind() == DType.Kind.BITS) {
-            return StoragePrinter.hex(untyped.segment().asSlice(index * elementSize(), elementSize()));
+            return PythonNumber.hex(untyped.segment().asSlice(index * elementSize(), elementSize()));
         }
         return switch (get(index)) {
             case Double number -> PythonNumber.of(number);
-            case Complex number -> PythonNumber.of(number);
             case Boolean truth -> truth ? "True" : "False";
             case Object number -> number.toString();
         };
@@ -713,7 +711,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         if (!TORCH7.contains(dtype)) {
             throw new UnsupportedOperationException("Torch7 cannot print " + describe() + "; it has no such type");
         }
-        return Bulk.ask(untyped, () -> Torch7Printer.print(this));
+        return Bulk.ask(untyped, () -> Torch7Printer.print(typeName(), size(), this::getDouble));
     }
 
     // ---- helpers ----

@@ -7,7 +7,6 @@ import io.undercroft.storage.DType.Kind;
 import io.undercroft.storage.Tensor.Flag;
 import io.undercroft.storage.internal.Convention;
 import io.undercroft.storage.internal.Conversion;
-import io.undercroft.storage.internal.StridedCopy;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -232,7 +231,7 @@ class StridedCopyTest {
     }
 
     private static void copy(Tensor source, Tensor target) {
-        StridedCopy.copy(source, source.storage().segment(), target, target.storage().writable());
+        target.copyFrom(source);
     }
 
     private static List<DType> dtypes(Kind... kinds) {

@@ -23,6 +23,7 @@ import io.undercroft.format.internal.index.Records.CommitFields;
 import io.undercroft.format.internal.index.Records.Entry;
 import io.undercroft.format.internal.index.Records.Head;
 import io.undercroft.format.internal.index.Records.HeaderFields;
+import io.undercroft.format.internal.index.Records;
 import io.undercroft.format.internal.index.SectionType;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -182,7 +183,7 @@ public final class FileDump {
         Index index = snapshot.index();
         long start = commit.indexOffset();
         MemorySegment bytes = index.bytes();
-        long end = Index.directory(bytes).byteSize();
+        long end = Records.directory(bytes).byteSize();
         add(DIRECTORY, "head of the index of snapshot " + commit.sequence(), start, Head.RECORD, () -> {});
         for (long entry = Index.HEAD_BYTES; entry < end; entry += Index.ENTRY_BYTES) {
             add(DIRECTORY, "entry of " + ascii(bytes.asSlice(entry, Entry.SECTION.size())), start + entry, Entry.RECORD,

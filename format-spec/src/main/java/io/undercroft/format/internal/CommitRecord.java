@@ -2,9 +2,9 @@ package io.undercroft.format.internal;
 
 import io.undercroft.format.Digest128;
 import io.undercroft.format.FormatException;
-import io.undercroft.format.internal.index.Index;
 import io.undercroft.format.internal.index.LittleEndian;
 import io.undercroft.format.internal.index.Records.CommitFields;
+import io.undercroft.format.internal.index.Records;
 import io.undercroft.format.internal.index.StrictUtf8;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
@@ -55,7 +55,7 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
     /// @return a record with the id that [FileLayout#canonicalUuid] makes of the root digest
     /// @throws IllegalArgumentException if the message is too long or cannot be written in UTF-8
     public static CommitRecord canonical(MemorySegment index, long indexOffset, long timeMillis, String message) {
-        Digest128 root = Digests.xxh3(index);
+        Digest128 root = Digest128.of(index);
         return of(1, index, indexOffset, FileLayout.canonicalUuid(root), timeMillis, root, message);
     }
 
@@ -70,7 +70,7 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
     /// @throws IllegalArgumentException if the message is too long or cannot be written in UTF-8
     public static CommitRecord first(MemorySegment index, long indexOffset, UUID uuid, long timeMillis,
             String message) {
-        return of(1, index, indexOffset, uuid, timeMillis, Digests.xxh3(index), message);
+        return of(1, index, indexOffset, uuid, timeMillis, Digest128.of(index), message);
     }
 
     /// Returns the record of the commit after this one. A copy of this record, the parent record, is right before the
@@ -83,12 +83,12 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
     /// @return the record
     /// @throws IllegalArgumentException if the message is too long or cannot be written in UTF-8
     public CommitRecord next(MemorySegment index, long indexOffset, long timeMillis, String message) {
-        return of(Math.addExact(sequence, 1), index, indexOffset, uuid, timeMillis, Digests.xxh3(index), message);
+        return of(Math.addExact(sequence, 1), index, indexOffset, uuid, timeMillis, Digest128.of(index), message);
     }
 
     private static CommitRecord of(long sequence, MemorySegment index, long indexOffset, UUID uuid, long timeMillis,
             Digest128 root, String message) {
-        return new CommitRecord(sequence, indexOffset, index.byteSize(), Digests.xxh3(Index.directory(index)), uuid,
+        return new CommitRecord(sequence, indexOffset, index.byteSize(), Digest128.of(Records.directory(index)), uuid,
                 Math.addExact(indexOffset, index.byteSize()), parentOffset(sequence, indexOffset), timeMillis, 0, root,
                 message);
     }
@@ -126,7 +126,7 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
     }
 
     private static int checksum(MemorySegment page) {
-        return Digests.crc32c(page.asSlice(0, CommitFields.CRC.offset()));
+        return Checksums.crc32c(page.asSlice(0, CommitFields.CRC.offset()));
     }
 
     /// {@return the 4096 bytes of a commit slot: the record, then zeros}

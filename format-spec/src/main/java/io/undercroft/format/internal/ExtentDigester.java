@@ -1,6 +1,9 @@
 package io.undercroft.format.internal;
 
 import com.dynatrace.hash4j.hashing.HashStream128;
+import com.dynatrace.hash4j.hashing.HashValue128;
+import com.dynatrace.hash4j.hashing.Hashing;
+import io.undercroft.format.Digest128;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.zip.CRC32C;
@@ -15,7 +18,7 @@ public final class ExtentDigester {
     private static final long COPIED = 1 << 18;
 
     private final CRC32C crc = new CRC32C();
-    private final HashStream128 stream = Digests.hasher().hashStream();
+    private final HashStream128 stream = Hashing.xxh3_128().hashStream();
     private final byte[] piece = new byte[PIECE];
 
     /// Creates a digester at the start of a run.
@@ -51,7 +54,9 @@ public final class ExtentDigester {
     ///
     /// @return the sums over all bytes since the last call
     public ExtentSums finish() {
-        ExtentSums sums = new ExtentSums((int) crc.getValue(), Digests.digest(stream.get()));
+        HashValue128 digest = stream.get();
+        ExtentSums sums = new ExtentSums((int) crc.getValue(),
+                new Digest128(digest.getMostSignificantBits(), digest.getLeastSignificantBits()));
         stream.reset();
         crc.reset();
         return sums;

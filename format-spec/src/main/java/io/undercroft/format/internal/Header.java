@@ -124,7 +124,7 @@ public record Header(int minor, UUID uuid, long requiredFeatures, long readOnlyF
     }
 
     private static int checksum(MemorySegment page) {
-        return Digests.crc32c(page.asSlice(0, HeaderFields.CRC.offset()));
+        return Checksums.crc32c(page.asSlice(0, HeaderFields.CRC.offset()));
     }
 
     /// Recognises a file by its first bytes.

@@ -1,5 +1,6 @@
 package io.undercroft.format.internal;
 
+import io.undercroft.format.Digest128;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.index.LittleEndian;
 import io.undercroft.format.internal.index.PathHint;
@@ -57,7 +58,7 @@ public record SetManifest(UUID uuid, List<Shard> shards, Optional<SetIndex> inde
     /// @throws IllegalArgumentException if readers would refuse them
     public static SetManifest canonical(List<Shard> shards, Optional<SetIndex> index) {
         MemorySegment unnamed = MemorySegment.ofArray(new SetManifest(NO_ID, shards, index).unsummed());
-        return new SetManifest(FileLayout.canonicalUuid(Digests.xxh3(unnamed)), shards, index);
+        return new SetManifest(FileLayout.canonicalUuid(Digest128.of(unnamed)), shards, index);
     }
 
     /// {@return the bytes of the manifest, canonical but for the id}
@@ -69,7 +70,7 @@ public record SetManifest(UUID uuid, List<Shard> shards, Optional<SetIndex> inde
     }
 
     private static int checksum(MemorySegment manifest) {
-        return Digests.crc32c(manifest.asSlice(0, manifest.byteSize() - CRC_BYTES));
+        return Checksums.crc32c(manifest.asSlice(0, manifest.byteSize() - CRC_BYTES));
     }
 
     /// Returns the bytes of the manifest with a checksum of zero.

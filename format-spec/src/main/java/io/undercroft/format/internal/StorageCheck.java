@@ -59,7 +59,7 @@ public final class StorageCheck {
     /// @return the chunks that do not match, in the order of the storage
     /// @throws FormatException if a record of the storage is damaged or breaks a rule
     public List<StorageChunk> mapped(int storage, Span part, MemorySegment bytes) {
-        return damaged(storage, part, bytes, Digests::crc32c);
+        return damaged(storage, part, bytes, Checksums::crc32c);
     }
 
     /// Checks a part of a storage as [#mapped(int, Span, MemorySegment)], but in memory that no file is mapped to,
@@ -71,7 +71,7 @@ public final class StorageCheck {
     /// @return the chunks that do not match, in the order of the storage
     /// @throws FormatException if a record of the storage is damaged or breaks a rule
     public List<StorageChunk> inMemory(int storage, Span part, MemorySegment memory) {
-        return damaged(storage, part, memory, Digests::crc32cOfMemory);
+        return damaged(storage, part, memory, Checksums::crc32cOfMemory);
     }
 
     private List<StorageChunk> damaged(int storage, Span part, MemorySegment bytes,

@@ -27,7 +27,7 @@ class BasesTest {
 
     private final byte[] base = FileImage.append(first(), new IndexBuilder(FileImage.CHUNK_LOG2), "two");
     private final BaseRecord croft = BaseRecord.croft(CROFT, 0, Refusals.newest(base));
-    private final BaseRecord foreign = BaseRecord.foreign(FOREIGN, Digests.xxh3(MemorySegment.ofArray(ADOPTED)),
+    private final BaseRecord foreign = BaseRecord.foreign(FOREIGN, Digest128.of(MemorySegment.ofArray(ADOPTED)),
             ADOPTED.length);
 
     private static byte[] first() {

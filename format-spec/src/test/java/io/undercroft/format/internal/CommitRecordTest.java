@@ -6,6 +6,7 @@ import static io.undercroft.format.internal.Refusals.verify;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.undercroft.format.Digest128;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
@@ -37,7 +38,7 @@ class CommitRecordTest {
         CommitRecord canonical = CommitRecord.canonical(index, 65_536, 7, "why");
         CommitRecord first = CommitRecord.first(index, 65_536, Features.OTHER_ID, 7, "why");
 
-        assertThat(canonical.uuid()).isEqualTo(FileLayout.canonicalUuid(Digests.xxh3(index)));
+        assertThat(canonical.uuid()).isEqualTo(FileLayout.canonicalUuid(Digest128.of(index)));
         assertThat(first.uuid()).isEqualTo(Features.OTHER_ID);
         assertThat(first).usingRecursiveComparison().ignoringFields("uuid").isEqualTo(canonical);
         assertThat(first.committedLength()).isEqualTo(65_536 + index.byteSize());

@@ -3,6 +3,7 @@ package io.undercroft.format.internal;
 import io.undercroft.format.Digest128;
 import io.undercroft.format.internal.index.BlockSums;
 import io.undercroft.format.internal.index.Index;
+import io.undercroft.format.internal.index.Records;
 import io.undercroft.format.internal.index.SectionType;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -39,7 +40,7 @@ final class Forgery {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-        MemorySegment directory = Index.directory(index.bytes());
+        MemorySegment directory = Records.directory(index.bytes());
         for (long entry = Index.HEAD_BYTES; entry < directory.byteSize(); entry += Index.ENTRY_BYTES) {
             sections.add(SectionType.of(directory.get(INT, entry)));
         }
@@ -91,7 +92,7 @@ final class Forgery {
     /// {@return the file with the header, if that is at `offset`, or a commit record summed up anew}
     byte[] sealedPage(long offset) {
         int length = offset == 0 ? FileLayout.HEADER_BYTES : FileLayout.COMMIT_BYTES;
-        putInt(offset + length - 4, Digests.crc32c(file.asSlice(offset, length - 4)));
+        putInt(offset + length - 4, Checksums.crc32c(file.asSlice(offset, length - 4)));
         return bytes;
     }
 
@@ -108,7 +109,7 @@ final class Forgery {
             long start = getLong(entry(type) + 8);
             long length = getLong(entry(type) + 16);
             if (start >= 0 && length >= 0 && start <= forged.byteSize() && length <= forged.byteSize() - start) {
-                putInt(entry(type) + 36, Digests.crc32c(forged.asSlice(start, length)));
+                putInt(entry(type) + 36, Checksums.crc32c(forged.asSlice(start, length)));
             }
         }
         return sealedDirectory();
@@ -116,7 +117,7 @@ final class Forgery {
 
     private void sealBlocks(MemorySegment forged) {
         for (long block = 0; block < index.count(SectionType.ISUM); block++) {
-            putInt(at(SectionType.ISUM, block), BlockSums.of(forged, Index.directory(index.bytes()).byteSize(),
+            putInt(at(SectionType.ISUM, block), BlockSums.of(forged, Records.directory(index.bytes()).byteSize(),
                     at(SectionType.ISUM, 0) - commit.indexOffset(), block));
         }
     }
@@ -124,10 +125,10 @@ final class Forgery {
     /// {@return the file with the directory and its commit record summed up anew}
     byte[] sealedDirectory() {
         MemorySegment forged = file.asSlice(commit.indexOffset(), commit.indexLength());
-        MemorySegment directory = Index.directory(forged);
+        MemorySegment directory = Records.directory(forged);
         putInt(commit.indexOffset() + 24, Index.directoryChecksum(directory));
-        putDigest(slot() + 32, Digests.xxh3(directory));
-        putDigest(slot() + 96, Digests.xxh3(forged));
+        putDigest(slot() + 32, Digest128.of(directory));
+        putDigest(slot() + 96, Digest128.of(forged));
         return sealedPage(slot());
     }
 

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.index.Index;
+import io.undercroft.format.internal.index.Records;
 import io.undercroft.format.internal.index.SectionType;
 import java.io.IOException;
 import java.util.EnumSet;
@@ -120,7 +121,7 @@ class FutureTest {
 
     private static long lastEntry(byte[] file) throws IOException {
         CommitRecord commit = open(file).commit();
-        return commit.indexOffset() + Index.directory(open(file).index().bytes()).byteSize() - Index.ENTRY_BYTES;
+        return commit.indexOffset() + Records.directory(open(file).index().bytes()).byteSize() - Index.ENTRY_BYTES;
     }
 
     @ParameterizedTest

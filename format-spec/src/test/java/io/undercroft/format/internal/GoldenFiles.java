@@ -1,5 +1,6 @@
 package io.undercroft.format.internal;
 
+import io.undercroft.format.Digest128;
 import io.undercroft.format.internal.index.SectionType;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -179,7 +180,7 @@ final class GoldenFiles {
         FileImage image = new FileImage();
         IndexBuilder index = image.index();
         int base = index.addBase(BaseRecord.foreign("foreign.safetensors",
-                Digests.xxh3(MemorySegment.ofArray(safetensors)), safetensors.length));
+                Digest128.of(MemorySegment.ofArray(safetensors)), safetensors.length));
         int data = safetensors.length - 29;
         adopt(index, base, safetensors, data, 24);
         adopt(index, base, safetensors, data + 24, 5);

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.undercroft.format.internal.index.Index;
 import io.undercroft.format.internal.index.Records.Entry;
+import io.undercroft.format.internal.index.Records;
 import io.undercroft.format.internal.index.SectionType;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -191,8 +192,8 @@ class IndexBuilderTest {
         everything.index().addUnknownSection(Future.UNSAFE);
         MemorySegment bytes = everything.index().build(1);
         StringBuilder codes = new StringBuilder();
-        long end = Index.directory(bytes).byteSize();
-        for (long entry = Index.HEAD_BYTES; entry < Index.directory(bytes).byteSize(); entry += Index.ENTRY_BYTES) {
+        long end = Records.directory(bytes).byteSize();
+        for (long entry = Index.HEAD_BYTES; entry < Records.directory(bytes).byteSize(); entry += Index.ENTRY_BYTES) {
             codes.append(new String(bytes.asSlice(entry, 4).toArray(ValueLayout.JAVA_BYTE), StandardCharsets.US_ASCII));
             assertThat(Entry.OFFSET.get(bytes, entry)).isEqualTo((end + 7) / 8 * 8);
             end = Entry.OFFSET.get(bytes, entry) + Entry.LENGTH.get(bytes, entry);

@@ -7,6 +7,7 @@ import io.undercroft.format.internal.index.Records.Dims;
 import io.undercroft.format.internal.index.Records.Entry;
 import io.undercroft.format.internal.index.Records.Head;
 import io.undercroft.format.internal.index.Records.Tens;
+import io.undercroft.format.internal.index.Records;
 import io.undercroft.format.internal.index.SectionType;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -33,7 +34,7 @@ final class IndexDump {
     }
 
     private void write() {
-        long end = Index.directory(bytes).byteSize();
+        long end = Records.directory(bytes).byteSize();
         fields.record(Head.RECORD, bytes, 0);
         for (long entry = Index.HEAD_BYTES; entry < end; entry += Index.ENTRY_BYTES) {
             for (Field field : Entry.RECORD.fields()) {
@@ -41,7 +42,7 @@ final class IndexDump {
                 fields.field(field.name() + which, field, bytes, entry);
             }
         }
-        for (long entry = Index.HEAD_BYTES; entry < Index.directory(bytes).byteSize(); entry += Index.ENTRY_BYTES) {
+        for (long entry = Index.HEAD_BYTES; entry < Records.directory(bytes).byteSize(); entry += Index.ENTRY_BYTES) {
             long start = Entry.OFFSET.get(bytes, entry);
             long length = Entry.LENGTH.get(bytes, entry);
             run("padding", end, start - end);

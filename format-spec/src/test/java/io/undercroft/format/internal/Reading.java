@@ -4,6 +4,7 @@ import io.undercroft.format.internal.index.Index;
 import io.undercroft.format.internal.index.LittleEndian;
 import io.undercroft.format.internal.index.Records.Entry;
 import io.undercroft.format.internal.index.Records.Head;
+import io.undercroft.format.internal.index.Records;
 import io.undercroft.format.internal.index.SectionType;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -72,7 +73,7 @@ record Reading(Header header, CommitRecord commit, List<Long> head, List<List<Ob
 
     private static List<List<Object>> entries(MemorySegment bytes) {
         List<List<Object>> entries = new ArrayList<>();
-        for (long at = Index.HEAD_BYTES; at < Index.directory(bytes).byteSize(); at += Index.ENTRY_BYTES) {
+        for (long at = Index.HEAD_BYTES; at < Records.directory(bytes).byteSize(); at += Index.ENTRY_BYTES) {
             String code = new String(bytes.asSlice(at, 4).toArray(ValueLayout.JAVA_BYTE), StandardCharsets.ISO_8859_1);
             entries.add(List.of(code, Entry.FLAGS.get(bytes, at), Entry.OFFSET.get(bytes, at),
                     Entry.LENGTH.get(bytes, at), Entry.COUNT.get(bytes, at), Entry.RECORD_SIZE.get(bytes, at),

@@ -349,7 +349,8 @@ class RuleTest {
     void v14ReportsADigestWhenOnlyTheChecksumWasForged() throws IOException {
         byte[] forged = new Forgery(GOLDEN).putByte(0x400, 0).sealed();
         MemorySegment extent = MemorySegment.ofArray(forged).asSlice(0x400, 48);
-        byte[] twice = new Forgery(forged).putInt(forgery.at(SectionType.EXTN, 2) + 4, Digests.crc32c(extent)).sealed();
+        byte[] twice = new Forgery(forged).putInt(forgery.at(SectionType.EXTN, 2) + 4, Checksums.crc32c(extent))
+                .sealed();
         assertThat(damages(twice)).singleElement().isEqualTo(
                 new Finding(Rule.V14_CHECKSUM, 1, 1, 0, 0x400, 48, "the digest of an extent does not match"));
     }

@@ -47,7 +47,7 @@ class SetManifestTest {
         byte[] bytes = set.encode();
         Arrays.fill(bytes, 16, 32, (byte) 0);
         Arrays.fill(bytes, bytes.length - 4, bytes.length, (byte) 0);
-        assertThat(FileLayout.canonicalUuid(Digests.xxh3(MemorySegment.ofArray(bytes)))).isEqualTo(set.uuid());
+        assertThat(FileLayout.canonicalUuid(Digest128.of(MemorySegment.ofArray(bytes)))).isEqualTo(set.uuid());
     }
 
     @Test
@@ -180,7 +180,7 @@ class SetManifestTest {
 
     private static byte[] summed(byte[] bytes) {
         MemorySegment all = MemorySegment.ofArray(bytes);
-        all.set(ValueLayout.JAVA_INT_UNALIGNED, bytes.length - 4L, Digests.crc32c(all.asSlice(0, bytes.length - 4L)));
+        all.set(ValueLayout.JAVA_INT_UNALIGNED, bytes.length - 4L, Checksums.crc32c(all.asSlice(0, bytes.length - 4L)));
         return bytes;
     }
 

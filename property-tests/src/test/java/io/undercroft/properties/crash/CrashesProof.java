@@ -6,7 +6,6 @@ import io.undercroft.benchmarks.Report;
 import io.undercroft.format.Digest128;
 import io.undercroft.format.internal.BaseFiles;
 import io.undercroft.format.internal.ByteSource;
-import io.undercroft.format.internal.Digests;
 import io.undercroft.format.internal.Finding;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Snapshot;
@@ -491,7 +490,7 @@ public final class CrashesProof {
         if (fault != null) {
             broken++;
             System.err.println("BROKEN after " + done.size() + " operations, " + fate + ": " + fault);
-        } else if (bytes != null && distinct.add(Digests.xxh3(MemorySegment.ofArray(bytes)))
+        } else if (bytes != null && distinct.add(Digest128.of(MemorySegment.ofArray(bytes)))
                 && distinct.size() % 50 == 0) {
             appendTo(bytes);
         }

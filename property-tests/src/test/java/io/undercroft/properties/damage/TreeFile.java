@@ -1,8 +1,8 @@
 package io.undercroft.properties.damage;
 
 import io.undercroft.format.internal.ByteSource;
+import io.undercroft.format.internal.Checksums;
 import io.undercroft.format.internal.CommitRecord;
-import io.undercroft.format.internal.Digests;
 import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.Header;
 import io.undercroft.format.internal.Limits;
@@ -111,9 +111,9 @@ final class TreeFile {
 
     private MemorySegment sumUp(MemorySegment made) {
         MemorySegment section = made.asSlice(made.get(LONG, entry + 8), made.get(LONG, entry + 16));
-        made.set(INT, entry + 36, Digests.crc32c(section));
+        made.set(INT, entry + 36, Checksums.crc32c(section));
         made.set(INT, 24, 0);
-        made.set(INT, 24, Digests.crc32c(made.asSlice(0, end(made))));
+        made.set(INT, 24, Checksums.crc32c(made.asSlice(0, end(made))));
         return made;
     }
 

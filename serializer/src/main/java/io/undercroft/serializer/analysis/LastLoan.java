@@ -3,7 +3,6 @@ package io.undercroft.serializer.analysis;
 import io.undercroft.storage.Loan;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
-import io.undercroft.storage.spi.Backing;
 import org.jspecify.annotations.Nullable;
 
 /// The loan of the storage that was read last. It stays borrowed until another one is, as tensors on one storage often
@@ -63,7 +62,7 @@ public final class LastLoan implements AutoCloseable {
             // The file behind the bytes is known when they are there.
             there.segment();
         }
-        Backing.check(there, from, from + length);
+        there.checkBytes(from, from + length);
         return there;
     }
 

@@ -2,7 +2,7 @@ package io.undercroft.serializer.internal;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.ByteSource;
-import io.undercroft.format.internal.Digests;
+import io.undercroft.format.internal.Checksums;
 import io.undercroft.format.internal.StorageCheck;
 import io.undercroft.format.internal.StorageChunk;
 import io.undercroft.mmap.FileBacking;
@@ -116,7 +116,7 @@ final class CheckedBytes implements FileBacking {
     private void compare(StorageChunk chunk) {
         MemorySegment mapped = bytes.segment().asSlice(chunk.start(), chunk.length());
         try {
-            if (Digests.crc32c(mapped) != chunk.checksum() && isDamaged(chunk)) {
+            if (Checksums.crc32c(mapped) != chunk.checksum() && isDamaged(chunk)) {
                 throw refusal.apply(chunk);
             }
         } catch (InternalError fault) {

@@ -19,7 +19,7 @@ public final class SourceCheck {
 
     private record Share(Storage storage, long start, long end) {
         void check() {
-            Backing.check(storage, start, end);
+            storage.checkBytes(start, end);
         }
     }
 
@@ -35,7 +35,7 @@ public final class SourceCheck {
         spans.forEach((storage, parts) -> {
             if (storage.isDecodedOnDemand() && storage.source().orElse(null) instanceof SparseSource) {
                 try (Loan loan = storage.borrow()) {
-                    parts.forEach(part -> Backing.check(loan.storage(), part.start(), part.end()));
+                    parts.forEach(part -> loan.storage().checkBytes(part.start(), part.end()));
                 }
             } else if (storage.backing().filter(Backing::hasChecksums).isPresent()) {
                 parts.forEach(part -> share(storage, part.start(), part.end(), shares));

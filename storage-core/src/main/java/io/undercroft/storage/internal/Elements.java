@@ -1,11 +1,9 @@
 package io.undercroft.storage.internal;
 
 import io.undercroft.storage.DType;
-import io.undercroft.storage.Tensor.Flag;
 import java.lang.foreign.MemorySegment;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /// Reads and writes the elements of one dtype. A position counts elements from the start of the segment.
@@ -24,11 +22,11 @@ public interface Elements {
     /// {@return the encoding of elements of a tensor, its lazy negation and conjugation included}
     ///
     /// @param dtype the type of the elements
-    /// @param flags the flags of the tensor
-    static Elements of(DType dtype, Set<Flag> flags) {
+    /// @param lazy the flags of the tensor
+    static Elements of(DType dtype, LazyFlags lazy) {
         Elements stored = of(dtype);
-        Elements conjugated = flags.contains(Flag.CONJ) ? stored.conjugated() : stored;
-        return flags.contains(Flag.NEG) ? conjugated.negated() : conjugated;
+        Elements conjugated = lazy.isConjugated() ? stored.conjugated() : stored;
+        return lazy.isNegated() ? conjugated.negated() : conjugated;
     }
 
     /// {@return an element as a double; the real part of a complex one}

@@ -11,9 +11,9 @@ import java.util.Locale;
 ///
 /// @param style the style
 /// @param width the width that the finite numbers other than 0 need; 1 without any
-record FloatFormat(Style style, int width) {
+public record FloatFormat(Style style, int width) {
     /// The ways to print a number.
-    enum Style {
+    public enum Style {
         /// `22.`
         INTEGER,
         /// `0.2500`
@@ -27,8 +27,10 @@ record FloatFormat(Style style, int width) {
     private static final double MAX_PLAIN = 1e8;
     private static final double MIN_PLAIN = 1e-4;
 
-    /// Returns the format for some numbers; only those that are finite and not 0 count.
-    static FloatFormat of(double[] values) {
+    /// {@return the format for some numbers} Only those that are finite and not 0 count.
+    ///
+    /// @param values the numbers
+    public static FloatFormat of(double[] values) {
         double[] counted = Arrays.stream(values).filter(value -> Double.isFinite(value) && value != 0).toArray();
         if (counted.length == 0) {
             return new FloatFormat(Style.INTEGER, 1);
@@ -38,8 +40,10 @@ record FloatFormat(Style style, int width) {
         return new FloatFormat(style, width);
     }
 
-    /// Returns the text of a number, padded to the width.
-    String text(double value) {
+    /// {@return the text of a number, padded to the width}
+    ///
+    /// @param value the number
+    public String text(double value) {
         String text = Double.isNaN(value) ? "nan"
                 : Double.isInfinite(value) ? value < 0 ? "-inf" : "inf"
                         : finite(value, style);

@@ -1,47 +1,32 @@
 package io.undercroft.storage.internal;
 
-import io.undercroft.storage.DType;
 import io.undercroft.storage.DType.Kind;
-import io.undercroft.storage.Tensor.Flag;
+import io.undercroft.storage.DType;
 import io.undercroft.storage.internal.Block.Values;
 import java.lang.foreign.MemorySegment;
-import java.util.Set;
 
-/// Applies lazy negation and conjugation to adjacent elements.
-final class LazyFlags {
-    private LazyFlags() {}
-
-    /// {@return whether elements mean something else than what is stored}
-    ///
-    /// @param flags the flags of their tensor
-    static boolean areSet(Set<Flag> flags) {
-        return flags.contains(Flag.NEG) || flags.contains(Flag.CONJ);
-    }
-
-    /// {@return whether stored elements mean the same under both}
-    ///
-    /// @param flags the flags of a tensor
-    /// @param others the flags of another one
-    static boolean agree(Set<Flag> flags, Set<Flag> others) {
-        return flags.contains(Flag.NEG) == others.contains(Flag.NEG)
-                && flags.contains(Flag.CONJ) == others.contains(Flag.CONJ);
-    }
+/// What elements mean compared with what is stored: lazy negation and conjugation.
+///
+/// @param isNegated whether they are the negatives
+/// @param isConjugated whether they are the complex conjugates
+public record LazyFlags(boolean isNegated, boolean isConjugated) {
+    /// Elements that mean what is stored.
+    public static final LazyFlags NONE = new LazyFlags(false, false);
 
     /// Applies the flags to stored elements, or reverts that, in place. For floating-point and complex elements that
     /// inverts sign bits, as in PyTorch.
     ///
     /// @param dtype the type of the elements
-    /// @param flags the flags of their tensor
     /// @param bytes the elements, the first at byte 0
     /// @param numel the number of elements
-    static void resolve(DType dtype, Set<Flag> flags, MemorySegment bytes, long numel) {
-        if (!areSet(flags)) {
+    void resolve(DType dtype, MemorySegment bytes, long numel) {
+        if (equals(NONE)) {
             return;
         }
         if (dtype.kind().isInteger()) {
             negateIntegers(dtype, bytes, numel);
         } else if (hasSignBit(dtype)) {
-            turnSigns(bytes.asSlice(0, dtype.nbytes(numel)), signs(dtype, flags, 0), signs(dtype, flags, 1));
+            turnSigns(bytes.asSlice(0, dtype.nbytes(numel)), signs(dtype, 0), signs(dtype, 1));
         } else {
             negateSingly(dtype, bytes, numel);
         }
@@ -53,13 +38,13 @@ final class LazyFlags {
     }
 
     /// Returns the sign bits to invert in one of two adjacent words of 8 bytes.
-    private static long signs(DType dtype, Set<Flag> flags, int word) {
+    private long signs(DType dtype, int word) {
         boolean complex = dtype.kind() == Kind.COMPLEX;
         int partBits = complex ? dtype.bits() / 2 : dtype.bits();
         long signs = 0;
         for (int bit = 0; bit < Long.SIZE; bit += partBits) {
             boolean imaginary = complex && (word * Long.SIZE + bit) / partBits % 2 == 1;
-            if (flags.contains(Flag.NEG) != (imaginary && flags.contains(Flag.CONJ))) {
+            if (isNegated != (imaginary && isConjugated)) {
                 signs |= 1L << (bit + partBits - 1);
             }
         }

@@ -1,13 +1,14 @@
 package io.undercroft.storage.internal;
 
-import io.undercroft.storage.Complex;
+import java.lang.foreign.MemorySegment;
 import java.math.BigDecimal;
 import java.math.MathContext;
 import java.math.RoundingMode;
+import java.util.HexFormat;
 import java.util.Locale;
 
 /// Numbers as Python's `repr` writes them: with the fewest digits that distinguish them from all other doubles, and an
-/// exponent if that is below -4 or above 15.
+/// exponent if that is below -4 or above 15; and bits without a number.
 public final class PythonNumber {
     private static final int MIN_PLAIN_EXPONENT = -4;
     private static final int MAX_PLAIN_EXPONENT = 15;
@@ -27,13 +28,25 @@ public final class PythonNumber {
 
     /// {@return a complex number, for instance `(1-2j)`, or `2j` if the real part is a positive zero}
     ///
-    /// @param value the value to write
-    public static String of(Complex value) {
-        String imaginary = brief(value.imaginary()) + "j";
-        if (Double.doubleToRawLongBits(value.real()) == 0) {
-            return imaginary;
+    /// @param real the real part
+    /// @param imaginary the imaginary part
+    public static String of(double real, double imaginary) {
+        String unreal = brief(imaginary) + "j";
+        if (Double.doubleToRawLongBits(real) == 0) {
+            return unreal;
         }
-        return "(" + brief(value.real()) + (imaginary.startsWith("-") ? "" : "+") + imaginary + ")";
+        return "(" + brief(real) + (unreal.startsWith("-") ? "" : "+") + unreal + ")";
+    }
+
+    /// {@return the bits of an element as a hexadecimal number, the highest first}
+    ///
+    /// @param bytes the bytes of the element
+    public static String hex(MemorySegment bytes) {
+        StringBuilder digits = new StringBuilder("0x");
+        for (long i = bytes.byteSize() - 1; i >= 0; i--) {
+            digits.append(HexFormat.of().toHexDigits(bytes.get(Layouts.BYTE, i)));
+        }
+        return digits.toString();
     }
 
     /// Without a fraction where there is none.

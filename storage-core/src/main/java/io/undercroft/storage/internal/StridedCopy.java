@@ -1,11 +1,9 @@
 package io.undercroft.storage.internal;
 
 import io.undercroft.storage.DType;
-import io.undercroft.storage.Tensor;
-import io.undercroft.storage.Tensor.Flag;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.Set;
+import java.util.stream.LongStream;
 
 /// Copies the elements of a tensor to another one, or in row-major order to bytes without gaps.
 ///
@@ -30,34 +28,37 @@ public final class StridedCopy {
         this.tiles = Tiles.of(sizes, source.stride, target.stride);
     }
 
-    /// One of the two tensors.
-    private static final class Side {
+    /// The elements of one of the two tensors: where they are, and what they mean.
+    public static final class Side {
         private final DType dtype;
+        private final LazyFlags lazy;
         private final MemorySegment bytes;
         private final long offset;
         private final long[] stride;
-        private final Set<Flag> flags;
 
-        Side(DType dtype, MemorySegment bytes, long offset, long[] stride, Set<Flag> flags) {
+        /// The elements of a tensor.
+        ///
+        /// @param dtype their type
+        /// @param lazy what they mean compared with what is stored
+        /// @param bytes the bytes of the storage, as many as the tensor needs; for writing if it is the target
+        /// @param offset the position of the first element
+        /// @param stride the distances between neighbours in elements, one for each dimension
+        public Side(DType dtype, LazyFlags lazy, MemorySegment bytes, long offset, long... stride) {
             this.dtype = dtype;
+            this.lazy = lazy;
             this.bytes = bytes;
             this.offset = offset;
             this.stride = stride;
-            this.flags = flags;
-        }
-
-        static Side of(Tensor tensor, MemorySegment bytes) {
-            return new Side(tensor.dtype(), bytes, tensor.storageOffset(), tensor.stride(), tensor.flags());
         }
 
         /// Contiguous elements.
         static Side of(DType dtype, MemorySegment bytes, long[] sizes) {
-            return new Side(dtype, bytes, 0, contiguousStride(sizes), Set.of());
+            return new Side(dtype, LazyFlags.NONE, bytes, 0, contiguousStride(sizes));
         }
 
         /// Some elements of the same tensor.
-        Side tile(long first, long... stride) {
-            return new Side(dtype, bytes, first, stride, flags);
+        Side tile(long first, long... tileStride) {
+            return new Side(dtype, lazy, bytes, first, tileStride);
         }
 
         /// Returns the bytes from the first element to the last.
@@ -74,68 +75,64 @@ public final class StridedCopy {
     /// Copies all elements in row-major order and carries out negation and conjugation. Unused bits of the last byte
     /// are not changed.
     ///
-    /// @param tensor the tensor to copy
-    /// @param bytes the bytes of its storage, as many as it needs
-    /// @param target the destination, not overlapping the tensor's storage; the first element is written to byte 0
+    /// @param source the elements to copy
+    /// @param sizes the shape
+    /// @param target the destination, not overlapping the source; the first element is written to byte 0
     /// @throws IndexOutOfBoundsException if the target is too small
-    public static void copy(Tensor tensor, MemorySegment bytes, MemorySegment target) {
-        if (tensor.numel() == 0) {
-            return;
+    public static void copy(Side source, long[] sizes, MemorySegment target) {
+        long numel = numel(sizes);
+        if (numel > 0) {
+            move(source, Side.of(source.dtype, target, sizes), sizes);
+            source.lazy.resolve(source.dtype, target, numel);
         }
-        long[] sizes = tensor.shape().toArray();
-        move(Side.of(tensor, bytes), Side.of(tensor.dtype(), target, sizes), sizes);
-        LazyFlags.resolve(tensor.dtype(), tensor.flags(), target, tensor.numel());
     }
 
-    /// Copies all elements to a tensor of the same shape, converted to its dtype as PyTorch converts ([Conversion]).
+    /// Copies all elements to those of another tensor, converted to its dtype as PyTorch converts ([Conversion]).
     /// Negation and conjugation of both are carried out: the target then has the values that the source had before,
     /// also where their bytes overlap (PyTorch leaves the outcome of that open).
     ///
-    /// @param source the source
-    /// @param sourceBytes the bytes of its storage, as many as it needs
-    /// @param target the destination; of the same shape
-    /// @param targetBytes the bytes of its storage, for writing, as many as it needs
-    /// @throws IllegalArgumentException if the shapes differ, or elements of the target share their place by stride 0
+    /// @param source the elements to copy
+    /// @param target the destination
+    /// @param sizes the shape of both
+    /// @throws IllegalArgumentException if elements of the target share their place by stride 0
     /// @throws UnsupportedOperationException if the dtypes differ and one of them has no numbers
-    public static void copy(Tensor source, MemorySegment sourceBytes, Tensor target, MemorySegment targetBytes) {
-        check(source, target);
-        if (source.numel() == 0) {
+    public static void copy(Side source, Side target, long[] sizes) {
+        long numel = numel(sizes);
+        if (numel == 0) {
             return;
         }
-        if (!source.dtype().equals(target.dtype())) {
+        checkApart(target, sizes);
+        if (!source.dtype.equals(target.dtype)) {
             // Before memory for some of the elements is allocated.
-            OpaqueElements.check(source.dtype());
-            OpaqueElements.check(target.dtype());
+            OpaqueElements.check(source.dtype);
+            OpaqueElements.check(target.dtype);
         }
-        long[] sizes = source.shape().toArray();
-        Side from = Side.of(source, sourceBytes);
-        Side to = Side.of(target, targetBytes);
-        if (from.extent(sizes).asOverlappingSlice(to.extent(sizes)).isEmpty()) {
-            copy(from, to, sizes);
+        if (source.extent(sizes).asOverlappingSlice(target.extent(sizes)).isEmpty()) {
+            copyApart(source, target, sizes);
             return;
         }
         try (Arena arena = Arena.ofConfined()) {
-            Side aside = Side.of(source.dtype(), arena.allocate(source.dtype().nbytes(source.numel())), sizes);
-            copy(source, sourceBytes, aside.bytes);
-            copy(aside, to, sizes);
+            Side aside = Side.of(source.dtype, arena.allocate(source.dtype.nbytes(numel)), sizes);
+            copy(source, sizes, aside.bytes);
+            copyApart(aside, target, sizes);
         }
     }
 
-    private static void check(Tensor source, Tensor target) {
-        if (!source.shape().equals(target.shape())) {
-            throw new IllegalArgumentException(
-                    "elements of shape " + source.shape() + " for a target of shape " + target.shape());
-        }
-        for (int d = 0; d < target.dim() && target.numel() > 0; d++) {
-            if (target.stride(d) == 0 && target.size(d) > 1) {
-                throw new IllegalArgumentException("stride 0 of dimension " + d + " puts " + target.size(d)
+    private static long numel(long... sizes) {
+        return LongStream.of(sizes).reduce(1, (a, b) -> a * b);
+    }
+
+    private static void checkApart(Side target, long... sizes) {
+        for (int d = 0; d < sizes.length; d++) {
+            if (target.stride[d] == 0 && sizes[d] > 1) {
+                throw new IllegalArgumentException("stride 0 of dimension " + d + " puts " + sizes[d]
                         + " elements of the target in one place; copy it first");
             }
         }
     }
 
-    private static void copy(Side source, Side target, long[] sizes) {
-        if (source.dtype.equals(target.dtype) && LazyFlags.agree(source.flags, target.flags)) {
+    private static void copyApart(Side source, Side target, long[] sizes) {
+        if (source.dtype.equals(target.dtype) && source.lazy.equals(target.lazy)) {
             move(source, target, sizes);
         } else {
             new StridedCopy(source, target, sizes).run();
@@ -162,7 +159,7 @@ public final class StridedCopy {
 
     /// Returns whether elements can be converted in place.
     private boolean areLongRuns() {
-        boolean asStored = !LazyFlags.areSet(source.flags) && !LazyFlags.areSet(target.flags);
+        boolean asStored = source.lazy.equals(LazyFlags.NONE) && target.lazy.equals(LazyFlags.NONE);
         boolean byteSized = source.dtype.isByteSized() && target.dtype.isByteSized();
         return asStored && byteSized && tiles.haveRuns() && tiles.size(0) >= LONG_RUN;
     }
@@ -192,9 +189,9 @@ public final class StridedCopy {
         long numel = sizes[0] * sizes[1];
         move(source.tile(from, tiles.sourceStride(1), tiles.sourceStride(0)), Side.of(source.dtype, read, sizes),
                 sizes);
-        LazyFlags.resolve(source.dtype, source.flags, read, numel);
+        source.lazy.resolve(source.dtype, read, numel);
         Conversion.convert(source.dtype, read, target.dtype, converted, numel, Convention.PYTORCH);
-        LazyFlags.resolve(target.dtype, target.flags, converted, numel);
+        target.lazy.resolve(target.dtype, converted, numel);
         move(Side.of(target.dtype, converted, sizes),
                 target.tile(to, tiles.targetStride(1), tiles.targetStride(0)), sizes);
     }

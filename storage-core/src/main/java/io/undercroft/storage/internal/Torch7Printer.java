@@ -1,11 +1,11 @@
 package io.undercroft.storage.internal;
 
-import io.undercroft.storage.TypedStorage;
 import io.undercroft.storage.internal.FloatFormat.Style;
 import java.math.BigDecimal;
 import java.math.RoundingMode;
 import java.util.Locale;
 import java.util.function.DoubleFunction;
+import java.util.function.LongToDoubleFunction;
 
 /// Prints storages as Torch7 does: all elements, each on a line and all in one form, then what it is.
 ///
@@ -30,36 +30,41 @@ public final class Torch7Printer {
     private static final int MIN_PLAIN_EXPONENT = -4;
     private static final int MAX_PLAIN_EXPONENT = 5;
 
-    private final TypedStorage storage;
+    private final String typeName;
+    private final long size;
+    private final LongToDoubleFunction elements;
     private final StringBuilder text = new StringBuilder();
     private double smallest = Double.POSITIVE_INFINITY;
     private double largest;
     private boolean whole = true;
 
-    private Torch7Printer(TypedStorage storage) {
-        this.storage = storage;
+    private Torch7Printer(String typeName, long size, LongToDoubleFunction elements) {
+        this.typeName = typeName;
+        this.size = size;
+        this.elements = elements;
     }
 
     /// {@return a storage as Torch7 prints it, without the line feed at the end}
     ///
-    /// @param storage a storage of one of Torch7's types
-    public static String print(TypedStorage storage) {
-        return new Torch7Printer(storage).print();
+    /// @param typeName the name of its class, one of Torch7's
+    /// @param size the number of its elements
+    /// @param elements the element at an index
+    public static String print(String typeName, long size, LongToDoubleFunction elements) {
+        return new Torch7Printer(typeName, size, elements).print();
     }
 
     private String print() {
         measure();
         DoubleFunction<String> form = form();
-        for (long i = 0; i < storage.size(); i++) {
-            text.append(form.apply(storage.getDouble(i))).append('\n');
+        for (long i = 0; i < size; i++) {
+            text.append(form.apply(elements.applyAsDouble(i))).append('\n');
         }
-        return text.append("[torch.").append(storage.typeName()).append(" of size ").append(storage.size()).append("]")
-                .toString();
+        return text.append("[torch.").append(typeName).append(" of size ").append(size).append("]").toString();
     }
 
     private void measure() {
-        for (long i = 0; i < storage.size(); i++) {
-            double value = storage.getDouble(i);
+        for (long i = 0; i < size; i++) {
+            double value = elements.applyAsDouble(i);
             whole &= value == Math.ceil(value);
             smallest = Math.min(smallest, Math.abs(value));
             largest = Math.max(largest, Math.abs(value));

@@ -3,7 +3,7 @@
 /// - [Elements] and its subclasses read and write one element of a dtype; [BlockCodec] does so for many elements.
 /// - [StridedCopy] copies elements of tensors, [Conversion] converts them, both with several threads
 ///   ([ParallelRanges]).
-/// - [TensorPrinter], [StoragePrinter] and [Torch7Printer] make text.
+/// - [PythonNumber], [FloatFormat] and [Torch7Printer] make text.
 @NullMarked
 package io.undercroft.storage.internal;
 

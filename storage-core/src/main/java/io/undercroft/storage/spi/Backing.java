@@ -1,7 +1,5 @@
 package io.undercroft.storage.spi;
 
-import io.undercroft.storage.Storage;
-
 /// The file behind the bytes of an allocation, queried by bulk reads. Found as the
 /// [backing][io.undercroft.storage.Storage#backing] of a storage; of a slice, it is that of its base. Instances are
 /// safe for use by several threads, and work for as long as the allocation is not freed.
@@ -34,26 +32,5 @@ public interface Backing {
     /// @param crc32c the CRC32C of the copy
     default boolean matches(long start, long end, int crc32c) {
         return false;
-    }
-
-    /// Compares bytes of a storage with the checksums of the file that they are mapped from, as [#check(long, long)]
-    /// does, if it has some.
-    ///
-    /// @param storage the storage
-    /// @param start the first byte, counted from the start of the storage
-    /// @param end the end, exclusive
-    /// @throws IllegalStateException if the storage is freed meanwhile; the interrupted status of the thread stays
-    /// @throws RuntimeException if bytes are damaged
-    static void check(Storage storage, long start, long end) {
-        Backing file = storage.backing().filter(Backing::hasChecksums).orElse(null);
-        if (file == null) {
-            return;
-        }
-        boolean wasInterrupted = Thread.currentThread().isInterrupted();
-        try {
-            file.check(storage.sliceOffset() + start, storage.sliceOffset() + end);
-        } catch (IllegalStateException e) {
-            throw Faults.ended(e, wasInterrupted, storage::segment);
-        }
     }
 }

@@ -1,6 +1,6 @@
 package io.undercroft.format.internal.index;
 
-import io.undercroft.format.internal.Digests;
+import io.undercroft.format.internal.Checksums;
 import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.Rule;
 import io.undercroft.format.internal.index.Records.Isum;
@@ -92,7 +92,7 @@ public final class BlockSums {
     /// @param end the offset of ISUM in the index
     /// @param block the number of the block
     public static int of(MemorySegment index, long directory, long end, long block) {
-        return Digests.crc32c(bytes(index, directory, end, block));
+        return Checksums.crc32c(bytes(index, directory, end, block));
     }
 
     /// {@return the checksum of a block of an index in memory that no file is mapped to, like [#of]; nothing is copied}
@@ -102,7 +102,7 @@ public final class BlockSums {
     /// @param end the offset of ISUM in the index
     /// @param block the number of the block
     static int ofMemory(MemorySegment index, long directory, long end, long block) {
-        return Digests.crc32cOfMemory(bytes(index, directory, end, block));
+        return Checksums.crc32cOfMemory(bytes(index, directory, end, block));
     }
 
     /// Returns the bytes of a block that are summed up: none of one that is in the directory.

@@ -4,9 +4,9 @@ import io.undercroft.format.Digest128;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.BaseKind;
 import io.undercroft.format.internal.BaseRecord;
+import io.undercroft.format.internal.Checksums;
 import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.DTypeRecord;
-import io.undercroft.format.internal.Digests;
 import io.undercroft.format.internal.ExtentKind;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.ExtentSums;
@@ -86,11 +86,6 @@ public final class Index {
         this.fileOffset = fileOffset;
     }
 
-    /// {@return the directory of an index: its first bytes, whose length follows from its section count}
-    public static MemorySegment directory(MemorySegment index) {
-        return index.asSlice(0, HEAD_BYTES + ENTRY_BYTES * Head.SECTIONS.get(index, 0));
-    }
-
     /// Checks the directory, and all that a reader must know before it uses the first record: the checksums of the
     /// sections, or of section ISUM if there is one. With ISUM it touches no other section.
     ///
@@ -108,10 +103,10 @@ public final class Index {
 
     private void checkDirectory(CommitRecord commit, Limits limits) {
         if (bytes.byteSize() < HEAD_BYTES || HEAD_BYTES + ENTRY_BYTES * Head.SECTIONS.get(bytes, 0) > bytes.byteSize()
-                || !Digests.xxh3(directory(bytes)).equals(commit.directoryDigest())) {
+                || !Digest128.of(Records.directory(bytes)).equals(commit.directoryDigest())) {
             throw Rule.V14_CHECKSUM.broken("the digest of the index directory does not match", fileOffset);
         }
-        MemorySegment directory = directory(bytes);
+        MemorySegment directory = Records.directory(bytes);
         if (Head.SIGNATURE.getInt(directory, 0) != SIGNATURE || Head.LENGTH.get(directory, 0) != bytes.byteSize()
                 || Head.SEQUENCE.get(directory, 0) != commit.sequence()
                 || Head.CRC.getInt(directory, 0) != directoryChecksum(directory)) {
@@ -136,7 +131,7 @@ public final class Index {
     }
 
     private void readSections(Limits limits) {
-        long end = directory(bytes).byteSize();
+        long end = Records.directory(bytes).byteSize();
         long count = Head.SECTIONS.get(bytes, 0);
         for (long entry = 0; entry < count; entry++) {
             end = readSection(HEAD_BYTES + ENTRY_BYTES * entry, end, limits);
@@ -159,7 +154,7 @@ public final class Index {
             checkSections();
             return;
         }
-        long directory = directory(bytes).byteSize();
+        long directory = Records.directory(bytes).byteSize();
         boolean last = Entry.SECTION.getInt(bytes, directory - ENTRY_BYTES) == SectionType.ISUM.code();
         if (!last || sums.count() != BlockSums.count(sums.start())) {
             throw Rule.V15_STRUCTURE.broken("section ISUM is not the last one, or not of all blocks before it",
@@ -171,7 +166,7 @@ public final class Index {
 
     /// Checks the checksum of each section, including those unknown to this version.
     void checkSections() {
-        for (long entry = HEAD_BYTES; entry < directory(bytes).byteSize(); entry += ENTRY_BYTES) {
+        for (long entry = HEAD_BYTES; entry < Records.directory(bytes).byteSize(); entry += ENTRY_BYTES) {
             checkSection(entry);
         }
     }
@@ -179,7 +174,7 @@ public final class Index {
     private void checkSection(long entry) {
         long start = Entry.OFFSET.get(bytes, entry);
         long length = Entry.LENGTH.get(bytes, entry);
-        if (Digests.crc32c(bytes.asSlice(start, length)) != Entry.CRC.getInt(bytes, entry)) {
+        if (Checksums.crc32c(bytes.asSlice(start, length)) != Entry.CRC.getInt(bytes, entry)) {
             throw Rule.V14_CHECKSUM.broken("the checksum of section " + name(entry) + " does not match",
                     fileOffset + start);
         }
@@ -187,8 +182,8 @@ public final class Index {
 
     /// Checks that the bytes between the sections, and after the last one, are zero.
     void checkPadding() {
-        long end = directory(bytes).byteSize();
-        for (long entry = HEAD_BYTES; entry < directory(bytes).byteSize(); entry += ENTRY_BYTES) {
+        long end = Records.directory(bytes).byteSize();
+        for (long entry = HEAD_BYTES; entry < Records.directory(bytes).byteSize(); entry += ENTRY_BYTES) {
             long start = Entry.OFFSET.get(bytes, entry);
             LittleEndian.requireZero(bytes, end, start, fileOffset, "the index's padding");
             end = start + Entry.LENGTH.get(bytes, entry);
@@ -376,7 +371,7 @@ public final class Index {
     /// @throws FormatException by rule V14 if their bytes are not those that were written
     public List<UnknownSection> unknownSections() {
         List<UnknownSection> unknown = new ArrayList<>();
-        for (long entry = HEAD_BYTES; entry < directory(bytes).byteSize(); entry += ENTRY_BYTES) {
+        for (long entry = HEAD_BYTES; entry < Records.directory(bytes).byteSize(); entry += ENTRY_BYTES) {
             if (SectionType.of(Entry.SECTION.getInt(bytes, entry)) == null) {
                 unknown.add(unknownSection(entry));
             }

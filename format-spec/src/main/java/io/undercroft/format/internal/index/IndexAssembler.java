@@ -1,6 +1,6 @@
 package io.undercroft.format.internal.index;
 
-import io.undercroft.format.internal.Digests;
+import io.undercroft.format.internal.Checksums;
 import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.index.Records.Entry;
@@ -89,7 +89,7 @@ public final class IndexAssembler {
         Entry.LENGTH.put(directory, entry, section.length());
         Entry.COUNT.put(directory, entry, section.count());
         Entry.RECORD_SIZE.put(directory, entry, section.recordSize());
-        Entry.CRC.put(directory, entry, Digests.crc32c(bytes));
+        Entry.CRC.put(directory, entry, Checksums.crc32c(bytes));
     }
 
     private void writeBlockSums(MemorySegment sums) {

@@ -1,5 +1,7 @@
 package io.undercroft.format.internal.index;
 
+import java.lang.foreign.MemorySegment;
+
 /// The records of the format. For each table of fields in `SPEC.md` there is a namespace with its fields, in their
 /// order, each with the name and the size that the table gives it; offsets follow from the order. All code that reads,
 /// writes or checks records takes offsets and sizes from here.
@@ -14,6 +16,11 @@ public final class Records {
     }
 
     private Records() {}
+
+    /// {@return the directory of an index: its first bytes, whose length follows from its section count}
+    public static MemorySegment directory(MemorySegment index) {
+        return index.asSlice(0, Head.RECORD.size() + Entry.RECORD.size() * Head.SECTIONS.get(index, 0));
+    }
 
     /// The header, section 5.
     public interface HeaderFields {

@@ -1,5 +1,19 @@
 package io.undercroft.serializer.internal.graph;
 
+import io.undercroft.serializer.state.Slice;
+import io.undercroft.serializer.state.Symbol;
+import io.undercroft.serializer.state.Tuple;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.Complex;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Device;
+import io.undercroft.storage.QuantizedTensor;
+import io.undercroft.storage.Shape;
+import io.undercroft.storage.SparseTensor;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import io.undercroft.storage.TypedStorage;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.math.RoundingMode;
@@ -26,6 +40,7 @@ import java.time.temporal.ChronoField;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.BitSet;
+import java.util.Collection;
 import java.util.Currency;
 import java.util.HashMap;
 import java.util.List;
@@ -45,13 +60,19 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/// The classes of the JDK whose objects are values, and the plain value that each is saved as: most as the text that
-/// the class itself makes and parses, numbers as numbers, an optional one as a list, constants of enums by name.
-final class JdkValues {
+/// The classes whose objects any state may hold. For those of the JDK that are no part of the tree, this has the plain
+/// value that each object is saved as: for most the text that the class itself makes and parses, numbers as numbers, an
+/// optional one as a list, constants of enums by name.
+public final class JdkValues {
     /// Those whose objects have classes that are not public: paths, regions and character sets.
     private static final List<Class<?>> PUBLIC_TYPES = List.of(Path.class, ZoneId.class, Charset.class);
     private static final Set<Class<?>> ENUMS = Set.of(RoundingMode.class, TimeUnit.class, DayOfWeek.class, Month.class,
             ChronoUnit.class, ChronoField.class);
+    /// Those whose objects are in the tree as they are, or as a part of it.
+    private static final Set<Class<?>> PLAIN = Set.of(String.class, Boolean.class, Byte.class, Short.class,
+            Integer.class, Long.class, Float.class, Double.class, BigInteger.class, Optional.class, Complex.class,
+            DType.class, Device.class, Shape.class, Symbol.class, Tuple.class, Typed.class, TypedMap.class,
+            Tensor.class, Storage.class, TypedStorage.class, QuantizedTensor.class, Slice.class);
     /// Parsing takes time proportional to the square of the number of digits.
     private static final int MAX_DECIMAL = 1000;
 
@@ -126,6 +147,27 @@ final class JdkValues {
     }
 
     private JdkValues() {}
+
+    /// {@return whether objects of a class may be in any state, without a registration}
+    ///
+    /// @param type any class
+    public static boolean isValue(Class<?> type) {
+        return typeOf(type).isPresent() || PLAIN.contains(type) || SparseTensor.class.isAssignableFrom(type)
+                || isCollectionOfJdk(type);
+    }
+
+    private static boolean isCollectionOfJdk(Class<?> type) {
+        return type.getName().startsWith("java.") && !CollectionType.isReplaced(type)
+                && (Map.class.isAssignableFrom(type) || Collection.class.isAssignableFrom(type));
+    }
+
+    /// {@return whether files have a name for a class of the JDK: one of its values or collections}
+    ///
+    /// @param name any name
+    public static boolean isKnown(String name) {
+        return named(name).isPresent() || CollectionType.named(name) != null
+                || Set.of(Optional.class.getName(), CollectionType.ENUM_MAP, CollectionType.ENUM_SET).contains(name);
+    }
 
     /// {@return the public class of a class of values, for instance `Path` for the class of this system's paths;
     /// nothing if its objects are not values}

@@ -42,8 +42,8 @@ import java.util.SequencedSet;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
-import java.util.stream.Stream;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// Converts a state to the tree that represents it: the same containers, in which each Java object is a node of
@@ -61,12 +61,6 @@ public final class ObjectEncoder {
     private final ArrayTypes arrays;
     private final HashBudget budget = new HashBudget();
     private final IdentityHashMap<Object, Object> nodes = new IdentityHashMap<>();
-    /// The classes of values that a state may contain unchanged.
-    private static final Set<Class<?>> PLAIN = Set.of(String.class, Boolean.class, Byte.class, Short.class,
-            Integer.class, Long.class, Float.class, Double.class, BigInteger.class, Optional.class, Complex.class,
-            DType.class, Device.class, Shape.class, Symbol.class, Tuple.class, Typed.class, TypedMap.class,
-            Tensor.class, Storage.class, TypedStorage.class, QuantizedTensor.class, Slice.class);
-
     private final Map<Class<?>, ObjectType> types = new HashMap<>();
     private final Function<Object, @Nullable Object> leaves;
     private final StatePath path = new StatePath();
@@ -127,27 +121,6 @@ public final class ObjectEncoder {
     /// @param leaves the function from a tensor, a storage or an array of bytes to its copy, or to null to leave it out
     public static @Nullable Object copyOf(@Nullable Object tree, Function<Object, @Nullable Object> leaves) {
         return new ObjectEncoder(StateClasses.of(), leaves).encode(tree);
-    }
-
-    /// {@return whether a class is one of the JDK whose objects any state may hold}
-    ///
-    /// @param type any class
-    public static boolean isValue(Class<?> type) {
-        return JdkValues.typeOf(type).isPresent() || PLAIN.contains(type)
-                || SparseTensor.class.isAssignableFrom(type) || isCollectionOfJdk(type);
-    }
-
-    private static boolean isCollectionOfJdk(Class<?> type) {
-        return type.getName().startsWith("java.") && !CollectionType.isReplaced(type)
-                && (Map.class.isAssignableFrom(type) || Collection.class.isAssignableFrom(type));
-    }
-
-    /// {@return whether files have a name for a class of the JDK: one of its values or collections}
-    ///
-    /// @param name any name
-    public static boolean isKnown(String name) {
-        return JdkValues.named(name).isPresent() || CollectionType.named(name) != null
-                || Set.of(Optional.class.getName(), CollectionType.ENUM_MAP, CollectionType.ENUM_SET).contains(name);
     }
 
     /// Kryo takes a while to load, and most states do not need it.

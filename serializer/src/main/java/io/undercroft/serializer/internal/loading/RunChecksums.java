@@ -1,6 +1,6 @@
 package io.undercroft.serializer.internal.loading;
 
-import io.undercroft.format.internal.Digests;
+import io.undercroft.format.internal.Checksums;
 import io.undercroft.format.internal.StorageChunk;
 import io.undercroft.serializer.internal.BinarySearch;
 import io.undercroft.serializer.internal.loading.RunChecksum.Kind;
@@ -44,7 +44,7 @@ public final class RunChecksums {
         int first = BinarySearch.first(runs.size(), number -> runs.get(number).end() > offset);
         for (int i = first; i < runs.size() && runs.get(i).start() < end; i++) {
             if (isMapped) {
-                runs.get(i).add(offset, bytes, Digests::crc32c);
+                runs.get(i).add(offset, bytes, Checksums::crc32c);
             } else {
                 runs.get(i).add(offset, bytes);
             }

@@ -1,7 +1,7 @@
 package io.undercroft.serializer.internal.planning;
 
+import io.undercroft.format.Digest128;
 import io.undercroft.format.FormatException;
-import io.undercroft.format.internal.Digests;
 import io.undercroft.serializer.state.Slice;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.Typed;
@@ -59,7 +59,7 @@ final class Replicas {
     /// @param name the name that decides
     /// @param replicas how many there are
     static int storing(String name, int replicas) {
-        long hash = Digests.xxh3(MemorySegment.ofArray(name.getBytes(StandardCharsets.UTF_8))).low();
+        long hash = Digest128.of(MemorySegment.ofArray(name.getBytes(StandardCharsets.UTF_8))).low();
         return (int) Long.remainderUnsigned(hash, replicas);
     }
 

@@ -2,7 +2,7 @@ package io.undercroft.serializer.internal.loading;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.undercroft.format.internal.Digests;
+import io.undercroft.format.internal.Checksums;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.StorageChunk;
 import java.lang.foreign.MemorySegment;
@@ -24,7 +24,7 @@ class RunChecksumsTest {
     }
 
     private StorageChunk chunk(int start, int length) {
-        int checksum = Digests.crc32c(MemorySegment.ofArray(bytes).asSlice(start, length));
+        int checksum = Checksums.crc32c(MemorySegment.ofArray(bytes).asSlice(start, length));
         return new StorageChunk(0, start, length, ExtentRecord.THIS_FILE, start, checksum);
     }
 

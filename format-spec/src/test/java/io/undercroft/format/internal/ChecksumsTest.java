@@ -2,6 +2,7 @@ package io.undercroft.format.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.undercroft.format.Digest128;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
@@ -10,15 +11,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class DigestsTest {
+class ChecksumsTest {
     @Test
     void crc32cHasItsPublishedCheckValue() {
-        assertThat(Digests.crc32c(segment("123456789".getBytes(StandardCharsets.US_ASCII)))).isEqualTo(0xE3069283);
+        assertThat(Checksums.crc32c(segment("123456789".getBytes(StandardCharsets.US_ASCII)))).isEqualTo(0xE3069283);
     }
 
     @Test
     void xxh3OfNothingIsItsPublishedValue() {
-        assertThat(Digests.xxh3(segment())).hasToString("99aa06d3014798d86001c324468d497f");
+        assertThat(Digest128.of(segment())).hasToString("99aa06d3014798d86001c324468d497f");
     }
 
     @ParameterizedTest
@@ -29,10 +30,10 @@ class DigestsTest {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment offHeap = arena.allocate(length);
             MemorySegment.copy(segment(bytes), 0, offHeap, 0, length);
-            assertThat(Digests.crc32c(offHeap)).isEqualTo(Digests.crc32c(segment(bytes)));
-            assertThat(Digests.xxh3(offHeap)).isEqualTo(Digests.xxh3(segment(bytes)));
-            assertThat(fedInPieces(offHeap).digest()).isEqualTo(Digests.xxh3(offHeap));
-            assertThat(fedInPieces(offHeap).checksum()).isEqualTo(Digests.crc32c(offHeap));
+            assertThat(Checksums.crc32c(offHeap)).isEqualTo(Checksums.crc32c(segment(bytes)));
+            assertThat(Digest128.of(offHeap)).isEqualTo(Digest128.of(segment(bytes)));
+            assertThat(fedInPieces(offHeap).digest()).isEqualTo(Digest128.of(offHeap));
+            assertThat(fedInPieces(offHeap).checksum()).isEqualTo(Checksums.crc32c(offHeap));
         }
     }
 
