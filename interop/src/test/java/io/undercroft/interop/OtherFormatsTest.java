@@ -42,6 +42,8 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipOutputStream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
@@ -374,6 +376,67 @@ class OtherFormatsTest {
 
         assertThatThrownBy(() -> Checkpoint.open(file)).isInstanceOf(FormatException.class)
                 .hasMessageContaining("FORMAT-UNKNOWN");
+    }
+
+    @ParameterizedTest
+    @CsvSource(textBlock = """
+            metadata.json config.json model.weights.h5, Keras, keras.saving.load_model
+            data policy.pth _stable_baselines3_version, Stable-Baselines3, policy.pth
+            MAR-INF/MANIFEST.json model.pt, TorchServe, unzip
+            p/model/model.pkl p/.data/extern_modules p/.data/serialization_id, torch.package, PackageImporter
+            e/models/model.json e/archive_format e/.data/serialization_id, torch.export, torch.export.load
+            a/version a/byteorder a/.data/serialization_id, a torch.save that failed, Save it again
+            a.txt, a zip archive in which no model was found, unzip
+            """)
+    void anArchiveOfAnotherProgramIsNamedWithWhatReadsIt(String records, String what, String reader)
+            throws IOException {
+        Path file = zip("model.zip", records.split(" "));
+
+        assertThatThrownBy(() -> Checkpoint.open(file)).isInstanceOf(FormatException.class)
+                .hasMessageContaining("this is ").hasMessageContaining(what).hasMessageContaining(reader)
+                .hasMessageContaining("FORMAT-UNKNOWN");
+        // What is before the archive may be of any program.
+        Path later = folder.resolve("later");
+        Files.writeString(later, "anything");
+        Files.write(later, Files.readAllBytes(file), StandardOpenOption.APPEND);
+        assertThatThrownBy(() -> Checkpoint.open(later)).isInstanceOf(FormatException.class)
+                .hasMessageContaining("no file of a known format");
+    }
+
+    @Test
+    void anArchiveInAnArchiveIsNotTakenForIt() throws IOException {
+        Path file = folder.resolve("packed.zip");
+        byte[] inner = Files.readAllBytes(zip("inner.zip", "a/.data/serialization_id"));
+        try (ZipOutputStream packed = new ZipOutputStream(Files.newOutputStream(file))) {
+            packed.setLevel(0);
+            packed.putNextEntry(new ZipEntry("model.pt"));
+            packed.write(inner);
+        }
+
+        assertThatThrownBy(() -> Checkpoint.open(file)).isInstanceOf(FormatException.class)
+                .hasMessageContaining("a zip archive in which no model was found");
+    }
+
+    @Test
+    void anArchiveOfAnotherProgramThatWasCutIsIncomplete() throws IOException {
+        Path file = zip("model.keras", "config.json", "model.weights.h5");
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+            channel.truncate(channel.size() - 30);
+        }
+
+        assertThatThrownBy(() -> Checkpoint.open(file)).isInstanceOf(FormatException.class)
+                .hasMessageContaining("ZIP-END").hasMessageContaining("The archive is incomplete");
+    }
+
+    private Path zip(String name, String... records) throws IOException {
+        Path file = folder.resolve(name);
+        try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(file))) {
+            for (String record : records) {
+                zip.putNextEntry(new ZipEntry(record));
+                zip.write(new byte[100]);
+            }
+        }
+        return file;
     }
 
     @Test

@@ -116,11 +116,6 @@ public final class GgufFormat implements CheckpointFormat {
     }
 
     @Override
-    public List<String> suffixes() {
-        return List.of(".gguf");
-    }
-
-    @Override
     public Draft draft(@Nullable Object state, SaveOptions options) {
         Map<String, @Nullable Object> values = new LinkedHashMap<>();
         if (state instanceof TypedMap typed && typed.type().equals(name())) {

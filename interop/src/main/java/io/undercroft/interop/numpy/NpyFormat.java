@@ -105,11 +105,6 @@ public final class NpyFormat implements CheckpointFormat {
     }
 
     @Override
-    public List<String> suffixes() {
-        return List.of(".npy");
-    }
-
-    @Override
     public List<Setting> settings() {
         return List.of(Setting.ofWriting(DTYPE, "that of the tensor, or another one, for instance float32"));
     }

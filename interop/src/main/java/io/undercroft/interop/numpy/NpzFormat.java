@@ -204,11 +204,6 @@ public final class NpzFormat implements CheckpointFormat {
     }
 
     @Override
-    public List<String> suffixes() {
-        return List.of(".npz");
-    }
-
-    @Override
     public List<Setting> settings() {
         return List.of(Setting.ofWriting(COMPRESSION, "stored, deflate"));
     }

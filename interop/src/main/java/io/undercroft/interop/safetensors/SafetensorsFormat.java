@@ -57,11 +57,6 @@ public final class SafetensorsFormat implements CheckpointFormat {
     }
 
     @Override
-    public List<String> suffixes() {
-        return List.of(".safetensors");
-    }
-
-    @Override
     public List<Setting> settings() {
         return List.of(Setting.ofOpening(SafetensorsContents.SHARING, "keep, ignore"),
                 Setting.ofWriting(SafetensorsContents.SHARING, "keep, copy"));

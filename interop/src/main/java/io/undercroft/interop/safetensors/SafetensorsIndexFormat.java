@@ -71,11 +71,6 @@ public final class SafetensorsIndexFormat implements CheckpointFormat {
     }
 
     @Override
-    public List<String> suffixes() {
-        return List.of(ShardedDraft.SUFFIX);
-    }
-
-    @Override
     public List<Setting> settings() {
         return List.of(Setting.ofOpening(SafetensorsContents.SHARING, "keep, ignore"),
                 Setting.ofWriting(SafetensorsContents.SHARING, "keep, copy"),

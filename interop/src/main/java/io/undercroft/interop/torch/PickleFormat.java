@@ -51,11 +51,6 @@ public final class PickleFormat implements CheckpointFormat {
     }
 
     @Override
-    public List<String> suffixes() {
-        return List.of(".pkl", ".pickle");
-    }
-
-    @Override
     public boolean matches(MappedFile file) throws IOException {
         return !TorchLegacyFormat.isSave(file) && PickleProbe.matches(file);
     }

@@ -58,9 +58,4 @@ public final class TorchIndexFormat implements CheckpointFormat {
     public List<Setting> settings() {
         return List.of(TorchSettings.STRICT);
     }
-
-    @Override
-    public List<String> suffixes() {
-        return List.of(".bin.index.json");
-    }
 }

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.ByteReader;
+import io.undercroft.interop.internal.OtherArchive;
 import io.undercroft.interop.internal.StorageFilter;
 import io.undercroft.interop.internal.ZipDirectory;
 import io.undercroft.interop.internal.ZipRecord;
@@ -94,8 +95,8 @@ public final class TorchZipFormat implements CheckpointFormat {
     }
 
     @Override
-    public List<String> suffixes() {
-        return List.of(".pt", ".pth", ".ckpt", "pytorch_model.bin");
+    public Optional<FormatException> refusal(MappedFile file) throws IOException {
+        return OtherArchive.refusal(file);
     }
 
     /// Plans a file.

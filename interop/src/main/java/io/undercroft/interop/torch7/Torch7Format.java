@@ -109,11 +109,6 @@ public final class Torch7Format implements CheckpointFormat {
     }
 
     @Override
-    public List<String> suffixes() {
-        return List.of(".t7");
-    }
-
-    @Override
     public List<Setting> settings() {
         return List.of(Setting.ofOpening("torch7.encoding", "binary, ascii"),
                 Setting.ofWriting("torch7.encoding", "binary, ascii"),

@@ -10,6 +10,7 @@ import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Draft;
+import io.undercroft.serializer.spi.KnownSuffixes;
 import io.undercroft.serializer.spi.Setting.Use;
 import io.undercroft.storage.spi.NearNames;
 import java.io.IOException;
@@ -17,7 +18,6 @@ import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -30,21 +30,7 @@ public final class Formats {
     private static final String ADD_OTHERS = "no other format is on the class path; undercroft-interop has most of "
             + "them";
 
-    /// The suffixes of files that the module interop opens, whether or not it is present.
-    private static final Map<String, String> FOREIGN = Map.ofEntries(Map.entry(".pt", "torch-zip"),
-            Map.entry(".pth", "torch-zip"), Map.entry(".ckpt", "torch-zip"),
-            Map.entry("pytorch_model.bin", "torch-zip"), Map.entry(".bin.index.json", "torch-index"),
-            Map.entry(".safetensors", "safetensors"), Map.entry(".safetensors.index.json", "safetensors-index"),
-            Map.entry(".npz", "npz"), Map.entry(".npy", "npy"), Map.entry(".gguf", "gguf"),
-            Map.entry(".t7", "torch7"), Map.entry(".pkl", "pickle"), Map.entry(".pickle", "pickle"));
-
     private Formats() {}
-
-    /// {@return the formats of files with certain names that are known also if nothing on the class path opens them, by
-    /// the end of the name}
-    public static Map<String, String> foreignSuffixes() {
-        return FOREIGN;
-    }
 
     /// Finds the format of a file: `.croft` first, then those of [Providers] in their order.
     ///
@@ -65,6 +51,12 @@ public final class Formats {
     }
 
     private static FormatException unknown(MappedFile file, List<CheckpointFormat> formats) throws IOException {
+        for (CheckpointFormat format : formats) {
+            Optional<FormatException> refusal = format.refusal(file);
+            if (refusal.isPresent()) {
+                return refusal.get();
+            }
+        }
         Optional<FormatException> lookalike = Lookalike.of(file);
         return lookalike.isPresent()
                 ? lookalike.get()
@@ -207,12 +199,10 @@ public final class Formats {
 
     /// A known suffix of another format never makes a `.croft` file.
     private static void requireKnown(String file, String name) {
-        FOREIGN.forEach((suffix, format) -> {
-            if (endsIn(name, suffix)) {
-                throw new IllegalArgumentException(file + ": its name is that of a file of " + format
-                        + ". To write files of " + format + " put undercroft-interop on the class path; to save a "
-                        + ".croft file choose another name, or SaveOptions.format(\"croft\")");
-            }
+        KnownSuffixes.format(suffix -> endsIn(name, suffix)).ifPresent(format -> {
+            throw new IllegalArgumentException(file + ": its name is that of a file of " + format
+                    + ". To write files of " + format + " put undercroft-interop on the class path; to save a "
+                    + ".croft file choose another name, or SaveOptions.format(\"croft\")");
         });
     }
 

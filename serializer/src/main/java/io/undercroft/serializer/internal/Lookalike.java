@@ -6,55 +6,34 @@ import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappedFile;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
-import java.util.zip.DataFormatException;
-import java.util.zip.Inflater;
 
 /// A kind of file that is not opened here and is often found in place of one that is: an error page, a compressed file,
 /// or a model of another program.
 ///
-/// @param start a pattern of its first bytes as characters, of which letters may have either case
-/// @param part a text among its first or last bytes, or of the names of a zip archive; empty for any
+/// @param pattern a pattern of its first and last bytes as characters, of which letters may have either case
 /// @param what its name
 /// @param remedy the way to obtain a file that can be opened
-record Lookalike(Pattern start, String part, String what, String remedy) {
+record Lookalike(Pattern pattern, String what, String remedy) {
     /// How many bytes at the start and at the end are looked at.
     private static final int LOOKED_AT = 1 << 15;
-    /// How many of them are decompressed.
-    private static final int DECOMPRESSED = 256;
-    /// How many bytes of the directory of a zip archive are looked at.
-    private static final int DIRECTORY = 1 << 20;
-    /// The record at the end of a zip archive, and where in it the offset of the directory is.
-    private static final String ZIP_END = "PK\5\6";
-    private static final int DIRECTORY_OFFSET = 16;
     private static final String DOWNLOAD = "Look at it in a browser: it may say why; then download the file again";
-    private static final String ZIP = "PK\3\4";
-    private static final String TAR = ".{257}ustar";
     private static final String SAVE_ARRAYS = ", and save its arrays with numpy.savez or as safetensors";
     private static final String CONVERT_ALL = "Convert the whole directory with python -m"
             + " torch.distributed.checkpoint.format_utils dcp_to_torch DIRECTORY model.pt, and open model.pt";
     private static final String OLD_GGML = "Convert it to GGUF with the scripts of llama.cpp or whisper.cpp";
 
-    private static final Lookalike ZLIB = compressed("", "zlib",
-            "zlib.decompress of Python, or joblib.load and joblib.dump");
-
-    private static Lookalike of(String start, String what, String remedy) {
-        return of(start, "", what, remedy);
+    private static Lookalike of(String pattern, String what, String remedy) {
+        return new Lookalike(Pattern.compile(pattern, Pattern.DOTALL | Pattern.CASE_INSENSITIVE), what, remedy);
     }
 
-    private static Lookalike of(String start, String part, String what, String remedy) {
-        return new Lookalike(Pattern.compile(start, Pattern.DOTALL | Pattern.CASE_INSENSITIVE), part, what, remedy);
-    }
-
-    private static Lookalike compressed(String start, String by, String command) {
-        return of(start, "a file compressed by " + by, "Decompress it first, with " + command);
+    private static Lookalike compressed(String pattern, String by, String command) {
+        return of(pattern, "a file compressed by " + by, "Decompress it first, with " + command);
     }
 
     /// Those that say more come first.
@@ -73,22 +52,9 @@ record Lookalike(Pattern start, String part, String what, String remedy) {
                 compressed("ZF0x", "joblib before 0.10", "joblib.load and joblib.dump of a newer joblib"),
                 of("(.{512})?\\x89HDF\\r\\n\\x1a\\n", "a file of HDF5, in which Keras and others keep models",
                         "Read it with h5py or keras.models.load_model" + SAVE_ARRAYS),
-                of(ZIP, "model.weights.h5", "a model of Keras (.keras)",
-                        "Load it with keras.saving.load_model" + SAVE_ARRAYS),
-                of(ZIP, "_stable_baselines3_version", "an agent of Stable-Baselines3",
-                        "Unpack it with unzip, and open policy.pth"),
-                of(ZIP, "MAR-INF/MANIFEST.json", "a model archive of TorchServe (.mar)",
-                        "Unpack it with unzip, and open the model in it"),
-                of(ZIP, "/.data/extern_modules", "a package of torch.package, with code",
-                        "Load it with torch.package.PackageImporter, and torch.save the state_dict() of its model"),
-                of(ZIP, "/archive_format", "a program of torch.export (.pt2)",
-                        "Load it with torch.export.load, and torch.save the state_dict of what it returns"),
-                of(ZIP, "/.data/serialization_id", "what is left of a torch.save that failed, without its data.pkl",
-                        "Save it again; the exception of torch.save says why it failed"),
-                of(ZIP, "a zip archive in which no model was found", "Unpack it with unzip, and open the files in it"),
-                of(TAR, "model_config.yaml", "a model of NeMo (.nemo)",
+                of("(?=.{257}ustar).*model_config\\.yaml", "a model of NeMo (.nemo)",
                         "Unpack it with tar, and open model_weights.ckpt"),
-                of(TAR, "a tar archive", "Unpack it with tar, and open the files in it"),
+                of(".{257}ustar", "a tar archive", "Unpack it with tar, and open the files in it"),
                 of(".{4}TFL3", "a model of TensorFlow Lite", "Read it with tf.lite.Interpreter" + SAVE_ARRAYS),
                 of(".{4}ET\\d\\d", "a program of ExecuTorch (.pte)",
                         "Save the state_dict() of the model that it was exported from"),
@@ -96,7 +62,7 @@ record Lookalike(Pattern start, String part, String what, String remedy) {
                         "Load its directory with tf.saved_model.load" + SAVE_ARRAYS),
                 of("model_checkpoint_path:", "the list of the checkpoints of TensorFlow in its directory",
                         "Read a checkpoint with tf.train.load_checkpoint" + SAVE_ARRAYS),
-                of("", "W\u00fb\u0080\u008b$uG\u00db", "the index of a checkpoint of TensorFlow",
+                of(".*W\u00fb\u0080\u008b\\$uG\u00db\\z", "the index of a checkpoint of TensorFlow",
                         "Read the checkpoint with tf.train.load_checkpoint" + SAVE_ARRAYS),
                 of("\\x08[\\x03-\\x20][\\x12\\x1a\\x22\\x28\\x3a\\x42]", "a model of ONNX",
                         "Read it with onnx.load and onnx.numpy_helper" + SAVE_ARRAYS),
@@ -105,7 +71,10 @@ record Lookalike(Pattern start, String part, String what, String remedy) {
                         "Read it with flax.serialization.msgpack_restore" + SAVE_ARRAYS),
                 of("PAR1", "a file of Parquet", "Read it with pyarrow.parquet" + SAVE_ARRAYS),
                 of("ARROW1", "a file of Arrow", "Read it with pyarrow.ipc" + SAVE_ARRAYS),
-                of("MATLAB 5\\.0 MAT-file", "a file of MATLAB", "Read it with scipy.io.loadmat" + SAVE_ARRAYS));
+                of("MATLAB 5\\.0 MAT-file", "a file of MATLAB", "Read it with scipy.io.loadmat" + SAVE_ARRAYS),
+                // A text may start with the two bytes too, but has no such characters.
+                compressed("(?-i:x)[\\x01\\x5e\\x9c\\xda].{0,253}[\\x00-\\x08\\x0e-\\x1f]", "zlib",
+                        "zlib.decompress of Python, or joblib.load and joblib.dump"));
     }
 
     /// {@return the remedy for a file that no format recognises, if it is one of these}
@@ -113,17 +82,8 @@ record Lookalike(Pattern start, String part, String what, String remedy) {
     /// @param file the file
     /// @throws IOException if reading fails
     static Optional<FormatException> of(MappedFile file) throws IOException {
-        byte[] start = read(file, 0, LOOKED_AT);
-        String first = new String(start, ISO_8859_1);
-        byte[] end = read(file, Math.max(0, file.size() - LOOKED_AT), LOOKED_AT);
-        String last = new String(end, ISO_8859_1);
-        String parts = first.startsWith(ZIP) ? names(file, end, last).orElse(first + last) : first + last;
-        return all()
-                .filter(each -> each.start.matcher(first).lookingAt()
-                        && (each.start.pattern().isEmpty()
-                                ? last.endsWith(each.part)
-                                : parts.contains(each.part)))
-                .findFirst().or(() -> isZlib(start) ? Optional.of(ZLIB) : Optional.empty())
+        String bytes = read(file, 0) + read(file, Math.max(0, file.size() - LOOKED_AT));
+        return all().filter(each -> each.pattern.matcher(bytes).lookingAt()).findFirst()
                 .map(each -> new FormatException("FORMAT-UNKNOWN", "this is " + each.what, 0, each.remedy));
     }
 
@@ -142,36 +102,9 @@ record Lookalike(Pattern start, String part, String what, String remedy) {
                 .findFirst();
     }
 
-    /// {@return the directory of a zip archive, if it is found} A file in the archive may be an archive, too.
-    private static Optional<String> names(MappedFile file, byte[] end, String last) throws IOException {
-        int at = last.lastIndexOf(ZIP_END);
-        if (at < 0 || at + DIRECTORY_OFFSET + Integer.BYTES > end.length) {
-            return Optional.empty();
-        }
-        long offset = Integer.toUnsignedLong(
-                ByteBuffer.wrap(end).order(ByteOrder.LITTLE_ENDIAN).getInt(at + DIRECTORY_OFFSET));
-        long length = file.size() - end.length + at - offset;
-        return length < 0
-                ? Optional.empty()
-                : Optional.of(new String(read(file, offset, (int) Math.min(length, DIRECTORY)), ISO_8859_1));
-    }
-
-    private static byte[] read(MappedFile file, long offset, int most) throws IOException {
-        byte[] bytes = new byte[(int) Math.min(file.size() - offset, most)];
+    private static String read(MappedFile file, long offset) throws IOException {
+        byte[] bytes = new byte[(int) Math.min(file.size() - offset, LOOKED_AT)];
         file.read(offset, MemorySegment.ofArray(bytes));
-        return bytes;
-    }
-
-    /// {@return whether bytes can be decompressed} The first two alone could be those of a text.
-    private static boolean isZlib(byte[] start) {
-        Inflater inflater = new Inflater();
-        try {
-            inflater.setInput(start, 0, Math.min(start.length, DECOMPRESSED));
-            return inflater.inflate(new byte[DECOMPRESSED]) > 0;
-        } catch (DataFormatException _) {
-            return false;
-        } finally {
-            inflater.end();
-        }
+        return new String(bytes, ISO_8859_1);
     }
 }

@@ -1,11 +1,13 @@
 package io.undercroft.serializer.spi;
 
+import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import java.io.IOException;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import java.util.SequencedSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -42,6 +44,15 @@ public interface CheckpointFormat {
     /// @throws IOException if reading fails
     boolean matches(MappedFile file) throws IOException;
 
+    /// {@return the exception for a file that no format [matches][#matches], if it is like those of this format and
+    /// known to be something else} It says what the file is, and what reads it. Formats are asked in their order.
+    ///
+    /// @param file the file, which is not empty
+    /// @throws IOException if reading fails
+    default Optional<FormatException> refusal(MappedFile file) throws IOException {
+        return Optional.empty();
+    }
+
     /// Reads the descriptions of tensors, and leaves their bytes in the file.
     ///
     /// @param file the file; the contents keep using it and the caller closes it after them
@@ -51,7 +62,7 @@ public interface CheckpointFormat {
     /// @return the contents, never null
     /// @throws IOException if reading fails
     /// @throws IllegalArgumentException if a setting has a value that it cannot have
-    /// @throws io.undercroft.format.FormatException if the file is malformed, hostile or of an unsupported kind
+    /// @throws FormatException if the file is malformed, hostile or of an unsupported kind
     Contents open(MappedFile file, OpenOptions options) throws IOException;
 
     /// {@return the names of the other files that a file of [several][Capability#SEVERAL_FILES] names, as they are in
@@ -59,7 +70,7 @@ public interface CheckpointFormat {
     ///
     /// @param file a file that [matches][#matches]
     /// @throws IOException if reading fails
-    /// @throws io.undercroft.format.FormatException if the file is malformed
+    /// @throws FormatException if the file is malformed
     default SequencedSet<String> companionNames(MappedFile file) throws IOException {
         return Collections.emptyNavigableSet();
     }
@@ -71,9 +82,10 @@ public interface CheckpointFormat {
 
     /// {@return the suffixes of such files, with the dot, in lower case: for instance `.safetensors`} An entry without
     /// a leading dot is the whole name of a file: `pytorch_model.bin`. A state that is saved under such a name is
-    /// written in this format; if several match, in that of the longest.
+    /// written in this format; if several match, in that of the longest. By default those of a format of this project
+    /// with this [name][#name].
     default List<String> suffixes() {
-        return List.of();
+        return KnownSuffixes.of(name());
     }
 
     /// {@return the settings that a user may give this format} Every setting that the format reads has to be listed, as
