@@ -38,7 +38,7 @@ public final class AnonymousMemory {
 
     /// The same, but the allocating thread populates all of the memory at once. The first access is then as fast as
     /// later ones, for callers that must fill it in bounded time, and a lack of memory is reported here. Where the
-    /// system cannot populate memory (Linux before 5.14, macOS), zeros are written over it.
+    /// system cannot populate memory (Linux before 5.14), zeros are written over it.
     ///
     /// @return the allocator, safe for any thread
     public static Allocator populatedAllocator() {

@@ -1,15 +1,7 @@
 package io.undercroft.mmap;
 
-import static io.undercroft.mmap.internal.Constant.MFD_CLOEXEC;
-import static io.undercroft.mmap.internal.Constant.O_CLOEXEC;
-import static io.undercroft.mmap.internal.Constant.O_CREAT;
-import static io.undercroft.mmap.internal.Constant.O_EXCL;
-import static io.undercroft.mmap.internal.Constant.O_NONBLOCK;
-import static io.undercroft.mmap.internal.Constant.O_RDWR;
-
 import io.undercroft.mmap.SharedMemory.Source;
 import io.undercroft.mmap.SharedMemoryException.Reason;
-import io.undercroft.mmap.internal.Constant;
 import io.undercroft.mmap.internal.ErrnoException;
 import io.undercroft.mmap.internal.FreeMemory;
 import io.undercroft.mmap.internal.Libc;
@@ -18,12 +10,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
-import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /// Shared memory that is known by a descriptor and not by a name.
 final class Descriptors {
-    private static final int OWNER_ONLY = 0600;
     private static final Path PROC = Path.of("/proc");
     /// There where `/proc` is not only a directory, but the processes are in it.
     private static final Path SELF = PROC.resolve("self");
@@ -41,7 +31,7 @@ final class Descriptors {
                     + free.getAsLong() + " are free: end what uses memory, or ask for less", null);
         }
         try {
-            int fd = unnamed(libc);
+            int fd = libc.memfdCreate(LABEL);
             try {
                 if (nbytes > 0) {
                     libc.allocate(fd, 0, nbytes);
@@ -66,9 +56,8 @@ final class Descriptors {
         check(pid, fd, path);
         try {
             // What is behind the descriptor may be a pipe by now.
-            int own = libc.open(path, SharedMemory.flag(mode) | O_CLOEXEC.value() | O_NONBLOCK.value(), 0);
+            int own = libc.openRegular(Path.of(path), SharedMemory.flag(mode), 0);
             try {
-                libc.checkSegment(own, true);
                 return attach(libc, own, path, mode);
             } finally {
                 libc.close(own);
@@ -96,19 +85,6 @@ final class Descriptors {
             throws ErrnoException {
         Source source = new Source("", filename, OptionalInt.empty(), libc.identity(fd));
         return SharedMemory.map(libc, source, fd, libc.size(fd), mode);
-    }
-
-    /// Where there is no `memfd_create`, a name is made and removed at once.
-    private static int unnamed(Libc libc) throws ErrnoException {
-        OptionalInt fd = libc.memfdCreate(LABEL, MFD_CLOEXEC.value());
-        if (fd.isPresent()) {
-            return fd.getAsInt();
-        }
-        String name = "/" + LABEL + "_"
-                + Long.toUnsignedString(ThreadLocalRandom.current().nextLong(), Character.MAX_RADIX);
-        int named = libc.shmOpen(name, Constant.flags(O_CREAT, O_EXCL, O_RDWR), OWNER_ONLY);
-        libc.shmUnlink(name);
-        return named;
     }
 
     private static @Nullable String path(long pid, int fd) {

@@ -4,19 +4,17 @@ import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.mmap.internal.ByteRun;
 import io.undercroft.mmap.internal.ByteRun.FileRun;
 import io.undercroft.mmap.internal.ErrnoException;
-import io.undercroft.mmap.internal.ForeignSegmentException;
-import io.undercroft.mmap.internal.Hold;
 import io.undercroft.mmap.internal.HostFile;
 import io.undercroft.mmap.internal.HostPath;
 import io.undercroft.mmap.internal.IoTask;
 import io.undercroft.mmap.internal.Libc;
-import io.undercroft.mmap.internal.LibcUse;
 import io.undercroft.mmap.internal.Lifetime;
 import io.undercroft.mmap.internal.RangeCache;
 import io.undercroft.mmap.internal.ReadAhead;
+import io.undercroft.mmap.internal.Registry;
+import io.undercroft.mmap.internal.Registry.Attached;
+import io.undercroft.mmap.internal.Registry.Hold;
 import io.undercroft.mmap.internal.RegistryException;
-import io.undercroft.mmap.internal.SegmentNames;
-import io.undercroft.mmap.internal.SegmentNames.Attached;
 import io.undercroft.mmap.spi.RangeSource;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.spi.Faults;
@@ -181,9 +179,9 @@ public final class MappedFile implements AutoCloseable {
         Libc libc = SharedMemory.libc("/" + plain);
         int flags = SharedMemory.flag(mode);
         try {
-            Attached attached = SegmentNames.ofThisProcess().attach(plain, flags, owner == TrustedOwner.ANYBODY);
+            Attached attached = Registry.ofThisProcess().attach(plain, flags, owner == TrustedOwner.ANYBODY);
             return attached(libc, HostPath.of("/dev/shm/" + plain), mode, budget, attached);
-        } catch (ErrnoException | RegistryException | ForeignSegmentException e) {
+        } catch (ErrnoException | RegistryException e) {
             throw SharedMemoryFailure.of(SharedMemory.Source.shown(plain), e);
         }
     }
@@ -764,7 +762,7 @@ public final class MappedFile implements AutoCloseable {
             // They are asked whether they were truncated.
             ends.keySet().forEach(each -> held.add(each.retain()));
             Allocation here = allocated(map(pieces, range.arena()), start);
-            List<Piece> known = LibcUse.hasBegun() ? List.copyOf(pieces) : List.of();
+            List<Piece> known = Libc.hasBegun() ? List.copyOf(pieces) : List.of();
             return new Allocation(here.segment(), here.sharing(), here.filename().orElse(null),
                     here.origin().orElse(null), () -> {
                         range.release();
@@ -899,7 +897,7 @@ public final class MappedFile implements AutoCloseable {
         synchronized (wholeLock) {
             if (whole == null) {
                 MemorySegment mapped = readable();
-                if (remote == null && !isInMemory && LibcUse.hasBegun()) {
+                if (remote == null && !isInMemory && Libc.hasBegun()) {
                     readAhead = new ReadAhead(mapped.byteSize(),
                             (offset, length, advice) -> Pages.advise(mapped.asSlice(offset, length), advice));
                 }

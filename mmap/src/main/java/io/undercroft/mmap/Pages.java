@@ -252,7 +252,7 @@ public final class Pages {
 
     private static UnsupportedOperationException unsupported() {
         return new UnsupportedOperationException(
-                "pages cannot be managed here: that needs Linux or macOS and " + Libc.nativeAccessFlag(),
+                "pages cannot be managed here: that needs Linux and " + Libc.nativeAccessFlag(),
                 Libc.failure().orElse(null));
     }
 

@@ -1,7 +1,7 @@
 package io.undercroft.mmap;
 
 /// How a range of a mapping will be used, for [Pages#advise]. Only ever a hint: it changes speed, never bytes, and is
-/// ignored where the system does not support it: macOS supports neither huge pages nor populating.
+/// ignored where the system does not support it.
 public enum ReadAdvice {
     /// No pattern to speak of: the system's default read-ahead.
     NORMAL,
@@ -11,7 +11,7 @@ public enum ReadAdvice {
     RANDOM,
     /// Soon: start reading now, in the background.
     WILL_NEED,
-    /// Not soon: its memory may be reclaimed first. (On Linux `MADV_PAGEOUT`; the better known `MADV_DONTNEED` would
+    /// Not soon: its memory may be reclaimed first. (`MADV_PAGEOUT`; the better known `MADV_DONTNEED` would
     /// throw copy-on-write changes away.)
     DONT_NEED,
     /// Back it by huge pages: fewer page faults and TLB misses in large anonymous memory. (Shared memory has them only

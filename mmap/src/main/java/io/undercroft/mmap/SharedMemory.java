@@ -7,17 +7,16 @@ import static io.undercroft.mmap.internal.Constant.PROT_READ;
 import static io.undercroft.mmap.internal.Constant.PROT_WRITE;
 
 import io.undercroft.mmap.SharedMemoryException.Reason;
-import io.undercroft.mmap.internal.Constant;
-import io.undercroft.mmap.internal.Draft;
 import io.undercroft.mmap.internal.ErrnoException;
 import io.undercroft.mmap.internal.FileIdentity;
-import io.undercroft.mmap.internal.Hold;
 import io.undercroft.mmap.internal.IoTask;
 import io.undercroft.mmap.internal.Libc;
 import io.undercroft.mmap.internal.Lifetime;
 import io.undercroft.mmap.internal.Mapping;
-import io.undercroft.mmap.internal.SegmentNames;
-import io.undercroft.mmap.internal.SegmentNames.Attached;
+import io.undercroft.mmap.internal.Registry;
+import io.undercroft.mmap.internal.Registry.Attached;
+import io.undercroft.mmap.internal.Registry.Draft;
+import io.undercroft.mmap.internal.Registry.Hold;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Allocator;
 import java.io.IOException;
@@ -56,7 +55,7 @@ import org.jspecify.annotations.Nullable;
 /// **Threads and processes.** All methods are safe for any thread. Writes are visible to all processes at once but in
 /// no guaranteed order; use the access modes of [java.lang.invoke.VarHandle] to order them.
 public final class SharedMemory implements AutoCloseable {
-    /// Ten digits to the base 36: more would make the name too long for macOS.
+    /// The numbers of ten digits to the base 36.
     private static final long FRESH_NAMES = 3_656_158_440_062_976L;
     private static final long ALL = ByteRange.TO_THE_END;
 
@@ -125,7 +124,7 @@ public final class SharedMemory implements AutoCloseable {
         checkSize(nbytes);
         String plain = SharedMemoryNames.plain(name);
         Libc libc = libc("/" + plain);
-        try (Draft draft = SegmentNames.ofThisProcess().draft(plain)) {
+        try (Draft draft = Registry.ofThisProcess().draft(plain)) {
             if (nbytes > 0) {
                 libc.allocate(draft.descriptor(), 0, nbytes);
             }
@@ -182,7 +181,7 @@ public final class SharedMemory implements AutoCloseable {
     /// @param fd the number of its descriptor
     /// @return all of the memory, readable and writable
     /// @throws SharedMemoryException if the process is gone, does not have the descriptor, belongs to another user, or
-    ///     the descriptor is of something else than memory or a regular file; where there is no `/proc` (macOS)
+    ///     the descriptor is of something else than memory or a regular file; where there is no `/proc`
     public static SharedMemory attachDescriptor(long pid, int fd) throws SharedMemoryException {
         return attachDescriptor(pid, fd, MapMode.SHARED);
     }
@@ -261,7 +260,7 @@ public final class SharedMemory implements AutoCloseable {
         String plain = SharedMemoryNames.plain(name);
         libc("/" + plain);
         try {
-            return SegmentNames.ofThisProcess().unlink(plain);
+            return Registry.ofThisProcess().unlink(plain);
         } catch (IOException e) {
             throw SharedMemoryFailure.of(Source.shown(plain), e);
         }
@@ -280,7 +279,7 @@ public final class SharedMemory implements AutoCloseable {
         String plain = SharedMemoryNames.plain(name);
         libc("/" + plain);
         try {
-            return SegmentNames.ofThisProcess().unlinkIfUnheld(plain);
+            return Registry.ofThisProcess().unlinkIfUnheld(plain);
         } catch (IOException e) {
             throw SharedMemoryFailure.of(Source.shown(plain), e);
         }
@@ -292,7 +291,7 @@ public final class SharedMemory implements AutoCloseable {
     /// @return the segments, by name
     /// @throws SharedMemoryException if the registry cannot be read
     public static List<SharedSegment> list() throws SharedMemoryException {
-        return known(SegmentNames::list);
+        return known(Registry::list);
     }
 
     /// Removes what killed processes left behind: names that should not outlive their holders, segments that were never
@@ -303,7 +302,7 @@ public final class SharedMemory implements AutoCloseable {
     /// @return the segments whose names were removed, as they were
     /// @throws SharedMemoryException if the registry cannot be read or written
     public static List<SharedSegment> gc() throws SharedMemoryException {
-        return known(SegmentNames::gc);
+        return known(Registry::gc);
     }
 
     /// {@return the name, without a slash; empty if the memory has none}
@@ -343,7 +342,7 @@ public final class SharedMemory implements AutoCloseable {
             return Optional.empty();
         }
         try {
-            return SegmentNames.ofThisProcess().find(source.name(), source.identity().inode());
+            return Registry.ofThisProcess().find(source.name(), source.identity().inode());
         } catch (IOException e) {
             throw SharedMemoryFailure.of(source.what(), e);
         }
@@ -419,15 +418,15 @@ public final class SharedMemory implements AutoCloseable {
         if (nbytes == 0) {
             return new SharedMemory(source, lifetime, limited(lifetime.arena().allocate(0), mode));
         }
-        int protection = mode == MapMode.READ_ONLY ? PROT_READ.value() : Constant.flags(PROT_READ, PROT_WRITE);
-        long address = libc.mmap(0, nbytes, protection, MAP_SHARED.value(), fd, 0);
+        int protection = mode == MapMode.READ_ONLY ? PROT_READ : PROT_READ | PROT_WRITE;
+        long address = libc.mmap(0, nbytes, protection, MAP_SHARED, fd, 0);
         MemorySegment segment = Mapping.segment(libc, address, nbytes, lifetime.arena());
         return new SharedMemory(source, lifetime, limited(segment, mode));
     }
 
     /// Returns the flag that opens a descriptor for a mode.
     static int flag(MapMode mode) {
-        return (mode == MapMode.SHARED ? O_RDWR : O_RDONLY).value();
+        return mode == MapMode.SHARED ? O_RDWR : O_RDONLY;
     }
 
     private static MemorySegment limited(MemorySegment segment, MapMode mode) {
@@ -444,7 +443,7 @@ public final class SharedMemory implements AutoCloseable {
     /// An operation of the registry.
     @FunctionalInterface
     private interface Question {
-        List<SharedSegment> ask(SegmentNames names) throws IOException;
+        List<SharedSegment> ask(Registry registry) throws IOException;
     }
 
     /// @param nbytes how many bytes to map, or [#ALL]; a smaller segment grows
@@ -453,7 +452,7 @@ public final class SharedMemory implements AutoCloseable {
         String plain = SharedMemoryNames.plain(name);
         Libc libc = libc("/" + plain);
         try {
-            Attached attached = SegmentNames.ofThisProcess().attach(plain, flag(mode),
+            Attached attached = Registry.ofThisProcess().attach(plain, flag(mode),
                     owner == TrustedOwner.ANYBODY);
             try {
                 return attached(libc, plain, attached, mode, nbytes);
@@ -514,7 +513,7 @@ public final class SharedMemory implements AutoCloseable {
             return List.of();
         }
         try {
-            return question.ask(SegmentNames.ofThisProcess());
+            return question.ask(Registry.ofThisProcess());
         } catch (IOException e) {
             throw SharedMemoryFailure.of("the registry of shared memory", e);
         }
@@ -530,7 +529,7 @@ public final class SharedMemory implements AutoCloseable {
             return libc.get();
         }
         throw new SharedMemoryException(Reason.UNSUPPORTED, what
-                + ": shared memory is not supported here: it needs Linux or macOS and " + Libc.nativeAccessFlag(),
+                + ": shared memory is not supported here: it needs Linux and " + Libc.nativeAccessFlag(),
                 Libc.failure().orElse(null));
     }
 

@@ -2,10 +2,10 @@ package io.undercroft.mmap;
 
 import io.undercroft.mmap.SharedMemoryException.Reason;
 import io.undercroft.mmap.internal.DescriptorBytes;
-import io.undercroft.mmap.internal.Draft;
 import io.undercroft.mmap.internal.ErrnoException;
 import io.undercroft.mmap.internal.Libc;
-import io.undercroft.mmap.internal.SegmentNames;
+import io.undercroft.mmap.internal.Registry;
+import io.undercroft.mmap.internal.Registry.Draft;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
@@ -35,7 +35,7 @@ public final class SharedMemoryDraft implements AutoCloseable {
     public static SharedMemoryDraft create() throws SharedMemoryException {
         Libc libc = SharedMemory.libc(WHAT);
         try {
-            return new SharedMemoryDraft(libc, SegmentNames.ofThisProcess().draft());
+            return new SharedMemoryDraft(libc, Registry.ofThisProcess().draft());
         } catch (IOException e) {
             throw SharedMemoryFailure.of(WHAT, e);
         }

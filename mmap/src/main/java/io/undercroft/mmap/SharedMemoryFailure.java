@@ -2,17 +2,14 @@ package io.undercroft.mmap;
 
 import io.undercroft.mmap.SharedMemoryException.Reason;
 import io.undercroft.mmap.internal.ErrnoException;
-import io.undercroft.mmap.internal.ForeignSegmentException;
 import io.undercroft.mmap.internal.RegistryException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Locale;
 
 /// Translates failed system calls to exceptions that name what failed and a remedy.
 final class SharedMemoryFailure {
     private static final Path HOME = Path.of("/dev/shm");
-    private static final boolean LINUX = System.getProperty("os.name").toLowerCase(Locale.ROOT).startsWith("linux");
 
     private SharedMemoryFailure() {}
 
@@ -37,14 +34,8 @@ final class SharedMemoryFailure {
     /// @param what what was to be made, attached or removed
     /// @param e the error of the system call
     static SharedMemoryException of(String what, IOException e) {
-        if (e instanceof RegistryException) {
-            return new SharedMemoryException(Reason.REGISTRY, what + " cannot be used: " + e.getMessage(), e);
-        }
-        if (e instanceof ForeignSegmentException) {
-            return new SharedMemoryException(Reason.NOT_PERMITTED, what + ": " + e.getMessage()
-                    + "; only segments of oneself and of root are attached: take another name, or pass "
-                    + "TrustedOwner.ANYBODY if"
-                    + " that user is meant", e);
+        if (e instanceof RegistryException refused) {
+            return new SharedMemoryException(refused.reason(), what + " cannot be used: " + e.getMessage(), e);
         }
         return switch (errno(e)) {
             case ErrnoException.EEXIST -> new SharedMemoryException(Reason.EXISTS,
@@ -76,7 +67,7 @@ final class SharedMemoryFailure {
     }
 
     private static SharedMemoryException missing(String what, IOException e) {
-        if (LINUX && !Files.isDirectory(HOME)) {
+        if (!Files.isDirectory(HOME)) {
             return new SharedMemoryException(Reason.UNSUPPORTED,
                     what + ": this system has no " + HOME + "; mount a tmpfs there", e);
         }

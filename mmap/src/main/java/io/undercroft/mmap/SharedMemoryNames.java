@@ -18,7 +18,7 @@ final class SharedMemoryNames {
     static String plain(String name) throws SharedMemoryException {
         String plain = Objects.requireNonNull(name, "name").startsWith("/") ? name.substring(1) : name;
         int length = plain.getBytes(StandardCharsets.UTF_8).length;
-        int limit = Constant.SHM_NAME_MAX.value();
+        int limit = Constant.SHM_NAME_MAX;
         if (plain.isEmpty() || plain.equals(".") || plain.equals("..")) {
             throw bad(name, "it has to name something; use a word such as weights");
         }

@@ -51,11 +51,10 @@
 /// Using released memory throws [IllegalStateException]; freed memory is never read. Memory that is never released is
 /// released by the garbage collector once it is unreachable.
 ///
-/// **Systems.** Linux and macOS are called through the foreign function interface, which requires
-/// `--enable-native-access`. Without it, and on Windows, files are mapped by [java.nio.channels.FileChannel]
-/// (copy-on-write and stitched maps become copies), anonymous memory is allocated by the JDK, none can be frozen,
-/// [Pages] ignores hints, and shared memory is not supported. On macOS the names of shared memory are not files: only
-/// the holders in the same process are known, and drafts are not supported.
+/// **Systems.** Linux is called through the foreign function interface, which requires `--enable-native-access`. Without
+/// it, and on macOS and Windows, files are mapped by [java.nio.channels.FileChannel] (copy-on-write and stitched maps
+/// become copies), anonymous memory is allocated by the JDK, none can be frozen, [Pages] ignores hints, and shared memory
+/// is not supported.
 ///
 /// Nothing here takes or returns null unless documented otherwise.
 @NullMarked

@@ -45,8 +45,8 @@ final class BadFilePeer {
         long most = Long.parseLong(Files.readAllLines(Path.of("/proc/sys/vm/max_map_count")).getFirst());
         for (long taken = MAPPINGS_LEFT; taken < most; taken++) {
             // Neighbours of private memory would be one mapping.
-            libc.mmap(0, 1, Constant.flags(Constant.PROT_READ),
-                    Constant.flags(Constant.MAP_SHARED, Constant.MAP_ANONYMOUS), -1, 0);
+            libc.mmap(0, 1, Constant.PROT_READ,
+                    Constant.MAP_SHARED | Constant.MAP_ANONYMOUS, -1, 0);
         }
     }
 

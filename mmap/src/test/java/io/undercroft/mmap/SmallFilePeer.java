@@ -3,7 +3,7 @@ package io.undercroft.mmap;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 
 import io.undercroft.mmap.Piece.ZeroPiece;
-import io.undercroft.mmap.internal.LibcUse;
+import io.undercroft.mmap.internal.Libc;
 import io.undercroft.storage.Allocation;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -29,7 +29,7 @@ final class SmallFilePeer {
             case "stitched" -> stitched(path);
             default -> first(path);
         };
-        System.out.println(found + " bound: " + LibcUse.hasBegun());
+        System.out.println(found + " bound: " + Libc.hasBegun());
     }
 
     private static String windows(Path path) throws IOException {

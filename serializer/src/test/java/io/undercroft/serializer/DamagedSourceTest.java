@@ -199,7 +199,7 @@ class DamagedSourceTest {
     }
 
     @Test
-    @EnabledOnOs({OS.LINUX, OS.MAC})
+    @EnabledOnOs(OS.LINUX)
     void publishingFindsItToo() throws IOException {
         String name = "croft-test-" + UUID.randomUUID().toString().substring(0, 12);
         try (Checkpoint c = Checkpoint.open(file)) {

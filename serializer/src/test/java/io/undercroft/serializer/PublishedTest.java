@@ -35,7 +35,7 @@ import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
 /// States in shared memory, in this process and in others.
-@EnabledOnOs({OS.LINUX, OS.MAC})
+@EnabledOnOs(OS.LINUX)
 class PublishedTest {
     private static final SaveOptions OPTIONS = SaveOptions.defaults();
     private static final Path SHM = Path.of("/dev/shm");

@@ -26,7 +26,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /// One state, from every place where it may be, loaded in every way that there is.
-@EnabledOnOs({OS.LINUX, OS.MAC})
+@EnabledOnOs(OS.LINUX)
 class WaysOfLoadingTest {
     private static final int ROWS = 1 << 12;
     private static final int COLUMNS = 64;

@@ -24,7 +24,7 @@ final class MemoryProviders {
 
     private static Allocator shared() {
         return first(MemoryProvider::shared).orElseThrow(() -> new IllegalStateException(
-                "there is no shared memory here; it needs undercroft-mmap, Linux or macOS, and "
+                "there is no shared memory here; it needs undercroft-mmap, Linux, and "
                         + "--enable-native-access=ALL-UNNAMED (on the module path io.undercroft.mmap)"));
     }
 

@@ -20,7 +20,7 @@ final class DirectReads {
     private final Libc libc;
     private final int fd;
     private @Nullable PosixFile direct;
-    private volatile boolean isRefused = Constant.IS_MAC;
+    private volatile boolean isRefused;
 
     /// Reads of a file.
     ///
@@ -80,7 +80,7 @@ final class DirectReads {
     /// Returns whether half of the pages or more are in the page cache. Only the owner of a file, and those who may
     /// write to it, are told; to others the system says that all pages are there.
     private boolean isCached(long offset, long length) throws ErrnoException {
-        long address = libc.mmap(0, length, PROT_READ.value(), MAP_SHARED.value(), fd, offset);
+        long address = libc.mmap(0, length, PROT_READ, MAP_SHARED, fd, offset);
         try {
             return Mapping.residentBytes(libc, address, length) >= length / 2;
         } finally {
@@ -91,8 +91,7 @@ final class DirectReads {
     /// By the name of the open descriptor, since another file may have taken the place of this one.
     private synchronized int descriptor() throws ErrnoException {
         if (direct == null) {
-            byte[] self = HostPath.bytes(Path.of("/proc/self/fd/" + fd));
-            int second = libc.openRegular(self, Constant.flags(O_RDONLY, O_DIRECT), 0);
+            int second = libc.openRegular(Path.of("/proc/self/fd/" + fd), O_RDONLY | O_DIRECT, 0);
             direct = PosixFile.of(libc, second, MapMode.READ_ONLY);
         }
         return direct.descriptor();

@@ -7,7 +7,6 @@ import java.util.Map;
 public final class ErrnoException extends IOException {
     private static final long serialVersionUID = 1L;
 
-    // These have the same number on Linux and macOS.
     /// Not the owner.
     public static final int EPERM = 1;
     /// No such file.
@@ -16,6 +15,8 @@ public final class ErrnoException extends IOException {
     public static final int EINTR = 4;
     /// No such device, or a socket that cannot be opened as a file.
     public static final int ENXIO = 6;
+    /// The file is locked by another descriptor, or leased by another program.
+    static final int EWOULDBLOCK = 11;
     /// No memory, or too many mappings, or more locked memory than allowed.
     public static final int ENOMEM = 12;
     /// No permission.
@@ -42,13 +43,19 @@ public final class ErrnoException extends IOException {
     public static final int ENOSPC = 28;
     /// The file system may not be written.
     public static final int EROFS = 30;
+    /// A name, or the whole path, has too many bytes.
+    private static final int ENAMETOOLONG = 36;
+    /// The system has no such call.
+    static final int ENOSYS = 38;
+    /// The directory has something in it.
+    static final int ENOTEMPTY = 39;
     /// Links lead to themselves.
-    private static final int ELOOP = Constant.IS_MAC ? 62 : 40;
+    private static final int ELOOP = 40;
 
     private static final Map<Integer, String> NAMES = Map.ofEntries(Map.entry(EPERM, "EPERM, operation not permitted"),
             Map.entry(ENOENT, "ENOENT, no such file"), Map.entry(EINTR, "EINTR, interrupted"),
             Map.entry(5, "EIO, the device failed"), Map.entry(ENOMEM, "ENOMEM, out of memory or of mappings"),
-            Map.entry(11, "EAGAIN, not now"), Map.entry(EACCES, "EACCES, permission denied"),
+            Map.entry(EWOULDBLOCK, "EAGAIN, not now"), Map.entry(EACCES, "EACCES, permission denied"),
             Map.entry(EFAULT, "EFAULT, nothing at that address"), Map.entry(EEXIST, "EEXIST, exists already"),
             Map.entry(ENODEV, "ENODEV, cannot be mapped"), Map.entry(EINVAL, "EINVAL, invalid argument"),
             Map.entry(ENFILE, "ENFILE, too many open files in the system"),
@@ -56,6 +63,7 @@ public final class ErrnoException extends IOException {
             Map.entry(EFBIG, "EFBIG, larger than a file may be"), Map.entry(ENOSPC, "ENOSPC, no space left"),
             Map.entry(ENOTDIR, "ENOTDIR, not a directory"), Map.entry(EISDIR, "EISDIR, a directory"),
             Map.entry(EROFS, "EROFS, read-only file system"),
+            Map.entry(ENOSYS, "ENOSYS, the system has no such call"),
             Map.entry(ELOOP, "ELOOP, its symbolic links go round in circles"));
 
     private final int errno;
@@ -67,12 +75,12 @@ public final class ErrnoException extends IOException {
 
     /// {@return whether it would have had to wait for another program}
     public boolean isBusy() {
-        return errno == Constant.EWOULDBLOCK.value();
+        return errno == EWOULDBLOCK;
     }
 
     /// {@return whether a name, or the whole path, is longer than the file system allows}
     boolean isTooLongName() {
-        return errno == Constant.ENAMETOOLONG.value();
+        return errno == ENAMETOOLONG;
     }
 
     /// {@return the error number}

@@ -105,18 +105,18 @@ public final class FreezableRange implements Freezable {
 
     /// Reserves addresses, aligned so that whole page tables can be moved.
     private static long reserve(Libc libc, long length) throws ErrnoException {
-        int flags = Constant.flags(MAP_PRIVATE, MAP_ANONYMOUS, MAP_NORESERVE);
+        int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
         long more = MemoryFile.ALIGNMENT;
-        long address = libc.mmap(0, length + more, PROT_NONE.value(), flags, -1, 0);
+        long address = libc.mmap(0, length + more, PROT_NONE, flags, -1, 0);
         long aligned = (address + more - 1) & -more;
         Mapping.unmap(libc, address, aligned - address);
         Mapping.unmap(libc, aligned + length, address + more - aligned);
         return aligned;
     }
 
-    private static void map(Libc libc, long address, long length, Constant sharing, MemoryFile file, long offset)
+    private static void map(Libc libc, long address, long length, int sharing, MemoryFile file, long offset)
             throws ErrnoException {
-        int flags = Constant.flags(sharing, MAP_FIXED, MAP_NORESERVE);
+        int flags = sharing | MAP_FIXED | MAP_NORESERVE;
         libc.mmap(address, length, Mapping.READ_WRITE, flags, file.descriptor(), offset);
     }
 

@@ -31,7 +31,7 @@ public sealed interface HostFile permits PosixFile, ChannelFile {
     /// @return the file
     /// @throws IOException if it cannot be opened
     static HostFile open(Path path, MapMode mode) throws IOException {
-        if (mode != MapMode.SHARED && !LibcUse.hasBegun()) {
+        if (mode != MapMode.SHARED && !Libc.hasBegun()) {
             ChannelFile small = ChannelFile.openSmall(path, mode);
             if (small != null) {
                 return small;

@@ -2,28 +2,24 @@ package io.undercroft.mmap.internal;
 
 import static io.undercroft.mmap.internal.Constant.FALLOC_FL_KEEP_SIZE;
 import static io.undercroft.mmap.internal.Constant.FALLOC_FL_PUNCH_HOLE;
+import static io.undercroft.mmap.internal.Constant.LOCK_UN;
+import static io.undercroft.mmap.internal.Constant.MFD_CLOEXEC;
 import static io.undercroft.mmap.internal.Constant.MREMAP_DONTUNMAP;
 import static io.undercroft.mmap.internal.Constant.MREMAP_FIXED;
 import static io.undercroft.mmap.internal.Constant.MREMAP_MAYMOVE;
 import static io.undercroft.mmap.internal.Constant.O_CLOEXEC;
 import static io.undercroft.mmap.internal.Constant.O_NONBLOCK;
-import static io.undercroft.mmap.internal.Constant.STAT_INODE_OFFSET;
-import static io.undercroft.mmap.internal.Constant.STAT_MODE_OFFSET;
-import static io.undercroft.mmap.internal.Constant.STAT_SIZE_OFFSET;
-import static io.undercroft.mmap.internal.Constant.STAT_USER_OFFSET;
+import static io.undercroft.mmap.internal.Constant.RENAME_NOREPLACE;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
-import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
-import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Locale;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -33,11 +29,9 @@ import org.jspecify.annotations.Nullable;
 /// numbers, since they are rounded to pages; so are those of strings, whose memory is in an arena of the call. Buffers
 /// of callers are segments, so that they stay alive during the call.
 ///
-/// Where the library cannot be bound (Windows, or a JVM that denies native access) [#find] is empty and [#failure]
+/// Where the library cannot be bound (macOS, Windows, or a JVM that denies native access) [#find] is empty and [#failure]
 /// returns the reason.
 public final class Libc {
-    /// More than any system's `struct stat`.
-    private static final long STAT_BYTES = 512;
     /// More than any system's `struct statfs`.
     private static final long STATFS_BYTES = 4096;
 
@@ -50,50 +44,68 @@ public final class Libc {
     /// Used instead of a descriptor of a directory, for absolute paths.
     private static final int NO_FOLDER = -1;
 
-    private static final Binding BINDING = bind();
+    private static volatile boolean hasBegun;
 
-    private final NativeFunction open = NativeFunction.variadic("open");
-    private final NativeFunction close = NativeFunction.of("close");
-    private final NativeFunction fstat = stat("fstat");
-    private final NativeFunction lstat = stat("lstat");
-    private final NativeFunction statfs = stat("statfs");
-    private final NativeFunction mmap = NativeFunction.ofLong("mmap");
-    private final NativeFunction munmap = NativeFunction.of("munmap");
-    private final NativeFunction madvise = NativeFunction.of("madvise");
-    private final NativeFunction msync = NativeFunction.of("msync");
-    private final NativeFunction mlock = NativeFunction.of("mlock");
-    private final NativeFunction munlock = NativeFunction.of("munlock");
-    private final NativeFunction mincore = NativeFunction.of("mincore");
-    private final NativeFunction shmOpen = NativeFunction.variadic("shm_open");
-    private final NativeFunction shmUnlink = NativeFunction.of("shm_unlink");
-    private final NativeFunction ftruncate = NativeFunction.of("ftruncate");
-    private final NativeFunction flock = NativeFunction.of("flock");
-    private final NativeFunction mkdir = NativeFunction.of("mkdir");
-    private final NativeFunction rmdir = NativeFunction.of("rmdir");
-    private final NativeFunction unlink = NativeFunction.of("unlink");
-    private final NativeFunction link = NativeFunction.of("link");
-    private final NativeFunction rename = NativeFunction.of("rename");
-    private final Optional<NativeFunction> renameat2 = NativeFunction.find("renameat2");
-    private final Optional<NativeFunction> memfdCreate = NativeFunction.find("memfd_create");
-    private final Optional<NativeFunction> fallocate = NativeFunction.find("posix_fallocate");
-    private final Optional<NativeFunction> mremap = NativeFunction.findLong("mremap");
-    private final Optional<NativeFunction> linuxFallocate = NativeFunction.find("fallocate");
-    private final NativeFunction pread = NativeFunction.ofLong("pread");
-    private final NativeFunction pwrite = NativeFunction.ofLong("pwrite");
+    private final NativeFunction open = NativeFunction.of("int open(const char *path, int flags, ...)");
+    private final NativeFunction close = NativeFunction.of("int close(int fd)");
+    private final NativeFunction fstat = NativeFunction.of("int fstat(int fd, struct stat *status)");
+    private final NativeFunction lstat = NativeFunction.of("int lstat(const char *path, struct stat *status)");
+    private final NativeFunction statfs = NativeFunction.of("int statfs(const char *path, struct statfs *status)");
+    private final NativeFunction mmap = NativeFunction
+            .of("void *mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset)");
+    private final NativeFunction munmap = NativeFunction.of("int munmap(void *address, size_t length)");
+    private final NativeFunction mremap = NativeFunction
+            .of("void *mremap(void *from, size_t size, size_t newSize, int flags, ...)");
+    private final NativeFunction madvise = NativeFunction.of("int madvise(void *address, size_t length, int advice)");
+    private final NativeFunction msync = NativeFunction.of("int msync(void *address, size_t length, int flags)");
+    private final NativeFunction mlock = NativeFunction.of("int mlock(const void *address, size_t length)");
+    private final NativeFunction munlock = NativeFunction.of("int munlock(const void *address, size_t length)");
+    private final NativeFunction mincore = NativeFunction
+            .of("int mincore(void *address, size_t length, unsigned char *pages)");
+    private final NativeFunction shmOpen = NativeFunction.of("int shm_open(const char *name, int flags, mode_t mode)");
+    private final NativeFunction ftruncate = NativeFunction.of("int ftruncate(int fd, off_t length)");
+    private final NativeFunction posixFallocate = NativeFunction
+            .of("int posix_fallocate(int fd, off_t offset, off_t length)");
+    private final NativeFunction fallocate = NativeFunction
+            .of("int fallocate(int fd, int mode, off_t offset, off_t length)");
+    private final NativeFunction flock = NativeFunction.of("int flock(int fd, int operation)");
+    private final NativeFunction mkdir = NativeFunction.of("int mkdir(const char *path, mode_t mode)");
+    private final NativeFunction rmdir = NativeFunction.of("int rmdir(const char *path)");
+    private final NativeFunction unlink = NativeFunction.of("int unlink(const char *path)");
+    private final NativeFunction link = NativeFunction.of("int link(const char *path, const char *name)");
+    private final NativeFunction rename = NativeFunction.of("int rename(const char *path, const char *name)");
+    private final NativeFunction renameat2 = NativeFunction
+            .of("int renameat2(int folder, const char *path, int toFolder, const char *name, unsigned flags)");
+    private final NativeFunction memfdCreate = NativeFunction.of("int memfd_create(const char *label, unsigned flags)");
+    private final NativeFunction pread = NativeFunction
+            .of("ssize_t pread(int fd, void *buffer, size_t size, off_t offset)");
+    private final NativeFunction pwrite = NativeFunction
+            .of("ssize_t pwrite(int fd, const void *buffer, size_t size, off_t offset)");
+    private final NativeFunction getpagesize = NativeFunction.of("int getpagesize(void)");
+    private final NativeFunction geteuid = NativeFunction.of("uid_t geteuid(void)");
     private final long pageSize;
     private final long userId;
 
     /// Queries the size of a page, which fails if native access is not allowed.
     private Libc() throws ErrnoException {
-        pageSize = NativeFunction.of("getpagesize").call();
-        userId = Integer.toUnsignedLong((int) NativeFunction.of("geteuid").call());
+        pageSize = getpagesize.call();
+        userId = Integer.toUnsignedLong((int) geteuid.call());
     }
 
-    private record Binding(@Nullable Libc libc, @Nullable Throwable failure) {}
+    /// The library, or why there is none: made when it is first asked for, which takes tens of milliseconds.
+    private record Binding(@Nullable Libc libc, @Nullable Throwable failure) {
+        static final Binding MADE = bind();
+    }
+
+    /// {@return whether this process has bound the library, or has tried to} Until then, what can be done without
+    /// native calls is done without them.
+    public static boolean hasBegun() {
+        return hasBegun;
+    }
 
     /// {@return the library, or nothing where it cannot be called}
     public static Optional<Libc> find() {
-        return Optional.ofNullable(BINDING.libc);
+        return Optional.ofNullable(Binding.MADE.libc);
     }
 
     /// {@return the flag of `java` that lets this library call native functions}
@@ -104,7 +116,7 @@ public final class Libc {
 
     /// {@return the reason why [#find] is empty}
     public static Optional<Throwable> failure() {
-        return Optional.ofNullable(BINDING.failure);
+        return Optional.ofNullable(Binding.MADE.failure);
     }
 
     /// Opens a file (`open`).
@@ -114,7 +126,7 @@ public final class Libc {
     /// @param mode permissions of a created file
     /// @return the descriptor
     /// @throws ErrnoException if it failed
-    public int open(byte[] path, int flags, int mode) throws ErrnoException {
+    private int open(byte[] path, int flags, int mode) throws ErrnoException {
         try (Arena arena = Arena.ofConfined()) {
             return (int) open.call(arena.allocateFrom(JAVA_BYTE, path).address(), flags, mode);
         }
@@ -134,19 +146,17 @@ public final class Libc {
     /// Opens a regular file and nothing else. Never blocks, as opening a pipe or a device may. The file at the path may
     /// have been replaced since it was checked, so the open file is checked again.
     ///
-    /// @param path the path in the system's encoding, ending in a zero byte
+    /// @param path the path
     /// @param flags the flags
     /// @param mode permissions of a created file
     /// @return the descriptor
     /// @throws ErrnoException if it failed: with [ErrnoException#ENODEV] if it is no regular file, but a directory, a
     ///     pipe or a device, or one that [ErrnoException#isBusy] matches if another program has a lease on it and does
     ///     not release it
-    int openRegular(byte[] path, int flags, int mode) throws ErrnoException {
-        int fd = withoutWaiting(path, flags | O_NONBLOCK.value() | O_CLOEXEC.value(), mode);
+    public int openRegular(Path path, int flags, int mode) throws ErrnoException {
+        int fd = withoutWaiting(HostPath.bytes(path), flags | O_NONBLOCK | O_CLOEXEC, mode);
         try {
-            if (!status(fd).isRegular()) {
-                throw new ErrnoException("open", ErrnoException.ENODEV);
-            }
+            checkRegular(fd);
             return fd;
         } catch (ErrnoException e) {
             close(fd);
@@ -154,15 +164,25 @@ public final class Libc {
         }
     }
 
+    /// Fails if an open file has no bytes to be mapped.
+    ///
+    /// @param fd the descriptor
+    /// @throws ErrnoException with [ErrnoException#ENODEV] if it is no regular file
+    void checkRegular(int fd) throws ErrnoException {
+        if (!status(fd).isRegular()) {
+            throw new ErrnoException("open", ErrnoException.ENODEV);
+        }
+    }
+
     /// A file that another program (a file server) has leased is refused until the program releases the lease,
     /// which opening requests.
     private int withoutWaiting(byte[] path, int flags, int mode) throws ErrnoException {
-        Deadline patience = Deadline.in(LEASE_PATIENCE);
+        long end = System.nanoTime() + LEASE_PATIENCE.toNanos();
         while (true) {
             try {
                 return open(path, flags, mode);
             } catch (ErrnoException e) {
-                if (!e.isBusy() || patience.nanosLeft() <= 0) {
+                if (!e.isBusy() || System.nanoTime() - end >= 0) {
                     throw e;
                 }
                 LockSupport.parkNanos(LEASE_PAUSE_NANOS);
@@ -184,7 +204,7 @@ public final class Libc {
     /// @param path the path
     /// @throws ErrnoException if it failed
     public void rmdir(String path) throws ErrnoException {
-        withText(rmdir, path, 0);
+        withText(rmdir, path);
     }
 
     /// Removes the name of a file (`unlink`).
@@ -192,7 +212,7 @@ public final class Libc {
     /// @param path the path
     /// @throws ErrnoException if it failed
     public void unlink(String path) throws ErrnoException {
-        withText(unlink, path, 0);
+        withText(unlink, path);
     }
 
     /// Gives a file one more name, which must not exist (`link`).
@@ -217,18 +237,14 @@ public final class Libc {
     ///
     /// @param path its path, which is absolute
     /// @param name the other path, which is absolute
-    /// @return whether it was done; false if the system has no such call
+    /// @return whether it was done; false if the system or the file system has no such call
     /// @throws ErrnoException if it failed, with [ErrnoException#EEXIST] if something has the name
     public boolean renameIfFree(String path, String name) throws ErrnoException {
-        if (renameat2.isEmpty()) {
-            return false;
-        }
         try (Arena arena = Arena.ofConfined()) {
-            renameat2.get().call(NO_FOLDER, address(arena, path), NO_FOLDER, address(arena, name),
-                    Constant.RENAME_NOREPLACE.value(), 0);
+            renameat2.call(NO_FOLDER, address(arena, path), NO_FOLDER, address(arena, name), RENAME_NOREPLACE);
             return true;
         } catch (ErrnoException e) {
-            if (e.errno() == ErrnoException.EINVAL) {
+            if (e.errno() == ErrnoException.EINVAL || e.errno() == ErrnoException.ENOSYS) {
                 return false;
             }
             throw e;
@@ -247,7 +263,7 @@ public final class Libc {
             flock.call(fd, how);
             return true;
         } catch (ErrnoException e) {
-            if (e.errno() == Constant.EWOULDBLOCK.value()) {
+            if (e.errno() == ErrnoException.EWOULDBLOCK) {
                 return false;
             }
             throw e;
@@ -260,7 +276,7 @@ public final class Libc {
     /// @param fd the descriptor
     public void unlock(int fd) {
         try {
-            flock.call(fd, Constant.LOCK_UN.value());
+            flock.call(fd, LOCK_UN);
         } catch (ErrnoException ignored) {
             // It is not locked, or is unlocked when it is closed.
         }
@@ -269,14 +285,10 @@ public final class Libc {
     /// Creates memory that has a descriptor and no name (`memfd_create`).
     ///
     /// @param label its name in `/proc/PID/maps`
-    /// @param flags the flags
-    /// @return the descriptor, or nothing where the system has no such call
+    /// @return the descriptor, which child processes do not inherit
     /// @throws ErrnoException if it failed
-    public OptionalInt memfdCreate(String label, int flags) throws ErrnoException {
-        if (memfdCreate.isEmpty()) {
-            return OptionalInt.empty();
-        }
-        return OptionalInt.of((int) withText(memfdCreate.get(), label, flags));
+    public int memfdCreate(String label) throws ErrnoException {
+        return (int) withText(memfdCreate, label, MFD_CLOEXEC);
     }
 
     /// {@return the number of the user whose rights this process has, and whose are the files that it makes
@@ -289,8 +301,8 @@ public final class Libc {
     ///
     /// @param fd the descriptor
     public void close(int fd) {
-        try {
-            close.callOnce(fd);
+        try (Arena arena = Arena.ofConfined()) {
+            close.callOnce(NativeFunction.state(arena), fd);
         } catch (ErrnoException ignored) {
             // The descriptor is closed whatever close returns; it was opened for reading or its data was forced before.
         }
@@ -302,9 +314,9 @@ public final class Libc {
     /// @throws ErrnoException if it failed
     FileStatus status(int fd) throws ErrnoException {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment stat = arena.allocate(STAT_BYTES, Long.BYTES);
+            MemorySegment stat = arena.allocate(FileStatus.STRUCT_BYTES, Long.BYTES);
             fstat.call(fd, stat.address());
-            return status(stat);
+            return FileStatus.of(stat);
         }
     }
 
@@ -314,41 +326,14 @@ public final class Libc {
     /// @throws ErrnoException if it failed
     Optional<FileStatus> status(String path) throws ErrnoException {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment stat = arena.allocate(STAT_BYTES, Long.BYTES);
+            MemorySegment stat = arena.allocate(FileStatus.STRUCT_BYTES, Long.BYTES);
             lstat.call(address(arena, path), stat.address());
-            return Optional.of(status(stat));
+            return Optional.of(FileStatus.of(stat));
         } catch (ErrnoException e) {
             if (e.errno() == ErrnoException.ENOENT) {
                 return Optional.empty();
             }
             throw e;
-        }
-    }
-
-    private static FileStatus status(MemorySegment stat) {
-        FileIdentity identity = new FileIdentity(stat.get(JAVA_INT, 0),
-                stat.get(JAVA_LONG, STAT_INODE_OFFSET.value()));
-        int mode = Constant.IS_MAC
-                ? Short.toUnsignedInt(stat.get(JAVA_SHORT, STAT_MODE_OFFSET.value()))
-                : stat.get(JAVA_INT, STAT_MODE_OFFSET.value());
-        return new FileStatus(identity, mode, Integer.toUnsignedLong(stat.get(JAVA_INT, STAT_USER_OFFSET.value())),
-                stat.get(JAVA_LONG, STAT_SIZE_OFFSET.value()));
-    }
-
-    /// Fails if an open segment has no bytes to be mapped, or its owner is not trusted.
-    ///
-    /// @param fd the descriptor
-    /// @param ofAnybody whether it may belong to any user
-    /// @throws ErrnoException with [ErrnoException#ENODEV] if it is no regular file
-    /// @throws ForeignSegmentException if it belongs to another user than this one and root
-    public void checkSegment(int fd, boolean ofAnybody) throws IOException {
-        FileStatus status = status(fd);
-        // Shared memory whose names are not files (macOS) has no file type.
-        if (Constant.namesAreFiles() && !status.isRegular()) {
-            throw new ErrnoException("shm_open", ErrnoException.ENODEV);
-        }
-        if (!ofAnybody && !status.isTrustedBy(userId)) {
-            throw new ForeignSegmentException(status.user(), userId);
         }
     }
 
@@ -376,7 +361,7 @@ public final class Libc {
         return status(path).map(FileStatus::identity);
     }
 
-    /// {@return the type of the file system of a file (`statfs`): on Linux one of its magic numbers}
+    /// {@return the type of the file system of a file (`statfs`): one of the magic numbers of Linux}
     ///
     /// @param path the path of the file
     /// @throws ErrnoException if it failed
@@ -459,12 +444,9 @@ public final class Libc {
     /// @return whether it was done; not where the system has no such call, or one that is older
     /// @throws ErrnoException if it failed
     boolean copyMapping(long from, long to, long length) throws ErrnoException {
-        if (mremap.isEmpty()) {
-            return false;
-        }
-        int flags = Constant.flags(MREMAP_MAYMOVE, MREMAP_FIXED, MREMAP_DONTUNMAP);
+        int flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
         try {
-            mremap.get().call(from, length, length, flags, to, 0);
+            mremap.call(from, length, length, flags, to);
             return true;
         } catch (ErrnoException e) {
             if (e.errno() == ErrnoException.EINVAL) {
@@ -535,36 +517,20 @@ public final class Libc {
         }
     }
 
-    /// Removes the name of shared memory (`shm_unlink`).
-    ///
-    /// @param name with its slash
-    /// @throws ErrnoException if it failed
-    public void shmUnlink(String name) throws ErrnoException {
-        withText(shmUnlink, name, 0);
-    }
-
-    /// Makes a file at least as long as a range of it and, where the system can, has space for that range set aside:
-    /// `posix_fallocate`, else `ftruncate`. No byte of the file changes, and it does not become shorter.
-    ///
-    /// (`ftruncate` alone would cut the file, had another process made it longer meanwhile.)
+    /// Makes a file at least as long as a range of it and has space for that range set aside (`posix_fallocate`). No
+    /// byte of the file changes, and it does not become shorter, also if another process makes it longer meanwhile.
     ///
     /// @param fd the descriptor
     /// @param offset the offset of the range, in bytes
     /// @param length its size in bytes, more than 0
     /// @throws ErrnoException if it failed
     public void allocate(int fd, long offset, long length) throws ErrnoException {
-        if (fallocate.isEmpty()) {
-            if (size(fd) < offset + length) {
-                truncate(fd, offset + length);
-            }
-            return;
-        }
         long step = length;
         long done = 0;
         while (done < length) {
             long count = Math.min(step, length - done);
             // The only call that returns the error number instead of setting it.
-            int errno = (int) fallocate.get().call(fd, offset + done, count);
+            int errno = (int) posixFallocate.call(fd, offset + done, count);
             if (errno == 0) {
                 done += count;
             } else if (errno == ErrnoException.EINTR) {
@@ -581,12 +547,9 @@ public final class Libc {
     /// @param fd the descriptor
     /// @param offset the offset of the range, in bytes
     /// @param length its size in bytes, more than 0
-    /// @throws ErrnoException if it failed, as where the system has no such call
+    /// @throws ErrnoException if it failed, as where the file system has no such call
     void punchHole(int fd, long offset, long length) throws ErrnoException {
-        NativeFunction function = linuxFallocate
-                .orElseThrow(() -> new ErrnoException("fallocate", ErrnoException.EINVAL));
-        int how = Constant.flags(FALLOC_FL_PUNCH_HOLE, FALLOC_FL_KEEP_SIZE);
-        function.call(fd, how, offset, length, 0, 0);
+        fallocate.call(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length);
     }
 
     /// Cuts a file that no other process writes, or extends it by zeros (`ftruncate`).
@@ -617,6 +580,12 @@ public final class Libc {
         return pageFloor(Math.addExact(bytes, pageSize - 1));
     }
 
+    private static long withText(NativeFunction function, String text) throws ErrnoException {
+        try (Arena arena = Arena.ofConfined()) {
+            return function.call(address(arena, text));
+        }
+    }
+
     private static long withText(NativeFunction function, String text, long argument) throws ErrnoException {
         try (Arena arena = Arena.ofConfined()) {
             return function.call(address(arena, text), argument);
@@ -639,11 +608,11 @@ public final class Libc {
     }
 
     private static Binding bind() {
-        LibcUse.begin();
-        String system = System.getProperty("os.name").toLowerCase(Locale.ROOT);
-        if (!system.startsWith("linux") && !system.startsWith("mac")) {
+        hasBegun = true;
+        String system = System.getProperty("os.name");
+        if (!system.equals("Linux")) {
             return new Binding(null,
-                    new UnsatisfiedLinkError("the C library is bound on Linux and macOS only, not on " + system));
+                    new UnsatisfiedLinkError("the C library is bound on Linux only, not on " + system));
         }
         try {
             return new Binding(new Libc(), null);
@@ -651,14 +620,8 @@ public final class Libc {
             // IllegalCallerException where the JVM denies native access.
             return new Binding(null, e.getCause());
         } catch (LinkageError | RuntimeException | ErrnoException e) {
-            // Where libc lacks a call.
+            // Where the JDK, or the library, lacks what this needs.
             return new Binding(null, e);
         }
-    }
-
-    /// macOS on Intel keeps the 64-bit ones under other names.
-    private static NativeFunction stat(String name) {
-        Optional<NativeFunction> intel = NativeFunction.find(name + "$INODE64");
-        return intel.isPresent() ? intel.get() : NativeFunction.of(name);
     }
 }

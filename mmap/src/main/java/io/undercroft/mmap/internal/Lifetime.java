@@ -1,5 +1,6 @@
 package io.undercroft.mmap.internal;
 
+import io.undercroft.mmap.internal.Registry.Hold;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Cleaner;

@@ -16,7 +16,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 /// Ranges of addresses that `mmap` returned and that are unmapped once: when the arena of their segment is closed or,
 /// if it is not, when the arena and all its segments are unreachable.
 public final class Mapping {
-    static final int READ_WRITE = Constant.flags(PROT_READ, PROT_WRITE);
+    static final int READ_WRITE = PROT_READ | PROT_WRITE;
 
     /// The number of pages in one query.
     private static final long RESIDENCE_PAGES = 1 << 16;
@@ -85,7 +85,7 @@ public final class Mapping {
     /// @return the segment, on a page boundary
     /// @throws ErrnoException if there is no such memory
     public static MemorySegment anonymous(Libc libc, long length, Arena arena) throws ErrnoException {
-        long address = libc.mmap(0, length, READ_WRITE, Constant.flags(MAP_PRIVATE, MAP_ANONYMOUS), -1, 0);
+        long address = libc.mmap(0, length, READ_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         return segment(libc, address, length, arena);
     }
 
@@ -95,13 +95,12 @@ public final class Mapping {
     /// @param segment the bytes, of a mapping that stays alive during the call
     /// @param advice the advice
     public static void advise(Libc libc, MemorySegment segment, ReadAdvice advice) {
-        int number = number(advice).value();
-        if (number < 0 || segment.byteSize() == 0) {
+        if (segment.byteSize() == 0) {
             return;
         }
         long start = libc.pageFloor(segment.address());
         try {
-            libc.madvise(start, segment.address() + segment.byteSize() - start, number);
+            libc.madvise(start, segment.address() + segment.byteSize() - start, number(advice));
         } catch (ErrnoException ignored) {
             // An older kernel, or memory it does not apply to.
         }
@@ -115,7 +114,7 @@ public final class Mapping {
     /// @throws ErrnoException if there is not that much
     public static void populate(Libc libc, MemorySegment segment) throws ErrnoException {
         try {
-            libc.madvise(segment.address(), segment.byteSize(), Constant.MADV_POPULATE_WRITE.value());
+            libc.madvise(segment.address(), segment.byteSize(), Constant.MADV_POPULATE_WRITE);
         } catch (ErrnoException e) {
             if (e.errno() != ErrnoException.EINVAL) {
                 throw e;
@@ -131,7 +130,7 @@ public final class Mapping {
     /// @param segment whole pages from a page boundary on, of a mapping that stays alive during the call
     static void forget(Libc libc, MemorySegment segment) {
         try {
-            libc.madvise(segment.address(), segment.byteSize(), Constant.MADV_DONTNEED.value());
+            libc.madvise(segment.address(), segment.byteSize(), Constant.MADV_DONTNEED);
         } catch (ErrnoException ignored) {
             // They are still copies, and equal to the file.
         }
@@ -144,13 +143,12 @@ public final class Mapping {
     /// @return whether that was done; false if the system has no call for it
     /// @throws ErrnoException if a page could not be read
     public static boolean populateForReading(Libc libc, MemorySegment segment) throws ErrnoException {
-        int advice = Constant.MADV_POPULATE_READ.value();
-        if (advice < 0 || segment.byteSize() == 0) {
-            return segment.byteSize() == 0;
+        if (segment.byteSize() == 0) {
+            return true;
         }
         try {
             long start = libc.pageFloor(segment.address());
-            libc.madvise(start, segment.address() + segment.byteSize() - start, advice);
+            libc.madvise(start, segment.address() + segment.byteSize() - start, Constant.MADV_POPULATE_READ);
             return true;
         } catch (ErrnoException e) {
             if (e.errno() == ErrnoException.EINVAL) {
@@ -200,7 +198,7 @@ public final class Mapping {
     /// @throws ErrnoException if that failed
     public static void force(Libc libc, MemorySegment segment) throws ErrnoException {
         long start = libc.pageFloor(segment.address());
-        libc.msync(start, segment.address() + segment.byteSize() - start, Constant.MS_SYNC.value());
+        libc.msync(start, segment.address() + segment.byteSize() - start, Constant.MS_SYNC);
     }
 
     /// Unmaps addresses. If the system refuses that, they are unmapped when other addresses are.
@@ -237,13 +235,13 @@ public final class Mapping {
         }
     }
 
-    private static Constant number(ReadAdvice advice) {
+    private static int number(ReadAdvice advice) {
         return switch (advice) {
             case NORMAL -> Constant.MADV_NORMAL;
             case SEQUENTIAL -> Constant.MADV_SEQUENTIAL;
             case RANDOM -> Constant.MADV_RANDOM;
             case WILL_NEED -> Constant.MADV_WILLNEED;
-            case DONT_NEED -> Constant.MADV_RELEASE;
+            case DONT_NEED -> Constant.MADV_PAGEOUT;
             case HUGE_PAGES -> Constant.MADV_HUGEPAGE;
             case POPULATE_READ -> Constant.MADV_POPULATE_READ;
             case POPULATE_WRITE -> Constant.MADV_POPULATE_WRITE;

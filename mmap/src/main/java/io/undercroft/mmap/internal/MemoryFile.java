@@ -1,10 +1,7 @@
 package io.undercroft.mmap.internal;
 
-import static io.undercroft.mmap.internal.Constant.MFD_CLOEXEC;
-
 import java.lang.System.Logger.Level;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicLong;
 
 /// A file in memory without a name, of which ranges are allocated. A process has one, as descriptors are limited.
@@ -40,11 +37,7 @@ public final class MemoryFile {
 
     private static Optional<MemoryFile> create(Libc libc) {
         try {
-            OptionalInt made = libc.memfdCreate("undercroft", MFD_CLOEXEC.value());
-            if (made.isEmpty()) {
-                return Optional.empty();
-            }
-            int fd = made.getAsInt();
+            int fd = libc.memfdCreate("undercroft");
             try {
                 libc.truncate(fd, SIZE);
                 return Optional.of(new MemoryFile(libc, fd));

@@ -11,190 +11,135 @@ import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
+import java.util.Arrays;
 import java.util.Optional;
 
 /// A function of the C library that sets `errno`, and has numbers and addresses as arguments.
 ///
-/// All functions are called by one handle: six arguments and a result of 64 bits. Making the handle takes tens of
-/// milliseconds. The second argument is a segment where the function has a buffer there (`pread`), which may belong to
-/// any arena and cannot be closed during the call; an address or number otherwise. The calling conventions of all
-/// supported systems pass up to six numbers and addresses in registers of 64 bits, and a function reads only the
-/// registers and bits of its declared parameters. (Variable arguments on macOS on ARM are the exception.)
+/// It is made of its declaration in C, as its manual page has it. Each call is compared with that: the number of
+/// arguments, and whether each fits the type of its parameter. A function that the library does not define fails with
+/// [ErrnoException#ENOSYS] when it is called, as one that the kernel does not have.
+///
+/// All functions are called by one handle: six arguments and a result of 64 bits, since making a handle of another type
+/// takes 10 ms and more in each process that attaches shared memory. The second argument is a segment where the
+/// function has a buffer there (`pread`), which may belong to any arena and cannot be closed during the call; an address
+/// or number otherwise. The calling conventions of Linux on 64-bit processors pass up to six numbers and addresses in
+/// registers of 64 bits, and a function reads only the registers and bits of its declared parameters.
 ///
 /// There are no lambdas here and in [Libc], as each would be linked at the first attach of a process.
 final class NativeFunction {
+    private static final int MOST_PARAMETERS = 6;
     private static final Linker.Option CAPTURE = Linker.Option.captureCallState("errno");
     private static final MemoryLayout STATE = Linker.Option.captureStateLayout();
-    /// The offset of `errno` in the state: on Linux and macOS it has nothing else.
+    /// The offset of `errno` in the state, which on Linux has nothing else.
     private static final long ERRNO = 0;
 
+    private static final MethodHandle HANDLE = handle();
+
+    private final String declaration;
     private final String name;
     private final MemorySegment address;
-    private final Result result;
-    private final boolean isVariadic;
+    private final Type result;
+    private final Type[] parameters;
 
-    /// The type of the result: for an `int`, the upper half of the register is undefined.
-    private enum Result {
+    /// How many bits of its register belong to a value: the others of a result are undefined.
+    private enum Type {
         INT, LONG
     }
 
-    /// The handle of functions with a fixed number of arguments.
-    private static final class Fixed {
-        static final MethodHandle HANDLE = handle(CAPTURE);
+    private NativeFunction(String declaration) {
+        int open = declaration.indexOf('(');
+        String head = declaration.substring(0, open);
+        String list = declaration.substring(open + 1, declaration.length() - 1);
+        this.declaration = declaration;
+        this.name = head.substring(Math.max(head.lastIndexOf(' '), head.lastIndexOf('*')) + 1);
+        this.address = lookup(name);
+        this.result = type(head);
+        this.parameters = list.equals("void") ? new Type[0] : types(list.split(","));
     }
 
-    /// The handle of functions with two fixed arguments and variable ones.
-    private static final class Variadic {
-        static final MethodHandle HANDLE = handle(CAPTURE, Linker.Option.firstVariadicArg(2));
-    }
-
-    private NativeFunction(String name, MemorySegment address, Result result, boolean isVariadic) {
-        this.name = name;
-        this.address = address;
-        this.result = result;
-        this.isVariadic = isVariadic;
-    }
-
-    /// {@return a function that returns an `int`}
+    /// {@return a function}
     ///
-    /// @param name its name
-    /// @throws UnsatisfiedLinkError if the library does not define it
-    static NativeFunction of(String name) {
-        return new NativeFunction(name, required(name), Result.INT, false);
+    /// @param declaration its declaration in C, with names of the parameters; `...` stands for one number or address
+    static NativeFunction of(String declaration) {
+        return new NativeFunction(declaration);
     }
 
-    /// {@return a function that returns 64 bits}
-    ///
-    /// @param name its name
-    /// @throws UnsatisfiedLinkError if the library does not define it
-    static NativeFunction ofLong(String name) {
-        return new NativeFunction(name, required(name), Result.LONG, false);
+    private static Type[] types(String[] declarations) {
+        Type[] types = new Type[declarations.length];
+        for (int i = 0; i < types.length; i++) {
+            types[i] = type(declarations[i].strip());
+        }
+        return types;
     }
 
-    /// {@return a function with two arguments and a variable number of others, that returns an `int`}
-    ///
-    /// @param name its name
-    /// @throws UnsatisfiedLinkError if the library does not define it
-    static NativeFunction variadic(String name) {
-        return new NativeFunction(name, required(name), Result.INT, Constant.IS_MAC);
-    }
-
-    /// {@return a function that returns an `int`, or nothing if the library does not define it}
-    ///
-    /// @param name its name
-    static Optional<NativeFunction> find(String name) {
-        return find(name, Result.INT);
-    }
-
-    /// {@return a function that returns 64 bits, or nothing if the library does not define it}
-    ///
-    /// @param name its name
-    static Optional<NativeFunction> findLong(String name) {
-        return find(name, Result.LONG);
-    }
-
-    private static Optional<NativeFunction> find(String name, Result result) {
-        Optional<MemorySegment> found = lookup(name);
-        return found.isPresent()
-                ? Optional.of(new NativeFunction(name, found.get(), result, false))
-                : Optional.empty();
-    }
-
-    /// Calls it without arguments.
-    ///
-    /// @return the result
-    /// @throws ErrnoException if it failed
-    long call() throws ErrnoException {
-        return call(0, 0, 0, 0, 0, 0);
-    }
-
-    /// Calls it.
-    ///
-    /// @param a its argument
-    /// @return the result
-    /// @throws ErrnoException if it failed
-    long call(long a) throws ErrnoException {
-        return call(a, 0, 0, 0, 0, 0);
-    }
-
-    /// Calls it.
-    ///
-    /// @param a its first argument
-    /// @param b its second
-    /// @return the result
-    /// @throws ErrnoException if it failed
-    long call(long a, long b) throws ErrnoException {
-        return call(a, b, 0, 0, 0, 0);
-    }
-
-    /// Calls it.
-    ///
-    /// @param a its first argument
-    /// @param b its second
-    /// @param c its third
-    /// @return the result
-    /// @throws ErrnoException if it failed
-    long call(long a, long b, long c) throws ErrnoException {
-        return call(a, b, c, 0, 0, 0);
+    private static Type type(String declaration) {
+        if (declaration.indexOf('*') >= 0 || declaration.equals("...")) {
+            return Type.LONG;
+        }
+        String type = declaration.substring(0, declaration.indexOf(' '));
+        return switch (type) {
+            case "int", "unsigned", "mode_t", "uid_t" -> Type.INT;
+            case "off_t", "size_t", "ssize_t" -> Type.LONG;
+            default -> throw new IllegalArgumentException("'" + type + "' is no type of C that is known here");
+        };
     }
 
     /// Calls it, again if a signal interrupted it.
     ///
-    /// @param a its first argument, and so on; those that it does not have are 0
+    /// @param arguments its arguments
     /// @return the result
     /// @throws ErrnoException if it failed, as all functions here do that return -1
-    long call(long a, long b, long c, long d, long e, long f) throws ErrnoException {
-        return call(a, MemorySegment.ofAddress(b), c, d, e, f);
+    long call(long... arguments) throws ErrnoException {
+        return call(second(arguments), arguments);
     }
 
     /// Calls it with a buffer as the second argument, again if a signal interrupted it.
     ///
-    /// @param a its first argument
+    /// @param first its first argument
     /// @param buffer its second; off the heap
-    /// @param c its third
-    /// @param d its fourth
+    /// @param third its third
+    /// @param fourth its fourth
     /// @return the result
     /// @throws ErrnoException if it failed
-    long call(long a, MemorySegment buffer, long c, long d) throws ErrnoException {
-        return call(a, buffer, c, d, 0, 0);
+    long call(long first, MemorySegment buffer, long third, long fourth) throws ErrnoException {
+        return call(buffer, new long[]{first, buffer.address(), third, fourth});
     }
 
-    private long call(long a, MemorySegment b, long c, long d, long e, long f) throws ErrnoException {
+    private long call(MemorySegment second, long[] arguments) throws ErrnoException {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment state = state(arena);
             while (true) {
-                long returned = invoke(state, a, b, c, d, e, f);
-                if (returned != -1) {
-                    return returned;
-                }
-                if (state.get(JAVA_INT, ERRNO) != ErrnoException.EINTR) {
-                    throw failure(state);
+                try {
+                    return callOnce(state, second, arguments);
+                } catch (ErrnoException e) {
+                    if (e.errno() != ErrnoException.EINTR) {
+                        throw e;
+                    }
                 }
             }
         }
     }
 
-    /// Calls it once, also if a signal interrupts it.
-    ///
-    /// @param a its argument
-    /// @return the result
-    /// @throws ErrnoException if it failed
-    long callOnce(long a) throws ErrnoException {
-        try (Arena arena = Arena.ofConfined()) {
-            return callOnce(state(arena), a, 0, 0, 0, 0, 0);
-        }
-    }
-
-    /// Calls it once, for callers that do so many thousand times: they pass the memory for `errno`.
+    /// Calls it once, also if a signal interrupts it, for callers that must not repeat the call, or make so many that
+    /// they pass the memory for `errno`.
     ///
     /// @param state a [#state], used by one thread at a time
-    /// @param a its first argument, and so on
+    /// @param arguments its arguments
     /// @return the result
     /// @throws ErrnoException if it failed
-    long callOnce(MemorySegment state, long a, long b, long c, long d, long e, long f) throws ErrnoException {
-        long returned = invoke(state, a, MemorySegment.ofAddress(b), c, d, e, f);
+    long callOnce(MemorySegment state, long... arguments) throws ErrnoException {
+        return callOnce(state, second(arguments), arguments);
+    }
+
+    private long callOnce(MemorySegment state, MemorySegment second, long[] arguments) throws ErrnoException {
+        check(arguments);
+        if (address.address() == 0) {
+            throw new ErrnoException(name, ErrnoException.ENOSYS);
+        }
+        long returned = invoke(state, second, Arrays.copyOf(arguments, MOST_PARAMETERS));
         if (returned == -1) {
-            throw failure(state);
+            throw new ErrnoException(name, state.get(JAVA_INT, ERRNO));
         }
         return returned;
     }
@@ -206,16 +151,30 @@ final class NativeFunction {
         return arena.allocate(STATE);
     }
 
-    private ErrnoException failure(MemorySegment state) {
-        return new ErrnoException(name, state.get(JAVA_INT, ERRNO));
+    /// {@return its declaration in C}
+    @Override
+    public String toString() {
+        return declaration;
     }
 
-    private long invoke(MemorySegment state, long a, MemorySegment b, long c, long d, long e, long f) {
+    private static MemorySegment second(long[] arguments) {
+        return arguments.length < 2 ? MemorySegment.NULL : MemorySegment.ofAddress(arguments[1]);
+    }
+
+    private void check(long[] arguments) {
+        boolean fits = arguments.length == parameters.length;
+        for (int i = 0; fits && i < arguments.length; i++) {
+            fits = parameters[i] == Type.LONG || arguments[i] == (int) arguments[i];
+        }
+        if (!fits) {
+            throw new IllegalArgumentException(declaration + " is called with " + Arrays.toString(arguments));
+        }
+    }
+
+    private long invoke(MemorySegment state, MemorySegment second, long[] all) {
         try {
-            long returned = isVariadic
-                    ? (long) Variadic.HANDLE.invokeExact(address, state, a, b, c, d, e, f)
-                    : (long) Fixed.HANDLE.invokeExact(address, state, a, b, c, d, e, f);
-            return result == Result.INT ? (int) returned : returned;
+            long returned = (long) HANDLE.invokeExact(address, state, all[0], second, all[2], all[3], all[4], all[5]);
+            return result == Type.INT ? (int) returned : returned;
         } catch (RuntimeException | Error unexpected) {
             throw unexpected;
         } catch (Throwable unexpected) {
@@ -224,31 +183,19 @@ final class NativeFunction {
     }
 
     @SuppressWarnings("restricted")
-    private static MethodHandle handle(Linker.Option... options) {
+    private static MethodHandle handle() {
         return Linker.nativeLinker().downcallHandle(
                 FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, ADDRESS, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG),
-                options);
-    }
-
-    /// {@return the address of a function of the C library}
-    ///
-    /// @param name its name
-    /// @throws UnsatisfiedLinkError if the library does not define it
-    static MemorySegment required(String name) {
-        Optional<MemorySegment> found = lookup(name);
-        if (found.isEmpty()) {
-            throw new UnsatisfiedLinkError("the C library has no " + name);
-        }
-        return found.get();
+                CAPTURE);
     }
 
     /// Looks in libc, then in librt, where `shm_open` lived before glibc 2.34.
     @SuppressWarnings("restricted")
-    private static Optional<MemorySegment> lookup(String name) {
+    private static MemorySegment lookup(String name) {
         Optional<MemorySegment> symbol = Linker.nativeLinker().defaultLookup().find(name);
-        if (symbol.isPresent() || !name.startsWith("shm_")) {
-            return symbol;
+        if (symbol.isEmpty() && name.equals("shm_open")) {
+            symbol = SymbolLookup.libraryLookup("librt.so.1", Arena.global()).find(name);
         }
-        return SymbolLookup.libraryLookup("librt.so.1", Arena.global()).find(name);
+        return symbol.orElse(MemorySegment.NULL);
     }
 }

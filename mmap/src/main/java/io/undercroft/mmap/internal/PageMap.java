@@ -57,7 +57,7 @@ public final class PageMap {
         int pages = Math.toIntExact(Math.ceilDiv(segment.byteSize(), pageSize));
         BitSet copies = new BitSet(pages);
         try {
-            int fd = libc.open(PATH, Constant.flags(Constant.O_RDONLY, Constant.O_CLOEXEC), 0);
+            int fd = libc.open(PATH, Constant.O_RDONLY | Constant.O_CLOEXEC, 0);
             try {
                 long first = segment.address() / pageSize;
                 boolean _ = any(libc, fd, first, first + pages, (page, isCopy) -> {
@@ -107,7 +107,7 @@ public final class PageMap {
             }
             try (Arena arena = Arena.ofConfined()) {
                 Reader reader = new Reader(libc,
-                        libc.open(PATH, Constant.flags(Constant.O_RDONLY, Constant.O_CLOEXEC), 0));
+                        libc.open(PATH, Constant.O_RDONLY | Constant.O_CLOEXEC, 0));
                 MemorySegment written = arena.allocate(libc.pageSize()).fill((byte) 1);
                 if (reader.mayHaveCopies(written.asSlice(0, 1))) {
                     return reader;

@@ -65,16 +65,16 @@ public final class PosixFile implements HostFile {
     }
 
     static PosixFile open(Libc libc, Path path, MapMode mode) throws IOException {
-        return open(libc, path, mode, (mode == MapMode.SHARED ? O_RDWR : O_RDONLY).value());
+        return open(libc, path, mode, mode == MapMode.SHARED ? O_RDWR : O_RDONLY);
     }
 
     static PosixFile create(Libc libc, Path path) throws IOException {
-        return open(libc, path, MapMode.SHARED, Constant.flags(O_RDWR, O_CREAT, O_EXCL));
+        return open(libc, path, MapMode.SHARED, O_RDWR | O_CREAT | O_EXCL);
     }
 
     private static PosixFile open(Libc libc, Path path, MapMode mode, int flags) throws IOException {
         try {
-            int fd = libc.openRegular(HostPath.bytes(path), flags, OWNER_ONLY);
+            int fd = libc.openRegular(path, flags, OWNER_ONLY);
             return new PosixFile(libc, path, fd, mode);
         } catch (ErrnoException e) {
             throw described(path.toString(), e);
@@ -193,13 +193,13 @@ public final class PosixFile implements HostFile {
     }
 
     private static int protection(MapMode mode) {
-        return mode == MapMode.READ_ONLY ? PROT_READ.value() : Mapping.READ_WRITE;
+        return mode == MapMode.READ_ONLY ? PROT_READ : Mapping.READ_WRITE;
     }
 
     /// Without reserving memory, since a private mapping of a file larger than the memory must not be refused for the
     /// pages that may be written.
     private static int flags(MapMode mode) {
-        return mode == MapMode.PRIVATE ? Constant.flags(MAP_PRIVATE, MAP_NORESERVE) : MAP_SHARED.value();
+        return mode == MapMode.PRIVATE ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED;
     }
 
     private static FileSystemException described(String path, ErrnoException e) {

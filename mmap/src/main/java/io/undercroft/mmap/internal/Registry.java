@@ -4,7 +4,11 @@ import io.undercroft.mmap.NameLifetime;
 import io.undercroft.mmap.SharedSegment;
 import io.undercroft.mmap.SharedSegment.Holder;
 import io.undercroft.mmap.SharedSegment.Holder.State;
-import io.undercroft.mmap.internal.HoldRecord.Role;
+import io.undercroft.mmap.internal.SegmentRecords.Entry;
+import io.undercroft.mmap.internal.SegmentRecords.HoldRecord;
+import io.undercroft.mmap.internal.SegmentRecords.Role;
+import io.undercroft.mmap.internal.Processes.ProcessKey;
+import io.undercroft.mmap.internal.RegistryLock.Deadline;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
@@ -20,8 +24,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/// A registry of the holders of segments of shared memory, kept next to them, so that a name is removed in time however
-/// its holders end. There is no daemon: each process that uses the registry cleans up.
+/// The names of shared memory, and a registry of the holders of its segments that is kept next to them, so that a name is
+/// removed in time however its holders end. There is no daemon: each process that uses the registry cleans up.
 ///
 /// ## Files
 ///
@@ -84,12 +88,12 @@ import java.util.regex.Pattern;
 ///
 /// ## Threads, and delayed releases
 ///
-/// The threads of this process wait for each other, and one of them waits for other processes: in total for half a
+/// All methods are safe for any thread. The threads of this process wait for each other, and one of them waits for other processes: in total for half a
 /// minute at most, and at the end of this process for two seconds.
 ///
 /// A release must not fail, but may be impossible: another process has the lock, or there is no descriptor left. So a
 /// release is queued first, and the thread that next has the lock performs it before its own operation.
-final class Registry implements SegmentNames {
+public final class Registry {
     private static final Pattern DRAFT = Pattern.compile(ProcessKey.PATTERN + "\\.\\d{1,18}");
     private static final long NONE = -1;
     /// An attempt fails if another process creates a directory of the name at that moment.
@@ -99,8 +103,8 @@ final class Registry implements SegmentNames {
     private final RegistryHome home;
     private final ProcessKey self;
     private final ReentrantLock threads = new ReentrantLock();
-    private final Set<OwnHold> holds = ConcurrentHashMap.newKeySet();
-    private final Set<OwnDraft> drafts = ConcurrentHashMap.newKeySet();
+    private final Set<Hold> holds = ConcurrentHashMap.newKeySet();
+    private final Set<Draft> drafts = ConcurrentHashMap.newKeySet();
     /// The releases that are still to be performed.
     private final Queue<Step> owed = new ConcurrentLinkedQueue<>();
     private long count;
@@ -134,12 +138,25 @@ final class Registry implements SegmentNames {
         this.place = Place.of(files, this.home.preferred(), self);
     }
 
-    /// {@return that of this user and this process}
-    ///
-    /// @param home the directory that has the segments
-    /// @param libc the library
-    static Registry in(String home, Libc libc) {
-        return new Registry(new RegistryFiles(libc), home, libc.userId(), ProcessKey.ofThisProcess());
+    /// {@return the registry of this process; only where the library can be called}
+    public static Registry ofThisProcess() {
+        return OfThisProcess.REGISTRY;
+    }
+
+    /// Made on first use.
+    private static final class OfThisProcess {
+        static final Registry REGISTRY = make(Libc.find().orElseThrow());
+
+        private static Registry make(Libc libc) {
+            Registry registry = new Registry(new RegistryFiles(libc), "/dev/shm", libc.userId(),
+                    ProcessKey.ofThisProcess());
+            try {
+                Runtime.getRuntime().addShutdownHook(new Thread(registry::releaseAll, "undercroft-shared-memory"));
+            } catch (IllegalStateException ending) {
+                // What is made while the JVM ends is left for others to collect.
+            }
+            return registry;
+        }
     }
 
     @FunctionalInterface
@@ -157,61 +174,75 @@ final class Registry implements SegmentNames {
         }
     }
 
-    /// The names of drafts.
-    @FunctionalInterface
-    private interface Naming {
-        void name(String draft, String path) throws IOException;
-    }
+    /// A segment that was opened.
+    ///
+    /// @param fd its descriptor
+    /// @param hold the hold on it; empty if it needs no release
+    public record Attached(int fd, Optional<Hold> hold) {}
 
-    /// A hold, and its record.
-    private final class OwnHold implements Hold, Step {
+    /// The use of a segment by this process, until it is released.
+    public final class Hold implements Step {
         private final String name;
         private final HoldRecord record;
 
-        OwnHold(String name, HoldRecord record) {
+        private Hold(String name, HoldRecord record) {
             this.name = name;
             this.record = record;
         }
 
-        @Override
+        /// Releases the segment, and removes its name if the lifetime of the name has ended. Does nothing the second
+        /// time. Throws nothing: if it cannot be done now, that is logged, and it is done when this process next uses
+        /// shared memory, or by another process after this one has ended.
         public void release() {
             settle("/" + name + " is not released yet", this);
         }
 
+        /// Releases it under the lock.
         @Override
         public void run() throws IOException {
             letGo(this);
         }
     }
 
-    /// A file of the directory of drafts.
-    private final class OwnDraft implements Draft {
+    /// A segment of this process that is being filled: a file of the directory of drafts. Used by one thread at a time.
+    public final class Draft implements AutoCloseable {
         private final String path;
         private final int fd;
 
-        OwnDraft(String path, int fd) {
+        private Draft(String path, int fd) {
             this.path = path;
             this.fd = fd;
         }
 
-        @Override
+        /// {@return its descriptor, open for reading and writing until it is closed or has a name}
         public int descriptor() {
             return fd;
         }
 
-        @Override
+        /// Names the segment. The name must not exist. The draft is closed if this succeeds.
+        ///
+        /// @param name the name, without a slash: the one for which the draft was started, if any
+        /// @param lifetime the lifetime of the name
+        /// @return the creator's hold
+        /// @throws IOException if it cannot be done; [ErrnoException#EEXIST] if the name is in use
         public Hold create(String name, NameLifetime lifetime) throws IOException {
             return locked(() -> {
                 vacate(name);
-                return named(this, name, lifetime, files::renameIfFree);
+                return named(this, name, lifetime, false);
             });
         }
 
-        @Override
+        /// Names the segment, and replaces a segment of that name. The draft is closed if this succeeds.
+        ///
+        /// @param name the name, without a slash
+        /// @param lifetime the lifetime of the name
+        /// @return the creator's hold
+        /// @throws IOException if it cannot be done
         public Hold publish(String name, NameLifetime lifetime) throws IOException {
-            return locked(() -> named(this, name, lifetime, files::rename));
+            return locked(() -> named(this, name, lifetime, true));
         }
 
+        /// Removes the draft, unless it was given a name. Does nothing the second time.
         @Override
         public void close() {
             if (drafts.contains(this)) {
@@ -220,12 +251,19 @@ final class Registry implements SegmentNames {
         }
     }
 
-    @Override
+    /// Starts a segment without a name in mind.
+    ///
+    /// @return the draft
+    /// @throws IOException if there cannot be one
     public Draft draft() throws IOException {
         return locked(this::newDraft);
     }
 
-    @Override
+    /// Starts a segment whose name must be free, or be held by ended processes only: then it is freed now.
+    ///
+    /// @param name the name, without a slash
+    /// @return the draft
+    /// @throws IOException if there cannot be one; [ErrnoException#EEXIST] if the name is in use
     public Draft draft(String name) throws IOException {
         return locked(() -> {
             vacate(name);
@@ -233,7 +271,14 @@ final class Registry implements SegmentNames {
         });
     }
 
-    @Override
+    /// Opens a segment, and holds it.
+    ///
+    /// @param name the name, without a slash
+    /// @param flags the flags for opening it
+    /// @param ofAnybody whether it may belong to another user than this one and root
+    /// @return the segment
+    /// @throws IOException if it cannot be done; [ErrnoException#ENOENT] if there is none
+    /// @throws RegistryException if it belongs to another user
     public Attached attach(String name, int flags, boolean ofAnybody) throws IOException {
         if (!isThere()) {
             int fd = opened(name, flags, ofAnybody);
@@ -246,7 +291,11 @@ final class Registry implements SegmentNames {
         return locked(() -> attached(name, opened(name, flags, ofAnybody)));
     }
 
-    @Override
+    /// Removes a name.
+    ///
+    /// @param name the name, without a slash
+    /// @return whether there was such a name
+    /// @throws IOException if it cannot be done
     public boolean unlink(String name) throws IOException {
         if (!isThere()) {
             return files.remove(path(name));
@@ -258,22 +307,36 @@ final class Registry implements SegmentNames {
         });
     }
 
-    @Override
+    /// Removes a name of the lifetime [NameLifetime#UNTIL_UNLINKED] if no running process holds its segment.
+    ///
+    /// @param name the name, without a slash
+    /// @return the segment, as it was; empty if there is no such name, it is removed automatically, or a process holds
+    ///     it
+    /// @throws IOException if it cannot be done
     public Optional<SharedSegment> unlinkIfUnheld(String name) throws IOException {
         return isThere() ? locked(() -> endIfUnheld(name)) : Optional.empty();
     }
 
-    @Override
+    /// {@return a segment with its holders; empty if it is not registered, or does not have the name any more}
+    ///
+    /// @param name the name, without a slash
+    /// @param inode of the segment
+    /// @throws IOException if a system call fails
     public Optional<SharedSegment> find(String name, long inode) throws IOException {
         return isUsed() ? locked(() -> found(name, inode)) : Optional.empty();
     }
 
-    @Override
+    /// {@return the segments that are known, by name}
+    ///
+    /// @throws IOException if a system call fails
     public List<SharedSegment> list() throws IOException {
         return isUsed() ? locked(this::segments) : List.of();
     }
 
-    @Override
+    /// Removes what ended processes left: names that lasted no longer than they did, drafts, records.
+    ///
+    /// @return the segments whose names were removed
+    /// @throws IOException if a system call fails
     public List<SharedSegment> gc() throws IOException {
         return isUsed() ? locked(this::collect) : List.of();
     }
@@ -297,8 +360,8 @@ final class Registry implements SegmentNames {
         return holds.isEmpty() && drafts.isEmpty() && !place.processes.isEntered();
     }
 
-    @Override
-    public void releaseAll() {
+    /// Releases everything, at the end of this process.
+    void releaseAll() {
         if (holds.isEmpty() && drafts.isEmpty()) {
             return;
         }
@@ -411,16 +474,16 @@ final class Registry implements SegmentNames {
         });
     }
 
-    private OwnDraft newDraft() throws IOException {
+    private Draft newDraft() throws IOException {
         enter();
         files.makeFolder(place.drafts);
         String path = place.drafts + "/" + place.processes.self() + "." + ++count;
-        OwnDraft draft = new OwnDraft(path, files.create(path));
+        Draft draft = new Draft(path, files.create(path));
         drafts.add(draft);
         return draft;
     }
 
-    private void closeDraft(OwnDraft draft) throws IOException {
+    private void closeDraft(Draft draft) throws IOException {
         if (drafts.contains(draft)) {
             removeDraft(draft);
             files.close(draft.fd);
@@ -429,21 +492,26 @@ final class Registry implements SegmentNames {
 
     /// Does not close the descriptor, as a thread may still write to it when this process ends: after a close the
     /// number could belong to another file.
-    private void removeDraft(OwnDraft draft) throws IOException {
+    private void removeDraft(Draft draft) throws IOException {
         files.remove(draft.path);
         drafts.remove(draft);
     }
 
     /// Records the holder of a segment and the lifetime of its name, and then gives it the name.
-    private OwnHold named(OwnDraft draft, String name, NameLifetime lifetime, Naming naming) throws IOException {
+    private Hold named(Draft draft, String name, NameLifetime lifetime, boolean replaces)
+            throws IOException {
         enter();
         long inode = files.inode(draft.fd);
-        OwnHold hold;
+        Hold hold;
         try {
             place.records.open(name);
             hold = newHold(name, inode, Role.CREATOR);
             place.records.add(name, inode, lifetime);
-            naming.name(draft.path, path(name));
+            if (replaces) {
+                files.rename(draft.path, path(name));
+            } else {
+                files.renameIfFree(draft.path, path(name));
+            }
         } catch (IOException e) {
             holds.removeIf(each -> each.record.inode() == inode);
             tidily("records of a segment without a name are not removed", () -> place.records.forget(name, inode));
@@ -481,7 +549,7 @@ final class Registry implements SegmentNames {
 
     /// Returns a hold on a segment that was opened, if it is registered; fails if the lifetime of its name has ended.
     private Optional<Hold> held(String name, long inode) throws IOException {
-        RegistryEntry entry = place.records.entry(name, inode);
+        Entry entry = place.records.entry(name, inode);
         if (entry.lifetime().isEmpty()) {
             return Optional.empty();
         }
@@ -495,17 +563,17 @@ final class Registry implements SegmentNames {
         return Optional.of(newHold(name, inode, Role.HOLDER));
     }
 
-    private OwnHold newHold(String name, long inode, Role role) throws IOException {
+    private Hold newHold(String name, long inode, Role role) throws IOException {
         enter();
-        OwnHold hold = new OwnHold(name, new HoldRecord(inode, role, place.processes.self(), ++count));
+        Hold hold = new Hold(name, new HoldRecord(inode, role, place.processes.self(), ++count));
         place.records.add(name, hold.record);
         holds.add(hold);
         return hold;
     }
 
-    private void letGo(OwnHold hold) throws IOException {
+    private void letGo(Hold hold) throws IOException {
         HoldRecord record = hold.record;
-        RegistryEntry entry = place.records.entry(hold.name, record.inode());
+        Entry entry = place.records.entry(hold.name, record.inode());
         // Otherwise it was released before, or the name was unlinked or belongs to another segment.
         if (holds.contains(hold) && entry.holds().contains(record)) {
             if (entry.without(record).isOver(place.processes)) {
@@ -554,7 +622,7 @@ final class Registry implements SegmentNames {
     /// Removes a name of the lifetime [NameLifetime#UNTIL_UNLINKED] unless a running process holds its segment.
     private Optional<SharedSegment> endIfUnheld(String name) throws IOException {
         long inode = files.inode(path(name)).orElse(NONE);
-        RegistryEntry entry = place.records.entry(name, inode);
+        Entry entry = place.records.entry(name, inode);
         if (!entry.isUnheld(place.processes)) {
             return Optional.empty();
         }
@@ -568,7 +636,7 @@ final class Registry implements SegmentNames {
         List<SharedSegment> removed = new ArrayList<>();
         for (String name : place.records.names()) {
             long inode = files.inode(path(name)).orElse(NONE);
-            RegistryEntry entry = place.records.entry(name, inode);
+            Entry entry = place.records.entry(name, inode);
             if (entry.isOver(place.processes)) {
                 SharedSegment segment = segment(name, entry);
                 if (endOfTheDead(name, inode)) {
@@ -593,7 +661,7 @@ final class Registry implements SegmentNames {
         }
     }
 
-    private void forgetTheDead(String name, RegistryEntry entry) throws IOException {
+    private void forgetTheDead(String name, Entry entry) throws IOException {
         for (HoldRecord hold : entry.holds()) {
             if (!place.processes.isAlive(hold.process())) {
                 place.records.remove(name, hold);
@@ -603,7 +671,7 @@ final class Registry implements SegmentNames {
 
     private Optional<SharedSegment> found(String name, long inode) throws IOException {
         boolean hasName = files.inode(path(name)).equals(Optional.of(inode));
-        RegistryEntry entry = place.records.entry(name, inode);
+        Entry entry = place.records.entry(name, inode);
         return hasName && entry.lifetime().isPresent() ? Optional.of(segment(name, entry)) : Optional.empty();
     }
 
@@ -611,7 +679,7 @@ final class Registry implements SegmentNames {
         List<SharedSegment> all = new ArrayList<>();
         for (String name : place.records.names()) {
             Optional<Long> inode = files.inode(path(name));
-            RegistryEntry entry = place.records.entry(name, inode.orElse(NONE));
+            Entry entry = place.records.entry(name, inode.orElse(NONE));
             if (entry.lifetime().isPresent()) {
                 all.add(segment(name, entry));
             }
@@ -620,7 +688,7 @@ final class Registry implements SegmentNames {
         return all;
     }
 
-    private SharedSegment segment(String name, RegistryEntry entry) throws IOException {
+    private SharedSegment segment(String name, Entry entry) throws IOException {
         List<Holder> holders = new ArrayList<>();
         for (HoldRecord hold : entry.holds()) {
             ProcessKey process = hold.process();

@@ -12,6 +12,7 @@ import static io.undercroft.mmap.internal.Constant.O_RDWR;
 import static io.undercroft.mmap.internal.Constant.RAMFS_MAGIC;
 import static io.undercroft.mmap.internal.Constant.TMPFS_MAGIC;
 
+import io.undercroft.mmap.SharedMemoryException.Reason;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
@@ -50,7 +51,7 @@ class RegistryFiles {
 
     /// {@return a new file, open for reading and writing}
     int create(String path) throws ErrnoException {
-        return libc.open(path, Constant.flags(O_CREAT, O_EXCL, O_RDWR, O_CLOEXEC), OWNER_ONLY);
+        return libc.open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, OWNER_ONLY);
     }
 
     /// Makes a new file, empty.
@@ -61,7 +62,7 @@ class RegistryFiles {
     /// {@return a file or directory, open for reading, or nothing if it is not there}
     OptionalInt open(String path) throws ErrnoException {
         try {
-            return OptionalInt.of(libc.open(path, Constant.flags(O_RDONLY, O_CLOEXEC, O_NONBLOCK), 0));
+            return OptionalInt.of(libc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0));
         } catch (ErrnoException e) {
             if (e.errno() == ErrnoException.ENOENT) {
                 return OptionalInt.empty();
@@ -74,12 +75,12 @@ class RegistryFiles {
     /// once, in memory file systems only after all numbers were used}
     boolean reusesInodes(String folder) throws ErrnoException {
         int type = libc.fileSystemType(folder);
-        return type != TMPFS_MAGIC.value() && type != RAMFS_MAGIC.value();
+        return type != TMPFS_MAGIC && type != RAMFS_MAGIC;
     }
 
     /// {@return a segment opened with the flags}
     int openSegment(String name, int flags) throws ErrnoException {
-        return libc.shmOpen("/" + name, flags | O_NONBLOCK.value(), 0);
+        return libc.shmOpen("/" + name, flags | O_NONBLOCK, 0);
     }
 
     /// Fails with [ErrnoException#ENODEV] if something has the name of a segment that has no bytes to be mapped: a
@@ -98,7 +99,7 @@ class RegistryFiles {
 
     /// {@return whether the file is locked now, by this descriptor alone}
     boolean tryLock(int fd) throws ErrnoException {
-        return libc.tryLock(fd, Constant.flags(LOCK_EX, LOCK_NB));
+        return libc.tryLock(fd, LOCK_EX | LOCK_NB);
     }
 
     void unlock(int fd) {
@@ -107,7 +108,7 @@ class RegistryFiles {
 
     /// {@return whether the file is locked}
     boolean isLocked(int fd) throws ErrnoException {
-        return !libc.tryLock(fd, Constant.flags(LOCK_SH, LOCK_NB));
+        return !libc.tryLock(fd, LOCK_SH | LOCK_NB);
     }
 
     long inode(int fd) throws ErrnoException {
@@ -141,7 +142,7 @@ class RegistryFiles {
         try {
             libc.rmdir(path);
         } catch (ErrnoException e) {
-            boolean isOccupied = e.errno() == Constant.ENOTEMPTY.value();
+            boolean isOccupied = e.errno() == ErrnoException.ENOTEMPTY;
             if (!isOccupied && e.errno() != ErrnoException.ENOENT && e.errno() != ErrnoException.ENOTDIR) {
                 throw e;
             }
@@ -203,13 +204,23 @@ class RegistryFiles {
         return status.isPresent() && status.get().user() != libc.userId();
     }
 
-    /// Fails with [ErrnoException#ENODEV] if a descriptor is open on something that has no bytes to be mapped, and with
-    /// [ForeignSegmentException] if the segment belongs to another user than this one and root.
+    /// Fails with [ErrnoException#ENODEV] if a descriptor is open on something that has no bytes to be mapped.
     ///
     /// @param fd the descriptor
-    /// @param ofAnybody whether it may belong to whom it likes
+    /// @param ofAnybody whether it may belong to another user than this one and root
     void checkSegment(int fd, boolean ofAnybody) throws IOException {
-        libc.checkSegment(fd, ofAnybody);
+        libc.checkRegular(fd);
+        FileStatus status = libc.status(fd);
+        if (!ofAnybody && !status.isTrustedBy(libc.userId())) {
+            throw foreign(status.user(), libc.userId());
+        }
+    }
+
+    /// {@return the failure of attaching a segment of another user, whom the caller did not agree to trust}
+    static RegistryException foreign(long owner, long user) {
+        return new RegistryException(Reason.NOT_PERMITTED, "it belongs to user " + owner + ", and this is user " + user
+                + "; only segments of oneself and of root are attached: take another name, or pass"
+                + " TrustedOwner.ANYBODY if that user is meant");
     }
 
     /// Fails if another user could have created the directory or can change it.

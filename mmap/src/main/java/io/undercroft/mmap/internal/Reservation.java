@@ -47,7 +47,7 @@ final class Reservation {
     /// @return the reservation, to be unmapped by the caller
     /// @throws ErrnoException if there are no such addresses
     static Reservation of(Libc libc, long size, MemorySegment state) throws ErrnoException {
-        int flags = Constant.flags(MAP_PRIVATE, MAP_ANONYMOUS, MAP_NORESERVE);
+        int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
         long address = libc.mmap(state, 0, size, Mapping.READ_WRITE, flags, -1, 0);
         return new Reservation(libc, state, address, size);
     }
@@ -69,11 +69,11 @@ final class Reservation {
     /// @throws ErrnoException if that failed
     void mapOver(List<Mapped> parts, int protection, int flags) throws ErrnoException {
         for (Mapped part : parts) {
-            map(part, protection, flags | MAP_FIXED.value());
+            map(part, protection, flags | MAP_FIXED);
         }
     }
 
-    /// The same, faster if the system supports it.
+    /// The same, faster.
     ///
     /// @param parts the mappings and their addresses, in order
     /// @param protection the protection of the pages
@@ -83,7 +83,7 @@ final class Reservation {
         int from = 0;
         while (from < parts.size()) {
             int to = adjacent(parts, from);
-            if (to - from == 1 || MAP_FIXED_NOREPLACE.value() < 0) {
+            if (to - from == 1) {
                 mapOver(parts.subList(from, to), protection, flags);
             } else {
                 mapIntoGap(parts.subList(from, to), protection, flags);
@@ -113,7 +113,7 @@ final class Reservation {
         gapStart = start;
         gapEnd = end;
         for (Mapped part : parts) {
-            map(part, protection, flags | MAP_FIXED_NOREPLACE.value());
+            map(part, protection, flags | MAP_FIXED_NOREPLACE);
             gapStart = part.end();
         }
     }

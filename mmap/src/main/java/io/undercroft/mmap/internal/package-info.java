@@ -4,8 +4,7 @@
 /// - [HostFile] is an open file: [PosixFile] uses libc, [ChannelFile] the JDK: for small files too, as long as nothing
 ///   has bound libc.
 /// - [Mapping] makes mappings, [Stitch] ranges of several pieces, [FreezableRange] copy-on-write memory.
-/// - [SegmentNames] are the names of shared memory: those of the system, whose holders [Registry] records in files, or
-///   on macOS [ProcessLocalNames].
+/// - [Registry] has the names of shared memory, and records their holders in files.
 @NullMarked
 package io.undercroft.mmap.internal;
 

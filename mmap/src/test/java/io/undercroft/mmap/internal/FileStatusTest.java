@@ -13,7 +13,7 @@ import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
 /// What `struct stat` says is what the JDK reads from it, and whose files are trusted.
-@EnabledOnOs({OS.LINUX, OS.MAC})
+@EnabledOnOs(OS.LINUX)
 class FileStatusTest {
     private final Libc libc = Libc.find().orElseThrow();
 

@@ -8,6 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import io.undercroft.mmap.NameLifetime;
 import io.undercroft.mmap.SharedSegment;
 import io.undercroft.mmap.SharedSegment.Holder.State;
+import io.undercroft.mmap.internal.Processes.ProcessKey;
+import io.undercroft.mmap.internal.Registry.Attached;
+import io.undercroft.mmap.internal.Registry.Draft;
+import io.undercroft.mmap.internal.Registry.Hold;
+import io.undercroft.mmap.internal.RegistryLock.Deadline;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -206,7 +211,7 @@ class RegistryStepsTest {
 
         assertThat(next.registry.gc()).isEmpty();
         assertThat(home.toFile().list()).containsExactly("name");
-        SegmentNames.Attached attached = next.registry.attach("name", Constant.O_RDWR.value(), false);
+        Attached attached = next.registry.attach("name", Constant.O_RDWR, false);
         next.steps.close(attached.fd());
         assertThat(attached.hold()).isEmpty();
         create(next, "mine", NameLifetime.WITH_LAST_HOLDER).release();
@@ -504,9 +509,9 @@ class RegistryStepsTest {
         Player player = player(NEVER);
         Files.write(home.resolve("name"), new byte[10]);
         player.steps.trustsNobody = true;
-        assertThatThrownBy(() -> player.registry.attach("name", Constant.O_RDWR.value(), false))
-                .isInstanceOf(ForeignSegmentException.class);
-        SegmentNames.Attached attached = player.registry.attach("name", Constant.O_RDWR.value(), true);
+        assertThatThrownBy(() -> player.registry.attach("name", Constant.O_RDWR, false))
+                .isInstanceOf(RegistryException.class);
+        Attached attached = player.registry.attach("name", Constant.O_RDWR, true);
         player.steps.close(attached.fd());
         assertThat(player.steps.open).as("left open").isEmpty();
     }
@@ -536,7 +541,7 @@ class RegistryStepsTest {
         int copy;
         try (RegistryLock _ = lock(other.steps)) {
             int fd = other.steps.open.iterator().next();
-            copy = (int) NativeFunction.of("dup").call(fd);
+            copy = (int) NativeFunction.of("int dup(int fd)").call(fd);
         }
         try {
             assertThat(player.registry.list()).hasSize(1);
@@ -633,7 +638,7 @@ class RegistryStepsTest {
     }
 
     private Hold attach(Player player, String name) throws IOException {
-        SegmentNames.Attached attached = player.registry.attach(name, Constant.O_RDWR.value(), false);
+        Attached attached = player.registry.attach(name, Constant.O_RDWR, false);
         player.steps.close(attached.fd());
         return attached.hold().orElseThrow();
     }
@@ -684,7 +689,7 @@ class RegistryStepsTest {
         void checkSegment(int fd, boolean ofAnybody) throws IOException {
             super.checkSegment(fd, ofAnybody);
             if (trustsNobody && !ofAnybody) {
-                throw new ForeignSegmentException(1234, libc.userId());
+                throw foreign(1234, libc.userId());
             }
         }
 

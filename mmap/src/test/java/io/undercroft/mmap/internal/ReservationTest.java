@@ -25,7 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 @EnabledOnOs(OS.LINUX)
 class ReservationTest {
     private static final int PART = 1 << 16;
-    private static final int FLAGS = Constant.MAP_PRIVATE.value();
+    private static final int FLAGS = Constant.MAP_PRIVATE;
 
     @TempDir
     Path folder;
@@ -77,7 +77,7 @@ class ReservationTest {
                 .isInstanceOf(ErrnoException.class);
         long gap = range.address() + 2 * PART;
         assertThat(Proc.isMapped(gap)).isFalse();
-        int fixed = Constant.flags(Constant.MAP_PRIVATE, Constant.MAP_ANONYMOUS, Constant.MAP_FIXED_NOREPLACE);
+        int fixed = Constant.MAP_PRIVATE | Constant.MAP_ANONYMOUS | Constant.MAP_FIXED_NOREPLACE;
         assertThat(libc.mmap(gap, PART, Mapping.READ_WRITE, fixed, -1, 0)).isEqualTo(gap);
 
         range.unmap();
@@ -95,7 +95,7 @@ class ReservationTest {
         taken.fill((byte) 1);
         MemorySegment state = NativeFunction.state(arena);
         assertThatThrownBy(() -> libc.mmap(state, taken.address(), PART, Mapping.READ_WRITE,
-                FLAGS | Constant.MAP_FIXED_NOREPLACE.value(), file.descriptor(), 0))
+                FLAGS | Constant.MAP_FIXED_NOREPLACE, file.descriptor(), 0))
                 .isInstanceOfSatisfying(ErrnoException.class,
                         e -> assertThat(e.errno()).isEqualTo(ErrnoException.EEXIST));
         byte[] ones = new byte[PART];

@@ -79,7 +79,7 @@ public final class Machine {
         return Pages.size().isPresent()
                 ? new Finding("mapping", true, "pages of " + Text.bytes(Pages.size().getAsLong()))
                 : new Finding("mapping", false, "whole files only: the C library cannot be called, which needs "
-                        + "Linux or macOS and --enable-native-access=ALL-UNNAMED");
+                        + "Linux and --enable-native-access=ALL-UNNAMED");
     }
 
     private static Finding sharedMemory() {

@@ -4,7 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.mmap.NameLifetime;
-import io.undercroft.mmap.internal.HoldRecord.Role;
+import io.undercroft.mmap.internal.Processes.ProcessKey;
+import io.undercroft.mmap.internal.SegmentRecords.Entry;
+import io.undercroft.mmap.internal.SegmentRecords.HoldRecord;
+import io.undercroft.mmap.internal.SegmentRecords.Role;
 import java.io.IOException;
 import java.util.List;
 import java.util.Random;
@@ -13,7 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class RegistryEntryTest {
+class SegmentRecordsTest {
     private static final ProcessKey ALICE = new ProcessKey(4711, 1_700_000_000_123L, 4_026_531_836L);
     private static final ProcessKey BOB = new ProcessKey(4711, 1_700_000_000_123L, 4_026_531_837L);
 
@@ -22,8 +25,8 @@ class RegistryEntryTest {
     void whatIsWrittenIsRead(NameLifetime lifetime) {
         HoldRecord made = new HoldRecord(12, Role.CREATOR, ALICE, 1);
         HoldRecord held = new HoldRecord(12, Role.HOLDER, BOB, 999_999_999_999_999_999L);
-        RegistryEntry entry = RegistryEntry.of(12,
-                List.of(held.toString(), RegistryEntry.record(12, lifetime), made.toString()));
+        Entry entry = Entry.of(12,
+                List.of(held.toString(), Entry.record(12, lifetime), made.toString()));
 
         assertThat(entry.lifetime()).contains(lifetime);
         assertThat(entry.holds()).containsExactly(held, made);
@@ -36,7 +39,7 @@ class RegistryEntryTest {
         HoldRecord made = new HoldRecord(12, Role.CREATOR, ALICE, 1);
         HoldRecord held = new HoldRecord(12, Role.HOLDER, BOB, 2);
         for (NameLifetime lifetime : NameLifetime.values()) {
-            RegistryEntry entry = entry(RegistryEntry.record(12, lifetime), made.toString(), held.toString());
+            Entry entry = entry(Entry.record(12, lifetime), made.toString(), held.toString());
             boolean lastsForever = lifetime == NameLifetime.UNTIL_UNLINKED;
             assertThat(entry.isOver(_ -> true)).isFalse();
             assertThat(entry.isOver(_ -> false)).isEqualTo(!lastsForever);
@@ -49,14 +52,14 @@ class RegistryEntryTest {
 
     @Test
     void recordsOfAnotherSegmentMeanNothing() throws IOException {
-        RegistryEntry entry = entry("13.WITH_CREATOR", "13.CREATOR." + ALICE + ".1", "12.WITH_LAST_HOLDER",
+        Entry entry = entry("13.WITH_CREATOR", "13.CREATOR." + ALICE + ".1", "12.WITH_LAST_HOLDER",
                 "12.HOLDER." + BOB + ".1", "14.UNTIL_UNLINKED");
 
         assertThat(entry.lifetime()).contains(NameLifetime.WITH_LAST_HOLDER);
         assertThat(entry.holds()).hasSize(1);
         assertThat(entry.stale()).containsExactly("13.WITH_CREATOR", "13.CREATOR." + ALICE + ".1", "14.UNTIL_UNLINKED");
         assertThat(entry.isOver(ALICE::equals)).isTrue();
-        RegistryEntry ofNone = RegistryEntry.of(-1, List.of("13.WITH_CREATOR"));
+        Entry ofNone = Entry.of(-1, List.of("13.WITH_CREATOR"));
         assertThat(ofNone.stale()).hasSize(1);
         assertThat(ofNone.isOver(_ -> false)).isFalse();
     }
@@ -67,7 +70,7 @@ class RegistryEntryTest {
             "12.CREATOR.1-2-3.", "12.CREATOR.1-2-3.4.5", "12.OWNER.1-2-3.4", "12.HOLDER.1-2-99999999999999999999.4",
             "12.HOLDER.1-2-3.4\n", "١٢.WITH_CREATOR", "tmp", ".nfs0001", "12.HOLDER.1-2-3.4~"})
     void whatMakesNoSenseIsNeverAReasonToRemoveASegment(String garbage) throws IOException {
-        RegistryEntry entry = entry("12.WITH_LAST_HOLDER", garbage);
+        Entry entry = entry("12.WITH_LAST_HOLDER", garbage);
 
         assertThat(entry.isClear()).isFalse();
         assertThat(entry.stale()).isEmpty();
@@ -90,7 +93,7 @@ class RegistryEntryTest {
             for (int i = random.nextInt(60); i > 0; i--) {
                 text.append(letters.charAt(random.nextInt(letters.length())));
             }
-            RegistryEntry entry = RegistryEntry.of(12, List.of("12.WITH_CREATOR", text.toString()));
+            Entry entry = Entry.of(12, List.of("12.WITH_CREATOR", text.toString()));
             boolean isUnderstood = entry.holds().size() + entry.stale().size() == 1;
             assertThat(entry.isOver(_ -> false)).as("%s", text).isEqualTo(isUnderstood);
         }
@@ -98,7 +101,7 @@ class RegistryEntryTest {
 
     @Test
     void whoCannotBeAskedIsNotDead() {
-        RegistryEntry entry = entry("12.WITH_LAST_HOLDER", "12.HOLDER." + ALICE + ".1");
+        Entry entry = entry("12.WITH_LAST_HOLDER", "12.HOLDER." + ALICE + ".1");
 
         assertThatThrownBy(() -> entry.isOver(_ -> {
             throw new IOException("no descriptor left");
@@ -115,7 +118,7 @@ class RegistryEntryTest {
         assertThat(ProcessKey.parse("1-2")).isEmpty();
     }
 
-    private static RegistryEntry entry(String... files) {
-        return RegistryEntry.of(12, List.of(files));
+    private static Entry entry(String... files) {
+        return Entry.of(12, List.of(files));
     }
 }
