@@ -51,10 +51,10 @@
 /// Using released memory throws [IllegalStateException]; freed memory is never read. Memory that is never released is
 /// released by the garbage collector once it is unreachable.
 ///
-/// **Systems.** Linux is called through the foreign function interface, which requires `--enable-native-access`. Without
-/// it, and on macOS and Windows, files are mapped by [java.nio.channels.FileChannel] (copy-on-write and stitched maps
-/// become copies), anonymous memory is allocated by the JDK, none can be frozen, [Pages] ignores hints, and shared memory
-/// is not supported.
+/// **Systems.** Linux is called through the foreign function interface, which requires `--enable-native-access`.
+/// Without it, and on macOS and Windows, files are mapped by [java.nio.channels.FileChannel] (copy-on-write and
+/// stitched maps become copies), anonymous memory is allocated by the JDK, none can be frozen, [Pages] ignores hints,
+/// and shared memory is not supported.
 ///
 /// Nothing here takes or returns null unless documented otherwise.
 @NullMarked

@@ -29,8 +29,8 @@ import org.jspecify.annotations.Nullable;
 /// numbers, since they are rounded to pages; so are those of strings, whose memory is in an arena of the call. Buffers
 /// of callers are segments, so that they stay alive during the call.
 ///
-/// Where the library cannot be bound (macOS, Windows, or a JVM that denies native access) [#find] is empty and [#failure]
-/// returns the reason.
+/// Where the library cannot be bound (macOS, Windows, or a JVM that denies native access) [#find] is empty and
+/// [#failure] returns the reason.
 public final class Libc {
     /// More than any system's `struct statfs`.
     private static final long STATFS_BYTES = 4096;

@@ -22,9 +22,9 @@ import java.util.Optional;
 ///
 /// All functions are called by one handle: six arguments and a result of 64 bits, since making a handle of another type
 /// takes 10 ms and more in each process that attaches shared memory. The second argument is a segment where the
-/// function has a buffer there (`pread`), which may belong to any arena and cannot be closed during the call; an address
-/// or number otherwise. The calling conventions of Linux on 64-bit processors pass up to six numbers and addresses in
-/// registers of 64 bits, and a function reads only the registers and bits of its declared parameters.
+/// function has a buffer there (`pread`), which may belong to any arena and cannot be closed during the call; an
+/// address or number otherwise. The calling conventions of Linux on 64-bit processors pass up to six numbers and
+/// addresses in registers of 64 bits, and a function reads only the registers and bits of its declared parameters.
 ///
 /// There are no lambdas here and in [Libc], as each would be linked at the first attach of a process.
 final class NativeFunction {

@@ -24,8 +24,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/// The names of shared memory, and a registry of the holders of its segments that is kept next to them, so that a name is
-/// removed in time however its holders end. There is no daemon: each process that uses the registry cleans up.
+/// The names of shared memory, and a registry of the holders of its segments that is kept next to them, so that a name
+/// is removed in time however its holders end. There is no daemon: each process that uses the registry cleans up.
 ///
 /// ## Files
 ///
@@ -88,8 +88,8 @@ import java.util.regex.Pattern;
 ///
 /// ## Threads, and delayed releases
 ///
-/// All methods are safe for any thread. The threads of this process wait for each other, and one of them waits for other processes: in total for half a
-/// minute at most, and at the end of this process for two seconds.
+/// All methods are safe for any thread. The threads of this process wait for each other, and one of them waits for
+/// other processes: in total for half a minute at most, and at the end of this process for two seconds.
 ///
 /// A release must not fail, but may be impossible: another process has the lock, or there is no descriptor left. So a
 /// release is queued first, and the thread that next has the lock performs it before its own operation.

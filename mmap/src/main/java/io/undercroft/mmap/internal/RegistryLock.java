@@ -98,8 +98,8 @@ final class RegistryLock implements AutoCloseable {
             return end - System.nanoTime();
         }
 
-        /// Repeats an attempt until it succeeds, since a blocking call could not be ended at the deadline. An interrupt is
-        /// restored at the end, as it would end each pause at once.
+        /// Repeats an attempt until it succeeds, since a blocking call could not be ended at the deadline. An interrupt
+        /// is restored at the end, as it would end each pause at once.
         ///
         /// @param attempt the attempt; returns whether it succeeded
         /// @param what a description of the wait, for the message of a failure

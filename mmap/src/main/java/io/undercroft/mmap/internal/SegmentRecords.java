@@ -248,11 +248,12 @@ final class SegmentRecords {
         /// @param processes the running processes
         /// @throws IOException if a system call fails
         boolean isOver(Liveness processes) throws IOException {
-            return isClear && lifetime.isPresent() && lifetime.get() != NameLifetime.UNTIL_UNLINKED && areDead(processes);
+            return isClear && lifetime.isPresent() && lifetime.get() != NameLifetime.UNTIL_UNLINKED
+                    && areDead(processes);
         }
 
-        /// Returns whether no running process has a hold that counts: only that of the creator, if the name lasts as long
-        /// as its creator.
+        /// Returns whether no running process has a hold that counts: only that of the creator, if the name lasts as
+        /// long as its creator.
         private boolean areDead(Liveness processes) throws IOException {
             boolean all = lifetime.orElseThrow() != NameLifetime.WITH_CREATOR;
             for (HoldRecord hold : holds) {

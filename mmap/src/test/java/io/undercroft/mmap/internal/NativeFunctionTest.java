@@ -41,7 +41,8 @@ class NativeFunctionTest {
         return List.of(functions);
     }
 
-    /// The compiler refuses a declaration that differs from that of the header in a type or in the number of parameters.
+    /// The compiler refuses a declaration that differs from that of the header in a type or in the number of
+    /// parameters.
     @Test
     void eachIsDeclaredAsInTheHeadersOfTheSystem() throws Exception {
         String headers = Stream.of("fcntl", "unistd", "stdio", "sys/file", "sys/mman", "sys/stat", "sys/vfs")
