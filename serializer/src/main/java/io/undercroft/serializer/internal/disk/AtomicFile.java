@@ -117,8 +117,8 @@ public final class AtomicFile implements Sink, Closeable {
     }
 
     @Override
-    public boolean takesAnyOrder() {
-        return file.takesAnyOrder();
+    public Order order() {
+        return file.order();
     }
 
     /// {@return the file, to read back what was written}

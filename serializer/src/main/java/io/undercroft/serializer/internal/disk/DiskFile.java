@@ -8,8 +8,8 @@ import java.nio.file.Path;
 /// An open file. Several threads may read and write at once, but for the same bytes; all else belongs to one thread.
 public interface DiskFile extends ByteSource, Sink, AutoCloseable {
     @Override
-    default boolean takesAnyOrder() {
-        return true;
+    default Order order() {
+        return Order.CONCURRENT;
     }
 
     /// {@return whether bytes are not in memory, and [#readOnce] reads them past the page cache}

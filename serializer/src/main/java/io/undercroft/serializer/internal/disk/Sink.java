@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 
 /// Something that bytes are written to.
-@FunctionalInterface
 public interface Sink {
     /// Writes bytes.
     ///
@@ -13,9 +12,16 @@ public interface Sink {
     /// @throws IOException if the disk is full or failing
     void write(long offset, MemorySegment bytes) throws IOException;
 
-    /// {@return whether several threads may write at once, in any order, as long as no byte is written twice} Else one
-    /// thread writes, from the first byte to the last.
-    default boolean takesAnyOrder() {
-        return false;
+    /// {@return the order in which bytes may be written}
+    Order order();
+
+    /// An order in which bytes may be written.
+    enum Order {
+        /// From the first byte to the last, by one thread at a time.
+        ASCENDING,
+        /// In any order, by one thread at a time.
+        POSITIONED,
+        /// In any order, by several threads at once, as long as no byte is written twice.
+        CONCURRENT
     }
 }

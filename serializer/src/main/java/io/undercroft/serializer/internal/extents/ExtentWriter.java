@@ -428,7 +428,7 @@ public final class ExtentWriter {
             turns.await(batch.number());
             place(batch, outcomes);
             batch.chunks().stream().filter(Chunk::isLast).forEach(chunk -> release(chunk.storage()));
-            if (destination.sink().takesAnyOrder()) {
+            if (destination.sink().order() == Sink.Order.CONCURRENT) {
                 turns.end();
                 write();
             } else {

@@ -9,6 +9,7 @@ import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.References;
+import io.undercroft.serializer.internal.disk.AscendingSink;
 import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.Sink;
@@ -25,13 +26,13 @@ import io.undercroft.serializer.spi.StoreOutput;
 import io.undercroft.serializer.spi.StoreTarget;
 import io.undercroft.serializer.spi.StoreTarget.Creation;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.nio.channels.WritableByteChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
-import java.util.UUID;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -213,23 +214,49 @@ public final class CroftWriter {
             throws IOException {
         Formats.requireCroftOptions(name, options, "published");
         StatePlan plan = StatePlan.of(state, options);
-        return Target.write(name, () -> {
-            try (NamedBases bases = NamedBases.open(options, null, chunkLog2(options))) {
-                DraftFile file = new DraftFile(draft);
-                return write(plan, options, bases, file, file);
-            }
-        });
+        DraftFile file = new DraftFile(draft);
+        return Target.write(name, () -> write(plan, options, file, file));
     }
 
-    /// Writes a new file, from its first extent to its header.
+    /// Shared memory that is being filled, as a file. For use by one thread.
+    private record DraftFile(SharedMemoryDraft draft) implements Sink, ByteSource {
+        @Override
+        public void write(long offset, MemorySegment bytes) throws IOException {
+            draft.write(offset, bytes);
+        }
+
+        @Override
+        public Order order() {
+            return Order.POSITIONED;
+        }
+
+        @Override
+        public long size() {
+            return draft.size();
+        }
+
+        @Override
+        public void read(long offset, MemorySegment into) throws IOException {
+            draft.read(offset, into);
+        }
+    }
+
+    /// Writes a new file that is in no directory.
+    private static DedupReport write(StatePlan plan, SaveOptions options, Sink sink, @Nullable ByteSource source)
+            throws IOException {
+        try (NamedBases bases = NamedBases.open(options, null, chunkLog2(options))) {
+            return write(plan, options, bases, sink, source);
+        }
+    }
+
     private static DedupReport write(StatePlan plan, SaveOptions options, NamedBases bases, Sink sink,
-            ByteSource source) throws IOException {
+            @Nullable ByteSource source) throws IOException {
         int chunkLog2 = chunkLog2(options);
+        NewFile file = new NewFile(sink, chunkLog2, options.uuid().orElse(null));
         StateWriter.Draft draft = StateWriter.write(plan, options, bases,
                 Destination.ofNewFile(sink, source, chunkLog2), List.of());
-        NewFile pages = new NewFile(sink, chunkLog2, options.uuid().orElse(null));
-        pages.add(draft.index(), draft.end(), timeMillis(options), options.message());
-        pages.finish();
+        file.add(draft.index(), draft.end(), timeMillis(options), options.message());
+        file.finish();
         return draft.report();
     }
 
@@ -243,7 +270,7 @@ public final class CroftWriter {
     public static DedupReport stream(WritableByteChannel channel, @Nullable Object state, SaveOptions options)
             throws IOException {
         Formats.requireCroftOptions("the channel", options, "streamed");
-        return seal(SealedFile.channel(channel), StatePlan.of(state, options), options).bytes;
+        return write(StatePlan.of(state, options), options, AscendingSink.of(channel), null);
     }
 
     /// Saves a state to a store, as a sealed file; see
@@ -275,28 +302,15 @@ public final class CroftWriter {
             StoreOutput output = resources.add(target.create(Creation.REPLACING));
             StatePlan taken = taken(plan, options.chunkSize(), staging, resources, control);
             return () -> {
-                Sealed sealed = seal(output::write, taken, options);
+                AscendingSink sink = new AscendingSink(output::write);
+                DedupReport bytes = write(taken, options, sink, null);
                 control.commit();
                 output.commit();
-                return new SaveReport("croft", List.of(), List.of(target.location()), sealed.size, plan.tensorCount(),
-                        plan.nameCount(), plan.storages().size(), plan.losses(sealed.bytes), List.of(), List.of(),
-                        Optional.of(sealed.bytes));
+                return new SaveReport("croft", List.of(), List.of(target.location()), sink.position(),
+                        plan.tensorCount(), plan.nameCount(), plan.storages().size(), plan.losses(bytes), List.of(),
+                        List.of(), Optional.of(bytes));
             };
         });
-    }
-
-    /// A sealed file that was written.
-    private record Sealed(DedupReport bytes, long size) {}
-
-    private static Sealed seal(SealedFile.Receiver receiver, StatePlan plan, SaveOptions options) throws IOException {
-        int chunkLog2 = chunkLog2(options);
-        try (NamedBases bases = NamedBases.open(options, null, chunkLog2)) {
-            SealedFile file = new SealedFile(receiver, options.uuid().orElseGet(UUID::randomUUID), chunkLog2);
-            StateWriter.Draft draft = StateWriter.write(plan, options, bases,
-                    Destination.ofNewFile(file, null, chunkLog2), List.of());
-            file.finish(draft.index(), draft.end(), timeMillis(options), options.message());
-            return new Sealed(draft.report(), file.size());
-        }
     }
 
     private static int chunkLog2(SaveOptions options) {

@@ -11,23 +11,35 @@ import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/// The indexes and commit records of a new file of one or more snapshots, and at last the header. The file is invisible
-/// until it is committed, so the order of writing does not matter. For use by one thread.
+/// The header, the indexes and the commit records of a new file.
+///
+/// A file that is written from its first byte to its last is a sealed one, of one snapshot: its header comes first and
+/// its commit record last (section 10.8 of the format). Any other may have several snapshots, and its header is written
+/// last. The file is invisible until it is committed, so the order of writing does not matter. For use by one thread.
 final class NewFile {
     private final Sink sink;
     private final int chunkLog2;
+    private final boolean isSealed;
     private final @Nullable UUID uuid;
     private final List<CommitRecord> commits = new ArrayList<>();
 
-    /// A file without snapshots.
+    /// Starts a file without snapshots.
     ///
-    /// @param sink the sink to write to
+    /// @param sink the sink to write to, whose order decides whether the file is sealed
     /// @param chunkLog2 the logarithm of its chunk size
-    /// @param uuid its id, or null if that is to be made of what its first snapshot holds
-    NewFile(Sink sink, int chunkLog2, @Nullable UUID uuid) {
+    /// @param uuid its id, or null if that is to be made of what its first snapshot holds, or at random if it is sealed
+    /// @throws IOException if writing fails
+    NewFile(Sink sink, int chunkLog2, @Nullable UUID uuid) throws IOException {
         this.sink = sink;
         this.chunkLog2 = chunkLog2;
-        this.uuid = uuid;
+        this.isSealed = sink.order() == Sink.Order.ASCENDING;
+        if (isSealed) {
+            UUID id = uuid == null ? UUID.randomUUID() : uuid;
+            this.uuid = id;
+            write(0, Header.sealed(id, chunkLog2).encode());
+        } else {
+            this.uuid = uuid;
+        }
     }
 
     /// {@return the smallest offset of extents of the next snapshot; the commit slots follow the first snapshot}
@@ -67,10 +79,16 @@ final class NewFile {
         commits.add(commit);
     }
 
-    /// Writes the slots, if there are several snapshots, the first commit record and the header.
+    /// Writes the slots, if there are several snapshots, the first commit record and the header, or the commit record
+    /// of a sealed file.
     ///
     /// @throws IOException if writing fails
     void finish() throws IOException {
+        if (isSealed) {
+            CommitRecord commit = commits.getFirst();
+            write(FileLayout.placeIndex(commit.committedLength()), commit.encode());
+            return;
+        }
         Header header = header();
         for (CommitRecord commit : commits.subList(Math.max(1, commits.size() - 2), commits.size())) {
             write(header.recordOffset(commit.sequence()), commit.encodeSlot());

@@ -6,6 +6,7 @@ import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.StateClasses;
 import io.undercroft.serializer.internal.References;
+import io.undercroft.serializer.internal.disk.AscendingSink;
 import io.undercroft.serializer.internal.planning.ReadableState;
 import io.undercroft.serializer.internal.planning.SaveControl;
 import io.undercroft.serializer.internal.planning.Staging;
@@ -138,7 +139,7 @@ public final class StoreWriter {
     }
 
     private void write(Draft draft, StoreOutput output) throws IOException {
-        try (BlockOutput blocks = new BlockOutput((_, bytes) -> output.write(bytes), progress, draft.nbytes())) {
+        try (BlockOutput blocks = new BlockOutput(new AscendingSink(output::write), progress, draft.nbytes())) {
             draft.writeTo(blocks);
             blocks.finish();
         }
