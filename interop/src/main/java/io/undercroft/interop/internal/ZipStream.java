@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
+import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 import java.util.zip.CRC32;
 import java.util.zip.DataFormatException;
@@ -24,11 +25,6 @@ public final class ZipStream {
         this.file = file;
         this.record = record;
         this.data = data;
-    }
-
-    /// Takes uncompressed bytes, in order.
-    private interface Sink {
-        void accept(ByteBuffer bytes);
     }
 
     /// Reads a record into memory, inflating it if it is compressed, and compares the checksum of all of it.
@@ -141,21 +137,22 @@ public final class ZipStream {
         }
     }
 
-    private void pass(Sink sink) throws IOException {
+    /// Passes on the uncompressed bytes, in order.
+    private void pass(Consumer<ByteBuffer> part) throws IOException {
         if (record.isStored()) {
-            copy(sink);
+            copy(part);
         } else {
-            inflate(sink);
+            inflate(part);
         }
     }
 
-    private void copy(Sink sink) throws IOException {
+    private void copy(Consumer<ByteBuffer> part) throws IOException {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment buffer = arena.allocate(Math.min(CHUNK, record.size()));
             for (long done = 0; done < record.size();) {
                 MemorySegment piece = buffer.asSlice(0, Math.min(CHUNK, record.size() - done));
                 file.read(data + done, piece);
-                sink.accept(piece.asByteBuffer());
+                part.accept(piece.asByteBuffer());
                 done += piece.byteSize();
             }
         }
@@ -163,7 +160,7 @@ public final class ZipStream {
 
     /// Inflates exactly `size` bytes from exactly `compressedSize`, so that a record with a wrong size is detected
     /// before it fills memory.
-    private void inflate(Sink sink) throws IOException {
+    private void inflate(Consumer<ByteBuffer> part) throws IOException {
         try (Arena arena = Arena.ofConfined(); Inflater inflater = new Inflater(true)) {
             ByteBuffer input = arena.allocate(CHUNK).asByteBuffer().limit(0);
             ByteBuffer output = arena.allocate(CHUNK).asByteBuffer();
@@ -175,7 +172,7 @@ public final class ZipStream {
                 if (inflater.getBytesWritten() > record.size() || (count == 0 && isStuck(inflater))) {
                     throw corrupt();
                 }
-                sink.accept(output.flip());
+                part.accept(output.flip());
             }
             if (inflater.getBytesWritten() != record.size() || inflater.getBytesRead() != record.compressedSize()) {
                 throw corrupt();

@@ -28,7 +28,11 @@ public sealed interface Extent {
         private static final Comparator<Place> PREFERENCE = Comparator.comparingInt(Place::base)
                 .thenComparingLong(Place::offset).thenComparingLong(Place::length);
 
-        static Place of(ExtentRecord extent, int base) {
+        /// {@return the place of an extent}
+        ///
+        /// @param extent an extent that is stored
+        /// @param base the number here of the file that it is in
+        public static Place of(ExtentRecord extent, int base) {
             return new Place(base, extent.fileOffset(), extent.storedLength());
         }
 

@@ -2,12 +2,18 @@ package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.BaseFiles;
+import io.undercroft.format.internal.BaseRecord;
+import io.undercroft.format.internal.ByteSource;
 import io.undercroft.format.internal.CommitRecord;
+import io.undercroft.format.internal.ExtentDigester;
 import io.undercroft.format.internal.ExtentKind;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.FileLayout;
+import io.undercroft.format.internal.IndexCopy;
 import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.Rule;
 import io.undercroft.format.internal.Snapshot;
+import io.undercroft.format.internal.StorageRecord;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
@@ -25,16 +31,21 @@ import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.Replacing;
+import io.undercroft.serializer.internal.disk.Sink;
 import io.undercroft.serializer.internal.disk.Target;
 import io.undercroft.serializer.internal.extents.Extent.Place;
 import java.io.Closeable;
 import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -46,6 +57,8 @@ import org.jspecify.annotations.Nullable;
 public final class FileCopier {
     /// More bytes than the index of most files has.
     private static final long INDEX_BYTES = 1 << 20;
+    /// The number of bytes that are copied at once.
+    private static final long PIECE = 1 << 17;
 
     private final Disk disk;
     private final SaveProgress listener;
@@ -166,38 +179,22 @@ public final class FileCopier {
     /// @param keep the snapshots
     /// @throws IOException if reading fails
     public long storedBytes(Path path, Predicate<SnapshotInfo> keep) throws IOException {
+        long[] nbytes = {0};
+        reading(path, (_, newest) -> nbytes[0] = storedBytes(chosen(newest, keep)));
+        return nbytes[0];
+    }
+
+    private static long storedBytes(List<Snapshot> snapshots) {
         Set<Place> places = new HashSet<>();
-        reading(path, (_, newest) -> {
-            chosen(newest, keep).forEach(snapshot -> addPlaces(snapshot, places));
-        });
-        return places.stream().mapToLong(Place::length).sum();
-    }
-
-    private static void addPlaces(Snapshot snapshot, Set<Place> places) {
-        for (int number = 0; number < snapshot.extentCount(); number++) {
-            ExtentRecord extent = snapshot.extent(number);
-            if (isOwn(extent)) {
-                places.add(new Place(Place.THIS_FILE, extent.fileOffset(), extent.storedLength()));
-            }
-        }
-    }
-
-    private static boolean isOwn(ExtentRecord extent) {
-        return extent.kind() != ExtentKind.ZERO && extent.base() == ExtentRecord.THIS_FILE;
-    }
-
-    /// Estimates the number of bytes that are copied. It is not exact if snapshots or storages share bytes, or if bases
-    /// are copied.
-    private static long copiedBytes(List<Snapshot> snapshots) {
-        long nbytes = 0;
-        Set<Long> offsets = new HashSet<>();
         for (Snapshot snapshot : snapshots) {
             for (int number = 0; number < snapshot.extentCount(); number++) {
                 ExtentRecord extent = snapshot.extent(number);
-                nbytes += isOwn(extent) && offsets.add(extent.fileOffset()) ? extent.storedLength() : 0;
+                if (extent.kind() != ExtentKind.ZERO && extent.base() == ExtentRecord.THIS_FILE) {
+                    places.add(Place.of(extent, Place.THIS_FILE));
+                }
             }
         }
-        return nbytes;
+        return places.stream().mapToLong(Place::length).sum();
     }
 
     @FunctionalInterface
@@ -241,19 +238,127 @@ public final class FileCopier {
 
     private void copy(MappedFile file, List<Snapshot> snapshots, BaseFiles bases, @Nullable UUID uuid, Target target,
             Replacing rule) throws IOException {
-        int chunkLog2 = snapshots.getFirst().header().chunkLog2();
         try (AtomicFile out = AtomicFile.create(target, disk, rule)) {
-            NewFile pages = new NewFile(out, chunkLog2, uuid);
-            Progress progress = new Progress(listener, copiedBytes(snapshots));
-            try (SnapshotCopier copier = new SnapshotCopier(out, pages, new FileSource(file), bases, chunkLog2,
-                    progress)) {
-                for (Snapshot snapshot : snapshots) {
-                    copier.add(snapshot);
-                }
+            // The number of bytes is not exact if a base is copied, or bytes are copied twice for their alignment.
+            Progress progress = new Progress(listener, storedBytes(snapshots));
+            Copy copy = new Copy(out, new FileSource(file), bases, uuid, snapshots.getFirst().header().chunkLog2(),
+                    progress);
+            for (Snapshot snapshot : snapshots) {
+                copy.add(snapshot);
             }
             progress.finish();
-            pages.finish();
+            copy.pages.finish();
             out.commit();
+        }
+    }
+
+    /// A new file to which snapshots are copied: their bytes, common bytes once, and their indexes. The checksums of
+    /// copied bytes are compared.
+    private static final class Copy {
+        private final Sink sink;
+        private final ByteSource file;
+        private final BaseFiles bases;
+        private final int chunkLog2;
+        private final Progress progress;
+        private final NewFile pages;
+        /// One place for each, or two if the first is not aligned as a large storage requires.
+        private final Map<Source, List<Long>> places = new HashMap<>();
+        private final MemorySegment piece = Arena.ofAuto().allocate(PIECE);
+        private final ExtentDigester digester = new ExtentDigester();
+        private long position;
+
+        /// The former place of bytes.
+        ///
+        /// @param file the identity of a base, or something else for the file itself
+        private record Source(Object file, long offset, long length) {}
+
+        /// A file without snapshots.
+        ///
+        /// @param sink the sink to write to
+        /// @param file the file that the snapshots are in
+        /// @param bases the files of the bases to copy; those that are not found remain bases
+        /// @param uuid the id of the new file, or null if that is to be made of what its first snapshot holds
+        /// @param chunkLog2 the logarithm of the chunk size of both files
+        /// @param progress counts the bytes of storages that are copied
+        Copy(Sink sink, ByteSource file, BaseFiles bases, @Nullable UUID uuid, int chunkLog2, Progress progress)
+                throws IOException {
+            this.sink = sink;
+            this.file = file;
+            this.bases = bases;
+            this.chunkLog2 = chunkLog2;
+            this.progress = progress;
+            this.pages = new NewFile(sink, chunkLog2, uuid);
+        }
+
+        /// Adds a snapshot.
+        ///
+        /// @param snapshot a snapshot, newer than those added before
+        /// @throws FormatException if it is damaged
+        /// @throws IOException if reading or writing fails
+        void add(Snapshot snapshot) throws IOException {
+            position = pages.start();
+            IndexCopy copy = IndexCopy.of(snapshot);
+            for (long alignment : new long[]{FileLayout.SMALL_ALIGNMENT, FileLayout.MAPPING_ALIGNMENT}) {
+                for (int number = 0; number < snapshot.storageCount(); number++) {
+                    StorageRecord storage = snapshot.storage(number);
+                    if (FileLayout.alignment(storage.nbytes(), chunkLog2) == alignment) {
+                        place(snapshot, storage, copy);
+                    }
+                }
+            }
+            pages.add(copy.build(pages.nextSequence()), position, snapshot.commit().timeMillis(),
+                    snapshot.commit().message());
+        }
+
+        private void place(Snapshot snapshot, StorageRecord storage, IndexCopy copy) throws IOException {
+            for (int i = 0; i < storage.extentCount(); i++) {
+                int extent = storage.firstExtent() + i;
+                ExtentRecord record = snapshot.extent(extent);
+                if (record.kind() != ExtentKind.ZERO) {
+                    place(snapshot, extent, storage.nbytes(), copy);
+                }
+            }
+        }
+
+        /// Copies the bytes of an extent, unless they are there already or stay in their base.
+        private void place(Snapshot snapshot, int extent, long nbytes, IndexCopy copy) throws IOException {
+            ExtentRecord record = snapshot.extent(extent);
+            Object identity = "";
+            ByteSource from = file;
+            if (record.base() != ExtentRecord.THIS_FILE) {
+                BaseRecord base = snapshot.base(record.base() - 1);
+                var opened = bases.open(base);
+                if (opened.isEmpty()) {
+                    return;
+                }
+                identity = base.identity();
+                from = opened.get();
+            }
+            Source source = new Source(identity, record.fileOffset(), record.storedLength());
+            List<Long> found = places.computeIfAbsent(source, _ -> new ArrayList<>(1));
+            long alignment = FileLayout.alignment(nbytes, chunkLog2);
+            Optional<Long> serving = found.stream().filter(place -> place % alignment == 0).findFirst();
+            if (serving.isEmpty()) {
+                long place = FileLayout.placeExtent(position, nbytes, chunkLog2);
+                copyBytes(from, record, place);
+                position = place + record.storedLength();
+                found.add(place);
+            }
+            copy.place(extent, serving.orElse(found.getLast()));
+        }
+
+        private void copyBytes(ByteSource from, ExtentRecord record, long place) throws IOException {
+            for (long done = 0; done < record.storedLength(); done += PIECE) {
+                MemorySegment bytes = piece.asSlice(0, Math.min(PIECE, record.storedLength() - done));
+                from.read(record.fileOffset() + done, bytes);
+                digester.update(bytes);
+                sink.write(place + done, bytes);
+                progress.add(bytes.byteSize());
+            }
+            if (!digester.finish().equals(record.sums())) {
+                throw Rule.V14_CHECKSUM.broken("the bytes of an extent are damaged, and are not carried over",
+                        record.fileOffset());
+            }
         }
     }
 }
