@@ -88,8 +88,6 @@ class WrittenBytesTest {
                     lines.add(what + written(directory));
                 } catch (IllegalArgumentException _) {
                     lines.add(what + "IllegalArgumentException");
-                } catch (IllegalStateException _) {
-                    lines.add(what + "IllegalStateException");
                 }
             }
         }
