@@ -3,6 +3,7 @@ package io.undercroft.storage;
 import io.undercroft.storage.spi.Backing;
 import io.undercroft.storage.spi.Faults;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.lang.ref.Reference;
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -10,6 +11,9 @@ import java.util.function.Supplier;
 /// Work on many bytes of storages: keeps the storages reachable, so that their memory is not freed meanwhile, and names
 /// the file if mapped bytes were truncated, or what was closed.
 final class Bulk {
+    /// The most bytes of repeated elements that are copied at once.
+    private static final long REPEATED = 64 * 1024;
+
     private Bulk() {}
 
     /// Does some work on the bytes of a storage.
@@ -63,6 +67,27 @@ final class Bulk {
         if (mayBeAll && tensor.nbytes() == storage.nbytes()) {
             storage.segment();
             storage.checkBytes(0, storage.nbytes());
+        }
+    }
+
+    /// Writes an element over and over.
+    ///
+    /// @param element its bytes, at least one
+    /// @param target the destination; a whole number of elements
+    static void repeat(MemorySegment element, MemorySegment target) {
+        long itemsize = element.byteSize();
+        long size = target.byteSize();
+        if (itemsize == 1) {
+            target.fill(element.get(ValueLayout.JAVA_BYTE, 0));
+            return;
+        }
+        long block = Math.max(REPEATED / itemsize, 1) * itemsize;
+        MemorySegment.copy(element, 0, target, 0, Math.min(itemsize, size));
+        // What is copied doubles, but stays small enough for the processor's cache.
+        for (long filled = itemsize; filled < size;) {
+            long more = Math.min(Math.min(filled, block), size - filled);
+            MemorySegment.copy(target, 0, target, filled, more);
+            filled += more;
         }
     }
 

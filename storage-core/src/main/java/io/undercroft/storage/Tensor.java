@@ -702,7 +702,8 @@ public abstract sealed class Tensor {
         setLongAt(position(i, j), value);
     }
 
-    /// Writes one element; a dtype that is not complex drops the imaginary part.
+    /// Writes one element; a dtype that is not complex drops the imaginary part, and a truth value is true if either
+    /// part is not 0.
     ///
     /// @param index one index for each dimension, negative from the end
     /// @param value what to write

@@ -1,7 +1,6 @@
 package io.undercroft.storage;
 
 import io.undercroft.storage.Tensor.Flag;
-import io.undercroft.storage.internal.ElementBytes;
 import io.undercroft.storage.internal.StridedCopy;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -167,6 +166,6 @@ final class Tensors {
         }
         Tensor converted = value.to(target.dtype());
         target.writable();
-        Bulk.run(target.storage, converted.storage, () -> ElementBytes.repeat(converted.bytes(), target.bytes()));
+        Bulk.run(target.storage, converted.storage, () -> Bulk.repeat(converted.bytes(), target.bytes()));
     }
 }

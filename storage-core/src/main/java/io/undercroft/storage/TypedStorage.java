@@ -7,7 +7,6 @@ import static io.undercroft.storage.internal.Layouts.LONG;
 import io.undercroft.storage.ElementType.Access;
 import io.undercroft.storage.internal.Convention;
 import io.undercroft.storage.internal.Conversion;
-import io.undercroft.storage.internal.ElementBytes;
 import io.undercroft.storage.internal.Elements;
 import io.undercroft.storage.internal.PythonNumber;
 import io.undercroft.storage.internal.Torch7Printer;
@@ -364,7 +363,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         switch (type().access) {
             case FLOAT -> bytes.set(FLOAT, index * Float.BYTES, (float) value);
             case DOUBLE -> bytes.set(DOUBLE, index * Double.BYTES, value);
-            case INT, LONG, OTHER -> ElementBytes.write(stored(), bytes, index, value);
+            case INT, LONG, OTHER -> codec().setDouble(bytes, index, value);
         }
     }
 
@@ -389,7 +388,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         if (type().access == Access.LONG) {
             bytes.set(LONG, index * Long.BYTES, value);
         } else {
-            ElementBytes.write(stored(), bytes, index, value);
+            codec().setLong(bytes, index, value);
         }
     }
 
@@ -403,7 +402,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
             return;
         }
         MemorySegment bytes = elements(index, untyped.writable());
-        MemorySegment.copy(ElementBytes.of(stored(), value), 0, bytes, index * elementSize(), elementSize());
+        codec().setComplex(bytes, index, value.real(), value.imaginary());
     }
 
     /// {@return the elements in order, each as [#get] gives it}
@@ -430,7 +429,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// @param value the number; one that does not fit is [converted][TypedStorage] without an exception
     /// @return this storage
     public TypedStorage fill(double value) {
-        return fill(ElementBytes.of(stored(), value));
+        return fill(element -> codec().setDouble(element, 0, value));
     }
 
     /// Writes one value over all elements.
@@ -438,7 +437,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// @param value the number; one that does not fit is [converted][TypedStorage] without an exception
     /// @return this storage
     public TypedStorage fill(long value) {
-        return fill(ElementBytes.of(stored(), value));
+        return fill(element -> codec().setLong(element, 0, value));
     }
 
     /// Writes one value over all elements.
@@ -446,11 +445,13 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// @param value the number, converted to the type; unless that is complex, the imaginary part is dropped
     /// @return this storage
     public TypedStorage fill(Complex value) {
-        return fill(ElementBytes.of(stored(), value));
+        return fill(element -> codec().setComplex(element, 0, value.real(), value.imaginary()));
     }
 
-    private TypedStorage fill(MemorySegment element) {
-        return change(target -> ElementBytes.repeat(element, target));
+    private TypedStorage fill(Consumer<MemorySegment> writer) {
+        MemorySegment element = MemorySegment.ofArray(new byte[elementSize()]);
+        writer.accept(element);
+        return change(target -> Bulk.repeat(element, target));
     }
 
     /// Copies all elements of another storage, from any device to any other, and converts them if the types differ.
@@ -718,6 +719,11 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
 
     private ElementType type() {
         return ElementType.of(stored());
+    }
+
+    /// Returns the encoding of elements that are written as Torch7 writes them.
+    private Elements codec() {
+        return Elements.of(stored(), Convention.TORCH7);
     }
 
     /// Returns the type of what is stored as one element: of elements that share a byte, the byte.

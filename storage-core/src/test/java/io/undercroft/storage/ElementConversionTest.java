@@ -93,6 +93,9 @@ class ElementConversionTest {
         assertThat(tensor.getBoolean(1)).isFalse();
         tensor.setDouble(1, 0.5);
         assertThat(tensor.storage().get(1)).isEqualTo((byte) 1);
+        tensor.setComplex(0, new Complex(0, 3));
+        tensor.setComplex(1, new Complex(0, 0));
+        assertThat(hex(tensor)).isEqualTo("0100");
     }
 
     @Test

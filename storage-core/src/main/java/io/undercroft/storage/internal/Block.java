@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 /// A few elements that are converted from one dtype to another, as Java values of one of three types.
 ///
 /// They are heap arrays on purpose: the JIT vectorises loops over arrays, independent of the kinds of memory segments
-/// that the program uses, and a block fits in the first-level cache. The loops here and in [BlockCodec] have the
+/// that the program uses, and a block fits in the first-level cache. The loops here and in [Elements] have the
 /// simplest forms that JDK 25 vectorises, which is why some convert in two steps: between `int` and the narrower types
 /// only through `float` (exact for values of 24 bits) or `long`. No loop accesses a memory segment: until C2 has
 /// compiled it, which takes up to a second, such a loop takes a thousand times as long. To read the bits of
@@ -134,6 +134,28 @@ final class Block {
         return storedShorts;
     }
 
+    /// Reads elements of one byte, and returns them as they are stored.
+    byte[] readBytes(MemorySegment bytes, long position, int count) {
+        MemorySegment.copy(bytes, Layouts.BYTE, position, storedBytes(), 0, count);
+        return storedBytes();
+    }
+
+    /// Writes elements of one byte.
+    void writeBytes(MemorySegment bytes, long position, int count) {
+        MemorySegment.copy(storedBytes(), 0, bytes, Layouts.BYTE, position, count);
+    }
+
+    /// Reads elements of two bytes, and returns them as they are stored.
+    short[] readShorts(MemorySegment bytes, long position, int count) {
+        MemorySegment.copy(bytes, Layouts.SHORT, Layouts.at(position, Short.BYTES), storedShorts(), 0, count);
+        return storedShorts();
+    }
+
+    /// Writes elements of two bytes.
+    void writeShorts(MemorySegment bytes, long position, int count) {
+        MemorySegment.copy(storedShorts(), 0, bytes, Layouts.SHORT, Layouts.at(position, Short.BYTES), count);
+    }
+
     void intsToLongs(int count) {
         int[] ints = ints();
         long[] longs = longs();
@@ -223,45 +245,22 @@ final class Block {
         MemorySegment.copy(MemorySegment.ofArray(floats()), 0, MemorySegment.ofArray(longs()), 0, 4L * count);
     }
 
-    void negateInts(int count) {
-        int[] ints = ints();
-        for (int i = 0; i < count; i++) {
-            ints[i] = -ints[i];
-        }
-    }
-
-    void negateLongs(int count) {
-        long[] longs = longs();
-        for (int i = 0; i < count; i++) {
-            longs[i] = -longs[i];
-        }
-    }
-
-    /// Keeps the real part of each complex number.
+    /// Keeps one part of each complex number.
     ///
-    /// @param parts the values that are its parts
-    /// @param count the number of values
-    void keepReal(Values parts, int count) {
+    /// @param parts the values that are its parts, floats or doubles
+    /// @param isEither whether to keep a part that is not 0, if there is one; otherwise the real part
+    /// @param count the number of complex numbers
+    void keepOneOfTwo(Values parts, boolean isEither, int count) {
         if (parts == Values.FLOATS) {
             float[] floats = floats();
             for (int i = 0; i < count; i++) {
-                floats[i] = floats[2 * i];
+                floats[i] = isEither && floats[2 * i] == 0 ? floats[2 * i + 1] : floats[2 * i];
             }
         } else {
             double[] doubles = doubles();
             for (int i = 0; i < count; i++) {
-                doubles[i] = doubles[2 * i];
+                doubles[i] = isEither && doubles[2 * i] == 0 ? doubles[2 * i + 1] : doubles[2 * i];
             }
-        }
-    }
-
-    /// Keeps one part of each complex number that is not 0, if there is one. The parts are the doubles.
-    ///
-    /// @param count the number of values
-    void keepNonZero(int count) {
-        double[] doubles = doubles();
-        for (int i = 0; i < count; i++) {
-            doubles[i] = doubles[2 * i] != 0 ? doubles[2 * i] : doubles[2 * i + 1];
         }
     }
 

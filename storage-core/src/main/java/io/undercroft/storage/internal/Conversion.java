@@ -25,14 +25,19 @@ public final class Conversion {
     private static final Map<DType, DType> PARTS = Map.of(DType.COMPLEX128, DType.FLOAT64, DType.COMPLEX64,
             DType.FLOAT32, DType.COMPLEX32, DType.FLOAT16);
 
-    private final BlockReader reader;
-    private final BlockWriter writer;
+    private final Run reader;
     private final Step step;
+    private final Run writer;
 
-    private Conversion(BlockReader reader, BlockWriter writer, Step step) {
+    private Conversion(Run reader, Step step, Run writer) {
         this.reader = reader;
-        this.writer = writer;
         this.step = step;
+        this.writer = writer;
+    }
+
+    /// Reads a run of elements to the first values of a block, or writes them.
+    private interface Run {
+        void apply(MemorySegment bytes, long position, Block block, int count);
     }
 
     /// Converts adjacent elements.
@@ -70,48 +75,60 @@ public final class Conversion {
         Block block = Block.take();
         for (long position = first; position < end; position += elements) {
             int count = (int) Math.min(elements, end - position);
-            reader.read(source, position, block, count);
+            reader.apply(source, position, block, count);
             step.apply(block, count);
-            writer.write(block, target, position, count);
+            writer.apply(target, position, block, count);
         }
         block.release();
     }
 
     private static Conversion of(DType from, DType to, Convention convention) {
-        OpaqueElements.check(from);
-        OpaqueElements.check(to);
-        BlockReader reader = reader(from, to, convention);
-        BlockWriter writer = writer(from, to, reader.values(), convention);
-        return new Conversion(reader, writer, step(from, reader.values(), to, writer.values(), convention));
+        Elements.checkNumbers(from);
+        Elements.checkNumbers(to);
+        Elements source = Elements.of(part(from), convention);
+        Elements target = Elements.of(part(to), convention);
+        Run reader = source::read;
+        Values has = source.values();
+        if (source instanceof IntegerElements small && small.areShort() && target.values().areFloats()) {
+            reader = small::readFloats;
+            has = Values.FLOATS;
+        } else if (from.equals(DType.FLOAT32) && to.equals(DType.BFLOAT16)) {
+            reader = FloatElements.Float32::readPairs;
+            has = Values.FLOAT_PAIRS;
+        }
+        Run writer = target::write;
+        Values wants = target.values();
+        if (target instanceof IntegerElements small && small.areShort() && has.areFloats()) {
+            writer = small::writeFloats;
+            wants = Values.FLOATS;
+        } else if (to.equals(DType.FLOAT32) && has == Values.FLOAT_PAIRS) {
+            writer = FloatElements.Float32::writePairs;
+            wants = Values.FLOAT_PAIRS;
+        } else if (to.equals(DType.BFLOAT16) && (from.equals(DType.FLOAT32) || from.equals(DType.FLOAT64))) {
+            writer = FloatElements.BFloat16.OF_VECTORS::write;
+        }
+        if (from.kind() == Kind.COMPLEX) {
+            reader = oneOfTwo(reader, has, to.equals(DType.BOOL));
+        } else if (to.kind() == Kind.COMPLEX) {
+            writer = withImaginary(writer, wants);
+        }
+        return new Conversion(reader, step(from, has, target, wants), writer);
     }
 
-    private static BlockReader reader(DType from, DType to, Convention convention) {
-        BlockCodec parts = BlockCodec.of(part(from), convention);
-        if (parts instanceof BlockCodec.SmallIntegers integers && integers.bits() < 32
-                && BlockCodec.of(part(to), convention).values().areFloats()) {
-            return new BlockReader.SmallFloats(integers);
-        }
-        if (from.equals(DType.FLOAT32) && to.equals(DType.BFLOAT16)) {
-            return new BlockCodec.FloatPairs();
-        }
-        if (from.kind() != Kind.COMPLEX) {
-            return parts;
-        }
-        return to.equals(DType.BOOL) ? new BlockReader.EitherPart(parts) : new BlockReader.RealParts(parts);
+    /// Reads complex numbers as their real parts, or as something that is 0 only if both parts are.
+    private static Run oneOfTwo(Run parts, Values values, boolean isEither) {
+        return (bytes, position, block, count) -> {
+            parts.apply(bytes, Math.multiplyExact(position, 2), block, 2 * count);
+            block.keepOneOfTwo(values, isEither, count);
+        };
     }
 
-    private static BlockWriter writer(DType from, DType to, Values has, Convention convention) {
-        if (to.equals(DType.BFLOAT16) && (from.equals(DType.FLOAT32) || from.equals(DType.FLOAT64))) {
-            return new BlockCodec.BFloats(FloatElements.BFloat16.NAN_OF_VECTORS);
-        }
-        if (to.equals(DType.FLOAT32) && has == Values.FLOAT_PAIRS) {
-            return new BlockCodec.FloatPairs();
-        }
-        BlockCodec parts = BlockCodec.of(part(to), convention);
-        if (parts instanceof BlockCodec.SmallIntegers integers && integers.bits() < 32 && has.areFloats()) {
-            return new BlockWriter.SmallFloats(integers, Truncation.of(to, convention));
-        }
-        return to.kind() == Kind.COMPLEX ? new BlockWriter.RealParts(parts) : parts;
+    /// Writes complex numbers without an imaginary part.
+    private static Run withImaginary(Run parts, Values values) {
+        return (bytes, position, block, count) -> {
+            block.addImaginary(values, count);
+            parts.apply(bytes, Math.multiplyExact(position, 2), block, 2 * count);
+        };
     }
 
     private static boolean haveSameBits(DType from, DType to) {
@@ -126,20 +143,22 @@ public final class Conversion {
         return PARTS.getOrDefault(dtype, dtype);
     }
 
-    private static Step step(DType from, Values has, DType to, Values wants, Convention convention) {
+    private static Step step(DType from, Values has, Elements target, Values wants) {
+        Truncation truncation = target.truncation();
         if (has == wants) {
             return (block, count) -> {};
         }
         if (has == Values.FLOAT_PAIRS) {
-            return ((Step) Block::pairsToFloats).then(step(from, Values.FLOATS, to, wants, convention));
+            return ((Step) Block::pairsToFloats).then(step(from, Values.FLOATS, target, wants));
         }
+        Step toLongs = has == Values.FLOATS ? truncation::floatsToLongs : truncation::doublesToLongs;
         return switch (wants) {
             case INTS -> switch (has) {
                 case LONGS -> Block::longsToInts;
-                case FLOATS -> Truncation.of(to, convention)::floatsToInts;
-                default -> truncation(has, to, convention).then(Block::longsToInts);
+                case FLOATS -> truncation::floatsToInts;
+                default -> toLongs.then(Block::longsToInts);
             };
-            case LONGS -> has == Values.INTS ? Block::intsToLongs : truncation(has, to, convention);
+            case LONGS -> has == Values.INTS ? Block::intsToLongs : toLongs;
             case FLOATS -> toFloats(from, has);
             case FLOAT_PAIRS -> has == Values.FLOATS
                     ? Block::floatsToPairs
@@ -158,10 +177,5 @@ public final class Conversion {
             case LONGS -> from.equals(DType.UINT64) ? Block::unsignedLongsToFloats : Block::longsToFloats;
             default -> Block::doublesToFloats;
         };
-    }
-
-    private static Step truncation(Values has, DType to, Convention convention) {
-        Truncation truncation = Truncation.of(to, convention);
-        return has == Values.FLOATS ? truncation::floatsToLongs : truncation::doublesToLongs;
     }
 }

@@ -2,7 +2,6 @@ package io.undercroft.storage.internal;
 
 import io.undercroft.storage.DType.Kind;
 import io.undercroft.storage.DType;
-import io.undercroft.storage.internal.Block.Values;
 import java.lang.foreign.MemorySegment;
 
 /// What elements mean compared with what is stored: lazy negation and conjugation.
@@ -23,18 +22,17 @@ public record LazyFlags(boolean isNegated, boolean isConjugated) {
         if (equals(NONE)) {
             return;
         }
-        if (dtype.kind().isInteger()) {
-            negateIntegers(dtype, bytes, numel);
-        } else if (hasSignBit(dtype)) {
+        if (hasSignBit(dtype)) {
             turnSigns(bytes.asSlice(0, dtype.nbytes(numel)), signs(dtype, 0), signs(dtype, 1));
         } else {
-            negateSingly(dtype, bytes, numel);
+            negateEach(dtype, bytes, numel);
         }
     }
 
     /// Returns whether another highest bit makes the negative of every number.
     private static boolean hasSignBit(DType dtype) {
-        return dtype.bits() > 8 || dtype.equals(DType.FLOAT8_E4M3FN) || dtype.equals(DType.FLOAT8_E5M2);
+        return !dtype.kind().isInteger()
+                && (dtype.bits() > 8 || dtype.equals(DType.FLOAT8_E4M3FN) || dtype.equals(DType.FLOAT8_E5M2));
     }
 
     /// Returns the sign bits to invert in one of two adjacent words of 8 bytes.
@@ -63,26 +61,15 @@ public record LazyFlags(boolean isNegated, boolean isConjugated) {
         }
     }
 
-    private static void negateIntegers(DType dtype, MemorySegment bytes, long numel) {
-        BlockCodec codec = BlockCodec.of(dtype, Convention.PYTORCH);
-        Block block = Block.take();
-        for (long position = 0; position < numel; position += Block.VALUES) {
-            int count = (int) Math.min(Block.VALUES, numel - position);
-            codec.read(bytes, position, block, count);
-            if (codec.values() == Values.INTS) {
-                block.negateInts(count);
-            } else {
-                block.negateLongs(count);
-            }
-            codec.write(block, bytes, position, count);
-        }
-        block.release();
-    }
-
-    private static void negateSingly(DType dtype, MemorySegment bytes, long numel) {
+    private static void negateEach(DType dtype, MemorySegment bytes, long numel) {
         Elements stored = Elements.of(dtype);
+        Elements negated = stored.negated();
         for (long position = 0; position < numel; position++) {
-            stored.setDouble(bytes, position, -stored.getDouble(bytes, position));
+            if (dtype.kind().isInteger()) {
+                stored.setLong(bytes, position, negated.getLong(bytes, position));
+            } else {
+                stored.setDouble(bytes, position, negated.getDouble(bytes, position));
+            }
         }
     }
 }

@@ -104,8 +104,8 @@ public final class StridedCopy {
         checkApart(target, sizes);
         if (!source.dtype.equals(target.dtype)) {
             // Before memory for some of the elements is allocated.
-            OpaqueElements.check(source.dtype);
-            OpaqueElements.check(target.dtype);
+            Elements.checkNumbers(source.dtype);
+            Elements.checkNumbers(target.dtype);
         }
         if (source.extent(sizes).asOverlappingSlice(target.extent(sizes)).isEmpty()) {
             copyApart(source, target, sizes);

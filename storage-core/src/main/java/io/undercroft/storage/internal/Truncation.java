@@ -1,6 +1,5 @@
 package io.undercroft.storage.internal;
 
-import io.undercroft.storage.DType;
 import java.lang.foreign.MemorySegment;
 
 /// Conversions of floating-point numbers to integers. In C the result is undefined where the number does not fit; these
@@ -46,20 +45,6 @@ enum Truncation {
         this.plainBelow = Double.doubleToRawLongBits(plainBelow);
     }
 
-    /// {@return the truncation of numbers for a dtype}
-    ///
-    /// @param dtype a type of integers or truth values
-    /// @param convention the convention for the results
-    static Truncation of(DType dtype, Convention convention) {
-        if (dtype.equals(DType.BOOL)) {
-            return TO_TRUTH;
-        }
-        if (dtype.equals(DType.UINT8) && convention == Convention.TORCH7) {
-            return TO_INT;
-        }
-        return of(dtype.bits(), dtype.kind() == DType.Kind.SIGNED);
-    }
-
     /// {@return the truncation of numbers for integers in PyTorch}
     ///
     /// @param bits their width
@@ -97,7 +82,7 @@ enum Truncation {
     void floatsToLongs(Block block, int count) {
         float[] values = block.floats();
         long[] integers = block.longs();
-        if (this != TO_TRUTH && fitInts(values, block.ints(), count)) {
+        if (this != TO_TRUTH && fitInts(block, count)) {
             for (int i = 0; i < count; i++) {
                 integers[i] = (long) values[i];
             }
@@ -112,7 +97,7 @@ enum Truncation {
     void floatsToInts(Block block, int count) {
         float[] values = block.floats();
         int[] integers = block.ints();
-        if (fitInts(values, block.ints(), count)) {
+        if (fitInts(block, count)) {
             for (int i = 0; i < count; i++) {
                 integers[i] = (int) values[i];
             }
@@ -123,42 +108,11 @@ enum Truncation {
         }
     }
 
-    /// Truncates the floats of a block to elements of 16 bits, which receive the lower bits of the integers.
-    void floatsToShorts(Block block, int count) {
-        float[] values = block.floats();
-        short[] integers = block.storedShorts();
-        if (fitInts(values, block.ints(), count)) {
-            for (int i = 0; i < count; i++) {
-                integers[i] = (short) values[i];
-            }
-        } else {
-            for (int i = 0; i < count; i++) {
-                integers[i] = (short) of(values[i]);
-            }
-        }
-    }
-
-    /// Truncates the floats of a block to elements of 8 bits, which receive the lower bits of the integers.
-    void floatsToBytes(Block block, int count) {
-        float[] values = block.floats();
-        byte[] integers = block.storedBytes();
-        if (fitInts(values, block.ints(), count)) {
-            for (int i = 0; i < count; i++) {
-                integers[i] = (byte) values[i];
-            }
-        } else {
-            for (int i = 0; i < count; i++) {
-                integers[i] = (byte) of(values[i]);
-            }
-        }
-    }
-
     /// Returns whether all numbers are nearer to 0 than 2^31, so that every truncation except [#TO_TRUTH] is that of
-    /// Java. Compares bits, like the next method.
-    ///
-    /// @param bits gets the bits of the numbers
-    private static boolean fitInts(float[] values, int[] bits, int count) {
-        MemorySegment.copy(MemorySegment.ofArray(values), 0, MemorySegment.ofArray(bits), 0, 4L * count);
+    /// Java. Compares bits, like the next method. The `int`s of the block become those of its floats.
+    static boolean fitInts(Block block, int count) {
+        int[] bits = block.ints();
+        MemorySegment.copy(MemorySegment.ofArray(block.floats()), 0, MemorySegment.ofArray(bits), 0, 4L * count);
         int signs = 0;
         for (int i = 0; i < count; i++) {
             signs |= BITS_OF_2_31 - 1 - (bits[i] & Integer.MAX_VALUE);
