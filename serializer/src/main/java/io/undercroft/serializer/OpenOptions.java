@@ -73,10 +73,10 @@ public final class OpenOptions {
     /// zeros, is partly in another file, or shares bytes with another storage, cannot be mapped shared;
     /// [SaveOptions#writableInPlace] makes files without such storages.
     ///
-    /// @param mode copy-on-write (the file never changes), read-only, or shared (writes reach the file)
+    /// @param mapping copy-on-write (the file never changes), read-only, or shared (writes reach the file)
     /// @return the changed options
-    public OpenOptions mapping(MapMode mode) {
-        return with(MAPPING, mode);
+    public OpenOptions mapping(MapMode mapping) {
+        return with(MAPPING, mapping);
     }
 
     /// Maps the file read-only, as [#mapping(MapMode)] with [MapMode#READ_ONLY]: writing to a tensor throws.
@@ -93,11 +93,11 @@ public final class OpenOptions {
     ///
     /// If a device does not exist, the first use of a storage on it throws, or opening the file.
     ///
-    /// @param mapper called with the device that a storage was saved from, for instance `cuda:0`; returns the device to
-    ///     load it to
+    /// @param devices called with the device that a storage was saved from, for instance `cuda:0`; returns the device
+    ///     to load it to
     /// @return the changed options
-    public OpenOptions devices(UnaryOperator<Device> mapper) {
-        return with(DEVICES, mapper);
+    public OpenOptions devices(UnaryOperator<Device> devices) {
+        return with(DEVICES, devices);
     }
 
     /// Chooses the devices for the storages of some devices; the others are loaded to the device they were saved from.
@@ -156,10 +156,10 @@ public final class OpenOptions {
     /// file is opened, as an untrusted file must not choose what a program opens; `.croft` bases are then searched
     /// below the directory of the file, since their ids must match anyway.
     ///
-    /// @param directory the directory; used when a byte of another file is first needed
+    /// @param root the directory; used when a byte of another file is first needed
     /// @return the changed options
-    public OpenOptions root(Path directory) {
-        return with(ROOT, directory);
+    public OpenOptions root(Path root) {
+        return with(ROOT, root);
     }
 
     /// Sets the path of a `.croft` base, in place of the one recorded in the file. Its id is checked.
@@ -190,10 +190,10 @@ public final class OpenOptions {
     /// unless they are in adopted files. [ChecksumPolicy#ON_TOUCH] checks each storage before its first element is
     /// read.
     ///
-    /// @param policy when
+    /// @param checksums when they are compared
     /// @return the changed options
-    public OpenOptions checksums(ChecksumPolicy policy) {
-        return with(CHECKSUMS, policy);
+    public OpenOptions checksums(ChecksumPolicy checksums) {
+        return with(CHECKSUMS, checksums);
     }
 
     /// Reads the bytes of all storages when the checkpoint is opened, with several threads, into memory of this process
@@ -235,10 +235,10 @@ public final class OpenOptions {
     /// Sets a listener that is called as bytes are read: when a checkpoint is opened [in memory][#inMemory], verified
     /// ([Checkpoint#verify]) or salvaged ([CheckpointFile#salvage]).
     ///
-    /// @param listener called with the number of bytes read so far
+    /// @param progress called with the number of bytes read so far
     /// @return the changed options
-    public OpenOptions progress(LoadProgress listener) {
-        return with(PROGRESS, listener);
+    public OpenOptions progress(LoadProgress progress) {
+        return with(PROGRESS, progress);
     }
 
     /// Loads some tensors only, those whose names match a pattern. [Checkpoint#names] and the like omit the others. In
@@ -266,6 +266,7 @@ public final class OpenOptions {
     ///     same result each time
     /// @return the changed options
     public OpenOptions only(Predicate<String> names) {
+        Objects.requireNonNull(names, "names");
         return with(ONLY, names).with(PATTERNS, List.of());
     }
 
@@ -283,19 +284,19 @@ public final class OpenOptions {
 
     /// Sets the classes of the program whose objects may be in the state, as for saving it. By default none.
     ///
-    /// @param known records, enums and other classes
+    /// @param classes records, enums and other classes
     /// @return the changed options
-    public OpenOptions classes(StateClasses known) {
-        return with(CLASSES, known);
+    public OpenOptions classes(StateClasses classes) {
+        return with(CLASSES, classes);
     }
 
     /// Sets the format of the file, if its contents do not identify it. By default the first format that recognises the
     /// file is used.
     ///
-    /// @param name the name of a format, for instance `torch7`; see [Checkpoint#format]
+    /// @param format the name of a format, for instance `torch7`; see [Checkpoint#format]
     /// @return the changed options
-    public OpenOptions format(String name) {
-        return with(FORMAT, name);
+    public OpenOptions format(String format) {
+        return with(FORMAT, format);
     }
 
     /// Sets an option of a format, for what its files do not record, or of a store. Settings of other formats and
@@ -326,10 +327,10 @@ public final class OpenOptions {
     /// of the file in the store, at most its size, and is removed when the checkpoint is closed. By default it is the
     /// directory of the system for temporary files, `java.io.tmpdir`.
     ///
-    /// @param directory the directory, on a file system that supports sparse files
+    /// @param temporaryDirectory the directory, on a file system that supports sparse files
     /// @return the changed options
-    public OpenOptions temporaryDirectory(Path directory) {
-        return with(TEMPORARY_DIRECTORY, directory);
+    public OpenOptions temporaryDirectory(Path temporaryDirectory) {
+        return with(TEMPORARY_DIRECTORY, temporaryDirectory);
     }
 
     /// {@return how storages are mapped}

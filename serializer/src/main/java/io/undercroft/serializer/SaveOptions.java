@@ -101,10 +101,10 @@ public final class SaveOptions {
 
     /// Chooses the format, whatever suffix the file has.
     ///
-    /// @param name the name of a format, for instance `croft` or `safetensors`; see [Checkpoint#format]
+    /// @param format the name of a format, for instance `croft` or `safetensors`; see [Checkpoint#format]
     /// @return the changed options
-    public SaveOptions format(String name) {
-        return with(FORMAT, name);
+    public SaveOptions format(String format) {
+        return with(FORMAT, format);
     }
 
     /// Sets how a format writes. A name that is no [setting][CheckpointFormat#settings] of the format that is written
@@ -199,18 +199,18 @@ public final class SaveOptions {
 
     /// Sets the id of a new file. By default it is computed from the contents. A file that is appended to keeps its id.
     ///
-    /// @param id one that no other file has
+    /// @param uuid one that no other file has
     /// @return the changed options
-    public SaveOptions uuid(UUID id) {
-        return with(ID, id);
+    public SaveOptions uuid(UUID uuid) {
+        return with(ID, uuid);
     }
 
     /// Chooses which storages may share bytes.
     ///
-    /// @param which which storages
+    /// @param sharing which storages share them
     /// @return the changed options
-    public SaveOptions sharing(Sharing which) {
-        return with(SHARING, which);
+    public SaveOptions sharing(Sharing sharing) {
+        return with(SHARING, sharing);
     }
 
     /// Names a file whose bytes are referenced instead of written again: a `.croft` file, or one of another format that
@@ -241,10 +241,10 @@ public final class SaveOptions {
     /// store: as their paths are relative to this directory, the copies are to the directory of the file. `.croft`
     /// bases are found there when it is opened.
     ///
-    /// @param directory a directory in which, or below which, the bases are
+    /// @param root a directory in which, or below which, the bases are
     /// @return the changed options
-    public SaveOptions root(Path directory) {
-        return with(ROOT, directory);
+    public SaveOptions root(Path root) {
+        return with(ROOT, root);
     }
 
     /// Allows replacing a file in which bytes of other files are stored: a base of a `.croft` file, an adopted
@@ -340,28 +340,28 @@ public final class SaveOptions {
 
     /// Sets the classes of the program whose objects may be in the state. By default none.
     ///
-    /// @param known records, enums and other classes
+    /// @param classes records, enums and other classes
     /// @return the changed options
-    public SaveOptions classes(StateClasses known) {
-        return with(CLASSES, known);
+    public SaveOptions classes(StateClasses classes) {
+        return with(CLASSES, classes);
     }
 
     /// Sets the memory that [Checkpoint#saveAsync] copies a state to, so that it is kept from one save to the next. By
     /// default each save allocates and frees its memory.
     ///
-    /// @param memory to be closed by the caller, after the last save
+    /// @param snapshotMemory to be closed by the caller, after the last save
     /// @return the changed options
-    public SaveOptions snapshotMemory(SnapshotMemory memory) {
-        return with(SNAPSHOT_MEMORY, memory);
+    public SaveOptions snapshotMemory(SnapshotMemory snapshotMemory) {
+        return with(SNAPSHOT_MEMORY, snapshotMemory);
     }
 
     /// Sets a listener that is called as writing proceeds. The bytes that it is given are those of the file, or of all
     /// files of a set.
     ///
-    /// @param listener called with the progress
+    /// @param progress called with the progress
     /// @return the changed options
-    public SaveOptions progress(SaveProgress listener) {
-        return with(PROGRESS, listener);
+    public SaveOptions progress(SaveProgress progress) {
+        return with(PROGRESS, progress);
     }
 
     /// {@return the name of the format, if it was given}

@@ -8,7 +8,6 @@ import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import io.undercroft.serializer.SaveOptions.Sharing;
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.Device;
-import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.nio.file.Path;
@@ -33,26 +32,6 @@ class OptionsTest {
         assertThat(readers).hasSizeGreaterThan(10);
         for (Method reader : readers) {
             assertThat(reader.invoke(defaults)).as(reader.getName()).isNotNull();
-        }
-    }
-
-    @ParameterizedTest
-    @ValueSource(classes = {OpenOptions.class, SaveOptions.class})
-    void noOptionIsSetToNull(Class<?> type) throws Exception {
-        Object defaults = type.getMethod("defaults").invoke(null);
-        List<Method> setters = methods(type).filter(method -> method.getReturnType() == type)
-                .filter(method -> method.getParameterCount() == 1 && !method.getParameterTypes()[0].isPrimitive())
-                .toList();
-
-        assertThat(setters).hasSizeGreaterThan(10);
-        for (Method setter : setters) {
-            assertThatNullPointerException().as(setter.toString()).isThrownBy(() -> {
-                try {
-                    setter.invoke(defaults, new Object[]{null});
-                } catch (InvocationTargetException e) {
-                    throw e.getCause();
-                }
-            });
         }
     }
 
