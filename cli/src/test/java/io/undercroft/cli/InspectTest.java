@@ -136,6 +136,21 @@ class InspectTest {
     }
 
     @Test
+    void aValueThatHoldsItselfIsShownAndNotWrittenByName() throws IOException {
+        Path file = folder.resolve("self.croft");
+        Typed parameter = new Typed("torch.nn.parameter.Parameter", null);
+        parameter.value(parameter);
+        Checkpoint.save(file, Map.of("p", parameter));
+
+        assertThat(Invocation.of("inspect", file).out()).contains("p: Parameter of itself");
+        for (String suffix : List.of("safetensors", "npz", "gguf", "t7")) {
+            Invocation converted = Invocation.of("convert", file, folder.resolve("out." + suffix));
+            assertThat(converted.code()).isEqualTo(2);
+            assertThat(converted.err()).contains(": p", "torch.nn.parameter.Parameter");
+        }
+    }
+
+    @Test
     void aDamagedFileAmongSeveralHasItsFaultInTheJsonDocument() throws IOException {
         Path damaged = folder.resolve("damaged.croft");
         Checkpoint.save(damaged, Map.of("w", Tensor.arange(DType.FLOAT32, 20_000)));

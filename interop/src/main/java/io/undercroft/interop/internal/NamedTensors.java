@@ -6,6 +6,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.serializer.UnsavableValueException;
 import io.undercroft.serializer.state.PythonObjects;
 import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.state.StatePart;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Tensor;
@@ -76,7 +77,7 @@ public final class NamedTensors {
         if (!(state instanceof Map<?, ?> root && isOfNames(root))) {
             throw names.refused("", state);
         }
-        names.walk("", "", root, 1);
+        names.walk("", root, 1);
         return names.values;
     }
 
@@ -85,7 +86,8 @@ public final class NamedTensors {
     /// @param value a value of a state
     public static @Nullable Tensor tensorIn(@Nullable Object value) {
         Object held = value;
-        while (held instanceof Typed typed && typed.type().startsWith(PARAMETER)) {
+        for (int depth = 0; depth < StateIndex.MAX_DEPTH && held instanceof Typed typed
+                && typed.type().startsWith(PARAMETER); depth++) {
             held = typed.value();
         }
         return held instanceof Tensor tensor ? tensor : null;
@@ -150,7 +152,7 @@ public final class NamedTensors {
                 cause);
     }
 
-    private void walk(String name, String path, Map<?, ?> map, int depth) {
+    private void walk(String path, Map<?, ?> map, int depth) {
         if (depth > StateIndex.MAX_DEPTH) {
             throw new IllegalArgumentException(path + ": maps nest more than " + StateIndex.MAX_DEPTH + " deep");
         }
@@ -164,12 +166,12 @@ public final class NamedTensors {
             }
         }
         tensorsOf(map, path).forEach((key, value) -> {
-            String text = key(key, path);
-            String place = join(path, StateIndex.escape(text));
+            checkKey(key, path);
+            String place = StatePart.join(path, StateIndex.segment(key));
             if (value instanceof Map<?, ?> inner && isOfNames(inner)) {
-                walk(join(name, text), place, inner, depth + 1);
+                walk(place, inner, depth + 1);
             } else {
-                add(join(name, text), place, value);
+                add(place, value);
             }
         });
     }
@@ -189,26 +191,19 @@ public final class NamedTensors {
         return dict;
     }
 
-    private static String join(String path, String segment) {
-        return path.isEmpty() ? segment : path + "/" + segment;
-    }
-
     /// {@return whether the keys of a map are parts of names, and not those of a sparse tensor for instance}
     private static boolean isOfNames(Map<?, ?> map) {
         return !(map instanceof TypedMap typed) || isPlain(typed) || PythonObjects.isModule(typed);
     }
 
-    private static String key(@Nullable Object key, String path) {
-        return switch (key) {
-            case String text -> text;
-            case Long number -> number.toString();
-            case Integer number -> number.toString();
-            case null, default -> throw new IllegalArgumentException((path.isEmpty() ? "" : path + ": ")
+    private static void checkKey(@Nullable Object key, String path) {
+        if (!(key instanceof String || key instanceof Long || key instanceof Integer)) {
+            throw new IllegalArgumentException((path.isEmpty() ? "" : path + ": ")
                     + "the key " + key + " is neither text nor a whole number; only such keys make names of tensors");
-        };
+        }
     }
 
-    private void add(String name, String path, @Nullable Object value) {
+    private void add(String path, @Nullable Object value) {
         Tensor found = tensorIn(value);
         Object held;
         if (found != null) {
@@ -221,6 +216,7 @@ public final class NamedTensors {
         } else {
             throw refused(path, value);
         }
+        String name = StateIndex.rawName(path);
         Utf8.bytes(path, name);
         checkLength(path, name);
         String other = paths.putIfAbsent(name, path);

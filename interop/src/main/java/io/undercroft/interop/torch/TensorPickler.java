@@ -232,11 +232,7 @@ final class TensorPickler {
     }
 
     private static boolean requiresGrad(Typed parameter) {
-        Object inner = parameter.value();
-        while (inner instanceof Typed typed) {
-            inner = typed.value();
-        }
-        return inner instanceof Tensor tensor && requiresGrad(tensor);
+        return Typed.held(parameter) instanceof Tensor tensor && requiresGrad(tensor);
     }
 
     private static boolean requiresGrad(Tensor tensor) {

@@ -94,8 +94,8 @@ public final class ValueDiff {
     }
 
     private void compare(StatePart a, StatePart b, int depth) {
-        Object ours = held(a);
-        Object theirs = held(b);
+        Object ours = Typed.held(a.value());
+        Object theirs = Typed.held(b.value());
         if (isScalar(ours) && isScalar(theirs)) {
             left--;
             if (!areEqual(ours, theirs)) {
@@ -142,15 +142,6 @@ public final class ValueDiff {
         }
     }
 
-    /// Returns what is in the types around a value. One that holds itself stays one.
-    private static @Nullable Object held(StatePart part) {
-        Object value = part.value();
-        for (int depth = 0; depth < StateIndex.MAX_DEPTH && value instanceof Typed typed; depth++) {
-            value = typed.value();
-        }
-        return value;
-    }
-
     private static boolean isScalar(@Nullable Object value) {
         return new StatePart("", value).isScalar();
     }
@@ -161,7 +152,7 @@ public final class ValueDiff {
 
     private boolean hasValues(StatePart part) {
         left--;
-        Object value = held(part);
+        Object value = Typed.held(part.value());
         return isScalar(value) || (isContainer(value) && !StatePart.scalars(value, MOST_SEARCHED).isEmpty());
     }
 

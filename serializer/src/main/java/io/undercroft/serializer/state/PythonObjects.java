@@ -100,11 +100,7 @@ public final class PythonObjects {
     }
 
     private static @Nullable Tensor tensorIn(@Nullable Object value) {
-        Object held = value;
-        while (held instanceof Typed typed) {
-            held = typed.value();
-        }
-        return held instanceof Tensor tensor ? tensor : null;
+        return Typed.held(value) instanceof Tensor tensor ? tensor : null;
     }
 
     /// A walk through the modules of a state.

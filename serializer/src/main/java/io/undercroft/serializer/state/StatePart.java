@@ -88,7 +88,7 @@ public record StatePart(String path, @Nullable Object value) {
 
     /// {@return as [#children], without attributes}
     public Stream<StatePart> elements() {
-        return parts(entries(inner(value)));
+        return parts(entries(Typed.held(value)));
     }
 
     private Stream<StatePart> parts(Stream<Entry> entries) {
@@ -131,7 +131,7 @@ public record StatePart(String path, @Nullable Object value) {
 
     /// If two keys have the same segment, the first one keeps it.
     private @Nullable StatePart child(String segment) {
-        if (inner(value) instanceof List<?> list && isPosition(segment)) {
+        if (Typed.held(value) instanceof List<?> list && isPosition(segment)) {
             long position = Long.parseLong(segment);
             return position < list.size() ? new StatePart(join(path, segment), list.get((int) position)) : null;
         }
@@ -160,32 +160,26 @@ public record StatePart(String path, @Nullable Object value) {
     private record Entry(@Nullable Object key, @Nullable Object value) {}
 
     private static Stream<Entry> withAttributes(@Nullable Object parent) {
-        Object inner = inner(parent);
-        Stream<Entry> own = inner instanceof TypedMap map ? of(map.attributes()) : Stream.empty();
+        Object held = Typed.held(parent);
+        Stream<Entry> own = held instanceof TypedMap map ? of(map.attributes()) : Stream.empty();
         return Stream
-                .of(entries(inner), own, around(parent).reversed().stream().flatMap(typed -> of(typed.attributes())))
+                .of(entries(held), own, around(parent).reversed().stream().flatMap(typed -> of(typed.attributes())))
                 .flatMap(Function.identity());
     }
 
-    private static Stream<Entry> entries(@Nullable Object inner) {
+    private static Stream<Entry> entries(@Nullable Object held) {
         // No pattern switch: docs/decisions/0065.
-        if (inner instanceof Map<?, ?> map) {
+        if (held instanceof Map<?, ?> map) {
             return of(map);
         }
         int[] next = {0};
-        return inner instanceof Collection<?> elements
+        return held instanceof Collection<?> elements
                 ? elements.stream().map(element -> new Entry(next[0]++, element))
                 : Stream.empty();
     }
 
     private static Stream<Entry> of(Map<?, ?> map) {
         return map.entrySet().stream().map(entry -> new Entry(entry.getKey(), entry.getValue()));
-    }
-
-    /// Returns what is in the types around a value, or the value itself.
-    private static @Nullable Object inner(@Nullable Object value) {
-        SequencedSet<Typed> around = around(value);
-        return around.isEmpty() ? value : around.getLast().value();
     }
 
     /// The types around a value, from the outermost on. One that holds itself ends there.

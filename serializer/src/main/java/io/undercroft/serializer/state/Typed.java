@@ -35,6 +35,18 @@ public final class Typed {
         return value;
     }
 
+    /// {@return what the types around a value hold in the end; the value itself if it is not typed} One that holds
+    /// itself has no end, so that the result is a [Typed].
+    ///
+    /// @param value any value of a state
+    public static @Nullable Object held(@Nullable Object value) {
+        Object held = value;
+        for (int depth = 0; depth < StateIndex.MAX_DEPTH && held instanceof Typed typed; depth++) {
+            held = typed.value;
+        }
+        return held;
+    }
+
     /// Sets what it holds. (Readers need it where a value refers back to what holds it.)
     ///
     /// @param held the new value

@@ -3,7 +3,9 @@ package io.undercroft.serializer.state;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.undercroft.storage.Tensor;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
@@ -54,5 +56,20 @@ class StatePartTest {
         around.attributes().put("note", "said");
 
         assertThat(StatePart.at(around, "note")).isEqualTo("said");
+    }
+
+    @Test
+    void aParameterThatHoldsItselfIsNoTensorOfItsModule() {
+        Typed parameter = new Typed("torch.nn.parameter.Parameter", null);
+        parameter.value(parameter);
+        Map<String, Object> parameters = new LinkedHashMap<>();
+        parameters.put("weight", parameter);
+        parameters.put("bias", Tensor.of(1f));
+        TypedMap module = new TypedMap("python:torch.nn.modules.linear.Linear");
+        module.put("_parameters", parameters);
+        module.put("_buffers", Map.of());
+        module.put("_modules", Map.of());
+
+        assertThat(PythonObjects.stateDict(module)).containsOnlyKeys("bias");
     }
 }

@@ -51,10 +51,16 @@ public final class StateOutline {
             return "list of " + elements.size() + (isTold(elements) ? ": " + values(elements) : "");
         }
         if (value instanceof Typed typed) {
-            return shortType(typed.type()) + unit(typed) + shape(typed.attributes()) + " of "
-                    + (typed.value() instanceof List<?> values && isTold(values) ? values(values) : of(typed.value()));
+            return shortType(typed.type()) + unit(typed) + shape(typed.attributes()) + " of " + held(typed);
         }
         return Text.shortened(FormatException.printable(value.toString()), LONGEST_TEXT);
+    }
+
+    private static String held(Typed typed) {
+        if (Typed.held(typed) instanceof Typed) {
+            return "itself";
+        }
+        return typed.value() instanceof List<?> values && isTold(values) ? values(values) : of(typed.value());
     }
 
     private static String of(TypedMap map) {
@@ -124,13 +130,14 @@ public final class StateOutline {
     /// {@return whether the line about a value has the values in it, the first few at least}
     static boolean isTold(@Nullable Object value) {
         // No pattern switch: docs/decisions/0065.
-        if (value instanceof Map<?, ?> map) {
+        Object held = Typed.held(value);
+        if (held instanceof Map<?, ?> map) {
             return map.isEmpty() || (!(map instanceof TypedMap) && !entries(map).isEmpty());
         }
-        if (value instanceof Collection<?> elements) {
+        if (held instanceof Collection<?> elements) {
             return !elements.isEmpty() && elements.stream().limit(MOST_ENTRIES).allMatch(StateOutline::isScalar);
         }
-        return !(value instanceof Typed typed) || isTold(typed.value());
+        return true;
     }
 
     private static String entry(Map.Entry<?, ?> entry) {

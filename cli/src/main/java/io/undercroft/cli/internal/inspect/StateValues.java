@@ -61,7 +61,7 @@ final class StateValues {
             // A typed tensor, such as dates of NumPy, is shown on the first level only.
             boolean isShown = level == 0
                     ? !(child.value() instanceof Tensor)
-                    : !isTensor(child.value()) && (isTold || mayEnter(child, level));
+                    : !(Typed.held(child.value()) instanceof Tensor) && (isTold || mayEnter(child, level));
             if (!isShown) {
                 return;
             }
@@ -80,9 +80,5 @@ final class StateValues {
 
     private static boolean mayEnter(StatePart part, int level) {
         return level < MOST_LEVELS && !PythonObjects.isModule(part.value());
-    }
-
-    private static boolean isTensor(@Nullable Object value) {
-        return value instanceof Tensor || (value instanceof Typed typed && isTensor(typed.value()));
     }
 }
