@@ -399,6 +399,7 @@ public final class OpenOptions {
     ///
     /// @param name its name, as in [Checkpoint#names]
     public boolean isChosen(String name) {
+        Objects.requireNonNull(name, "name");
         Predicate<String> chosen = values.find(ONLY).orElse(null);
         return chosen == null || chosen.test(name);
     }
@@ -434,6 +435,7 @@ public final class OpenOptions {
     ///
     /// @param name the name of the setting
     public Optional<String> setting(String name) {
+        Objects.requireNonNull(name, "name");
         return Optional.ofNullable(settings().get(name));
     }
 

@@ -373,6 +373,7 @@ public final class SaveOptions {
     ///
     /// @param name the name of the setting
     public Optional<String> setting(String name) {
+        Objects.requireNonNull(name, "name");
         return Optional.ofNullable(settings().get(name));
     }
 
