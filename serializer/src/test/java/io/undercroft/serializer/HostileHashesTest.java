@@ -190,12 +190,11 @@ class HostileHashesTest {
         refused(CroftImage.withTree(directory.resolve("a.croft"), tree.toByteArray()), "[CROFT-KEYS]");
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"java.util.LinkedHashSet", "java.util.concurrent.CopyOnWriteArraySet"})
-    void listsOfEqualHashesInASetAreRefusedWithTheirPlace(String type) throws IOException {
+    @Test
+    void listsOfEqualHashesInASetAreRefusedWithTheirPlace() throws IOException {
         List<Object> lists = manyOf(MANY, i -> new ArrayList<>(List.of(i, secondOfEqualHash(i))));
         Path path = directory.resolve("a.croft");
-        Checkpoint.save(path, Map.of("seen", new Typed("java:" + type, lists)));
+        Checkpoint.save(path, Map.of("seen", new Typed("java:java.util.LinkedHashSet", lists)));
         refused(path, "state/seen has " + MANY + " keys", "[CROFT-OBJECT]");
     }
 

@@ -13,6 +13,8 @@ import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
 import java.nio.channels.FileChannel;
+import java.nio.file.FileSystem;
+import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -68,6 +70,22 @@ class ReferencedFilesTest {
             assertThat(e).hasMessageContaining("are stored in it");
         });
         assertThat(target).hasBinaryContent(before);
+    }
+
+    @Test
+    void aFileOfAnotherFileSystemThatWasClosedStopsNoSave() throws IOException {
+        Checkpoint.save(base, OTHER);
+        CheckpointFile file;
+        try (FileSystem zip = FileSystems.newFileSystem(folder.resolve("a.zip"), Map.of("create", "true"))) {
+            file = CheckpointFile.open(zip.getPath("/a.croft"));
+        }
+
+        Checkpoint.save(base, state());
+
+        file.close();
+        try (Checkpoint c = Checkpoint.open(base)) {
+            assertThat(c.names()).containsExactly("weight");
+        }
     }
 
     @Test

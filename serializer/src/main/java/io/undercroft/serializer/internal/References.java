@@ -16,11 +16,13 @@ import io.undercroft.serializer.SourceFileException;
 import io.undercroft.serializer.internal.disk.Replacing;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
+import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
@@ -151,13 +153,16 @@ public final class References {
         }
     }
 
-    /// Registers a `.croft` file that is opened again and again, until [#close] or until the owner is collected.
+    /// Registers a `.croft` file that is opened again and again, until [#close] or until the owner is collected. One of
+    /// another file system than that of the host cannot be opened, and is not registered.
     ///
     /// @param owner the object that opens it
     /// @param path the file, there or not
     /// @param options the options, which name the bases
     public static void open(Object owner, Path path, OpenOptions options) {
-        add(owner, new Referrer(path, Places.of(options), List.of(), null));
+        if (path.getFileSystem().equals(FileSystems.getDefault())) {
+            add(owner, new Referrer(path, Places.of(options), List.of(), null));
+        }
     }
 
     private static void add(Object owner, Referrer referrer) {
@@ -175,11 +180,16 @@ public final class References {
         }
     }
 
+    /// Returns the open files, sets before their shards, so that the same one is named each time.
     private static List<Referrer> open() {
+        List<Referrer> referrers;
         synchronized (OPEN) {
             OPEN.values().removeIf(Referrer::isClosed);
-            return List.copyOf(OPEN.values());
+            referrers = new ArrayList<>(OPEN.values());
         }
+        referrers.sort(Comparator.comparing((Referrer each) -> each.companions.isEmpty())
+                .thenComparing(each -> each.path));
+        return referrers;
     }
 
     /// {@return the rule for a file that is made of others}
