@@ -18,6 +18,9 @@ import org.jspecify.annotations.Nullable;
 /// Descriptions of what the client of Hadoop throws. Its exceptions differ from store to store, and those of its
 /// connectors are in jars that need not be there, so that some are recognised by their names.
 final class Failures {
+    /// What to do about a store that fails.
+    static final String REMEDY = "check the network, the store and the configuration, or try again later";
+
     private static final String CHANGED = "RemoteFileChangedException";
     private static final int NOT_FOUND = 404;
     private static final int PRECONDITION_FAILED = 412;
@@ -93,12 +96,17 @@ final class Failures {
     /// @param failure what was thrown last
     /// @param more what else is to be said
     static RemoteFileException unavailable(String location, Throwable failure, String more) {
-        String host = has(failure, UnknownHostException.class)
+        return new RemoteFileException(location, Kind.UNAVAILABLE, failed(failure) + more + "; " + REMEDY, failure);
+    }
+
+    /// {@return what happened when the store failed, for a message}
+    ///
+    /// @param failure what was thrown
+    static String failed(Throwable failure) {
+        return (has(failure, UnknownHostException.class)
                 ? "the host of the store is not known"
-                : "the store "
-                        + "failed, after the retries that the client of Hadoop is configured to make";
-        return new RemoteFileException(location, Kind.UNAVAILABLE, host + " (" + message(failure) + ")" + more
-                + "; check the network, the store and the configuration, or try again later", failure);
+                : "the store failed, after the retries that the client of Hadoop is configured to make")
+                + " (" + message(failure) + ")";
     }
 
     private static Optional<RemoteFileException> definite(String location, Throwable failure, String absent,

@@ -3,13 +3,18 @@ package io.undercroft.hadoop.internal;
 import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.RemoteFileException.Kind;
 import io.undercroft.mmap.spi.RangeSource;
+import io.undercroft.mmap.spi.Retries;
+import io.undercroft.mmap.spi.Retries.TransientException;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.lang.System.Logger;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.hadoop.fs.CommonPathCapabilities;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileRange;
@@ -25,6 +30,9 @@ import org.jspecify.annotations.Nullable;
 /// A stream of a store with entity tags asks for the version that was opened. Other stores, as HDFS, look up where the
 /// blocks of a file are by its name, so that its status is compared to confirm reads.
 public final class HadoopSource implements RangeSource {
+    private static final Logger LOG = System.getLogger("io.undercroft.hadoop");
+    /// The client of Hadoop has repeated its requests before.
+    private static final Retries RETRIES = new Retries(3, Failures.REMEDY, Thread::sleep);
     /// A file of up to so many bytes is read at once.
     private static final int SMALL = 64 << 10;
     private static final String POLICY = "vector, random";
@@ -139,36 +147,36 @@ public final class HadoopSource implements RangeSource {
         void on(FSDataInputStream from) throws IOException;
     }
 
+    /// Each repetition uses a new stream, which asks the store anew where the bytes are.
     private void repeated(Use use) throws IOException {
-        for (int attempt = 1;; attempt++) {
+        AtomicReference<@Nullable FSDataInputStream> used = new AtomicReference<>();
+        RETRIES.run(LOG, location, () -> {
+            FSDataInputStream failed = used.get();
+            if (failed != null) {
+                renew(failed);
+            }
             FSDataInputStream from = stream;
+            used.set(from);
             try {
                 use.on(from);
-                return;
-            } catch (InterruptedIOException e) {
+                return from;
+            } catch (IOException | RuntimeException | LinkageError e) {
                 requireOpen();
-                if (Thread.currentThread().isInterrupted()) {
+                if (e instanceof InterruptedIOException && Thread.currentThread().isInterrupted()) {
                     throw e;
                 }
-                retry(from, attempt, e);
-            } catch (IOException e) {
-                requireOpen();
-                retry(from, attempt, e);
-            } catch (RuntimeException | LinkageError e) {
-                requireOpen();
-                retry(from, attempt, new IOException(e.toString(), e));
+                throw described(e instanceof IOException failure ? failure : new IOException(e.toString(), e));
             }
-        }
+        });
     }
 
-    private void retry(FSDataInputStream failed, int attempt, IOException failure) throws IOException {
-        var definite = Failures.reading(location, failure);
+    private IOException described(IOException failure) throws IOException {
+        Optional<RemoteFileException> definite = Failures.reading(location, failure);
         if (definite.isPresent()) {
-            throw definite.get();
+            return definite.get();
         }
         requireSame();
-        Retries.afterFailure(location, attempt, failure);
-        renew(failed);
+        return new TransientException(Failures.failed(failure), Optional.empty(), failure);
     }
 
     private synchronized void renew(FSDataInputStream failed) throws IOException {

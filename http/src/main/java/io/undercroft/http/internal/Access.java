@@ -1,5 +1,6 @@
 package io.undercroft.http.internal;
 
+import io.undercroft.mmap.spi.Retries;
 import java.time.Duration;
 import java.util.Optional;
 

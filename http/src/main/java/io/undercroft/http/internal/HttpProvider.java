@@ -1,6 +1,8 @@
 package io.undercroft.http.internal;
 
 import io.undercroft.mmap.spi.RangeSource;
+import io.undercroft.mmap.spi.Retries.Pause;
+import io.undercroft.mmap.spi.Retries;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.StoreProvider;
 import io.undercroft.serializer.spi.Setting;
@@ -40,7 +42,7 @@ public final class HttpProvider implements StoreProvider {
 
     /// For `ServiceLoader`.
     public HttpProvider() {
-        this(System::getenv, Retries.DEFAULT);
+        this(System::getenv, retries(5, Thread::sleep));
     }
 
     /// A provider.
@@ -50,6 +52,10 @@ public final class HttpProvider implements StoreProvider {
     HttpProvider(UnaryOperator<@Nullable String> environment, Retries retries) {
         this.environment = environment;
         this.retries = retries;
+    }
+
+    static Retries retries(int attempts, Pause pause) {
+        return new Retries(attempts, "check the network and the server, or try again later", pause);
     }
 
     @Override

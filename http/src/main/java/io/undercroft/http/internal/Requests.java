@@ -2,8 +2,10 @@ package io.undercroft.http.internal;
 
 import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.RemoteFileException.Kind;
+import io.undercroft.mmap.spi.Retries;
+import io.undercroft.mmap.spi.Retries.Action;
+import io.undercroft.mmap.spi.Retries.TransientException;
 import java.io.IOException;
-import java.io.InterruptedIOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.ConnectException;
@@ -57,12 +59,6 @@ final class Requests {
     /// @param headers its headers
     record Response(Location at, int status, HttpHeaders headers) {}
 
-    /// One attempt to do something.
-    @FunctionalInterface
-    interface Attempt<T> {
-        T run() throws IOException;
-    }
-
     /// Requests for a file.
     ///
     /// @param location the file, to whose host the token is sent
@@ -83,49 +79,19 @@ final class Requests {
     /// Repeats an action that fails for a reason that may go away.
     ///
     /// @throws RemoteFileException if it still fails the last time
-    <T> T retrying(Attempt<T> action) throws IOException {
-        for (int attempt = 1;; attempt++) {
+    <T> T retrying(Action<T> action) throws IOException {
+        return access.retries().run(LOG, location.toString(), () -> {
             try {
                 return action.run();
             } catch (TransientException e) {
                 checkOpen();
-                Duration pause = e.pause().orElse(Retries.after(attempt));
-                if (pause.compareTo(Retries.LONGEST) > 0) {
-                    throw unavailable(e.getMessage() + " and asks to wait for " + pause.toSeconds() + " s", e);
-                }
-                if (attempt >= access.retries().attempts()) {
-                    throw unavailable(e.getMessage() + ", at each of " + attempt + " attempts", e);
-                }
-                LOG.log(Level.WARNING, "{0}: {1}; attempt {2} of {3} follows in {4} ms", location, e.getMessage(),
-                        attempt + 1, access.retries().attempts(), String.valueOf(pause.toMillis()));
-                sleep(pause);
+                throw e;
             }
-        }
+        });
     }
 
     void warn(String what) {
         LOG.log(Level.WARNING, "{0}: {1}", location, what);
-    }
-
-    private RemoteFileException unavailable(String what, Exception cause) {
-        return new RemoteFileException(location.toString(), Kind.UNAVAILABLE, what
-                + "; check the network and the server, or try again later", cause);
-    }
-
-    private void sleep(Duration pause) throws InterruptedIOException {
-        try {
-            access.retries().pause().sleep(pause);
-        } catch (InterruptedException e) {
-            throw interrupted(e);
-        }
-    }
-
-    private InterruptedIOException interrupted(InterruptedException e) {
-        Thread.currentThread().interrupt();
-        InterruptedIOException interrupted = new InterruptedIOException(location
-                + ": the thread was interrupted while it waited for the server");
-        interrupted.initCause(e);
-        return interrupted;
     }
 
     /// Requests a range, and follows redirects.
@@ -194,7 +160,7 @@ final class Requests {
             checkOpen();
             return await(response, receiver);
         } catch (InterruptedException e) {
-            throw interrupted(e);
+            throw Retries.interrupted(location.toString(), e);
         } catch (CancellationException e) {
             throw closed();
         } catch (ExecutionException e) {

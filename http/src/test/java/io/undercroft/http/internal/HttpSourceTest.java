@@ -63,7 +63,7 @@ class HttpSourceTest {
     }
 
     private RangeSource open(URI uri, OpenOptions options, Map<String, String> environment) throws IOException {
-        return new HttpProvider(environment::get, new Retries(ATTEMPTS, pauses::add)).open(uri, options);
+        return new HttpProvider(environment::get, HttpProvider.retries(ATTEMPTS, pauses::add)).open(uri, options);
     }
 
     private RangeSource open(URI uri) throws IOException {
@@ -471,7 +471,7 @@ class HttpSourceTest {
         CountDownLatch end = new CountDownLatch(1);
         server.on("file.bin", exchange -> await(end));
         OpenOptions options = OpenOptions.defaults().setting("https.timeout", "1");
-        assertFails(Kind.UNAVAILABLE, () -> new HttpProvider(name -> null, new Retries(2, pauses::add))
+        assertFails(Kind.UNAVAILABLE, () -> new HttpProvider(name -> null, HttpProvider.retries(2, pauses::add))
                 .open(server.uri("file.bin"), options)).hasMessageContaining("no byte arrived for 1 s");
         end.countDown();
     }
@@ -495,7 +495,7 @@ class HttpSourceTest {
             }
         });
         OpenOptions options = OpenOptions.defaults().setting("https.timeout", "1");
-        assertFails(Kind.UNAVAILABLE, () -> new HttpProvider(name -> null, new Retries(2, pauses::add))
+        assertFails(Kind.UNAVAILABLE, () -> new HttpProvider(name -> null, HttpProvider.retries(2, pauses::add))
                 .open(server.uri("file.bin"), options)).hasMessageContaining(
                         " bytes arrived in 1 s, and less than 100 a second is given up (the setting https.slowest)")
                 .hasMessageContaining("at each of 2 attempts");
