@@ -1,5 +1,6 @@
 package io.undercroft.mmap.internal;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -60,7 +61,7 @@ class NativeFunctionTest {
         Path source = Files.writeString(folder.resolve("declarations.c"), program);
         Process process = new ProcessBuilder(compiler.toString(), "-fsyntax-only", "-D_FILE_OFFSET_BITS=64",
                 source.toString()).redirectErrorStream(true).start();
-        String printed = new String(process.getInputStream().readAllBytes());
+        String printed = new String(process.getInputStream().readAllBytes(), UTF_8);
         process.waitFor();
         return printed;
     }
