@@ -5,6 +5,7 @@ import static io.undercroft.cli.Invocation.torch;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.undercroft.serializer.Checkpoint;
 import io.undercroft.testsupport.Commands;
 import io.undercroft.testsupport.PeerJvm;
 import java.io.IOException;
@@ -132,7 +133,9 @@ class HostileReferencesTest {
             Files.delete(target);
         }
         for (Path file : List.of(a, b)) {
-            assertThat(Invocation.of("convert", TRAINING, file).err()).contains("are stored in it");
+            try (Checkpoint _ = Checkpoint.open(file.equals(a) ? b : a)) {
+                assertThat(Invocation.of("convert", TRAINING, file).err()).contains("are stored in it");
+            }
         }
     }
 

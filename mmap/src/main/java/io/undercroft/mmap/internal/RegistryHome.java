@@ -11,7 +11,7 @@ import java.util.regex.Pattern;
 /// All processes of the user have to choose the same one. So an existing one of this user is used before a new one is
 /// created, and if there are several, the one that is in use, or else the first by name. If another user owns the name
 /// and two processes are the first ones at the same moment, each may create one. Then each sees only its own, which
-/// affects [SegmentNames#list] and names that are removed with their last holder, until these processes have ended.
+/// affects [Registry#list] and names that are removed with their last holder, until these processes have ended.
 final class RegistryHome {
     private static final int RADIX = 36;
     private static final Pattern SUFFIX = Pattern.compile("-[0-9a-z]{1,13}");

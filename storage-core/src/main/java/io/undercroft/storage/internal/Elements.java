@@ -29,7 +29,8 @@ public abstract class Elements {
         }
         // Others may have any name, so they are not kept.
         if (!DType.find(dtype.name()).equals(Optional.of(dtype))) {
-            return new Opaque(dtype);
+            Object opaque = new Opaque(dtype);
+            return (Elements) opaque;
         }
         Elements known = make(dtype);
         MADE.put(dtype, known);
@@ -55,31 +56,35 @@ public abstract class Elements {
         return lazy.isNegated() ? conjugated.negated() : conjugated;
     }
 
+    /// Makes elements. They are made as objects, since the verifier loads each subclass that is passed on as one of this
+    /// class, and the first open needs one of them (docs/decisions/0065).
     private static Elements make(DType known) {
-        return switch (known.name()) {
-            case "float64" -> new Float64();
-            case "float32" -> new FloatElements.Float32();
-            case "float16" -> new FloatElements.Float16(false);
-            case "bfloat16" -> new FloatElements.BFloat16(FloatElements.BFloat16.NAN);
-            case "float8_e4m3fn" -> new FloatElements.Float8(Float8Format.E4M3FN);
-            case "float8_e5m2" -> new FloatElements.Float8(Float8Format.E5M2);
-            case "float8_e4m3fnuz" -> new FloatElements.Float8(Float8Format.E4M3FNUZ);
-            case "float8_e5m2fnuz" -> new FloatElements.Float8(Float8Format.E5M2FNUZ);
-            case "float8_e8m0fnu" -> new FloatElements.Float8(Float8Format.E8M0FNU);
+        Object made;
+        switch (known.name()) {
+            case "float64" -> made = new Float64();
+            case "float32" -> made = new FloatElements.Float32();
+            case "float16" -> made = new FloatElements.Float16(false);
+            case "bfloat16" -> made = new FloatElements.BFloat16(FloatElements.BFloat16.NAN);
+            case "float8_e4m3fn" -> made = new FloatElements.Float8(Float8Format.E4M3FN);
+            case "float8_e5m2" -> made = new FloatElements.Float8(Float8Format.E5M2);
+            case "float8_e4m3fnuz" -> made = new FloatElements.Float8(Float8Format.E4M3FNUZ);
+            case "float8_e5m2fnuz" -> made = new FloatElements.Float8(Float8Format.E5M2FNUZ);
+            case "float8_e8m0fnu" -> made = new FloatElements.Float8(Float8Format.E8M0FNU);
             case "complex128", "complex64", "complex32" -> {
                 Elements part = of(Conversion.part(known));
-                yield new Complexes(part, part);
+                made = new Complexes(part, part);
             }
-            case "bool" -> new Booleans();
-            case "int64", "int32", "int16", "int8", "qint32", "qint8" -> integers(known, true);
-            case "uint64", "uint32", "uint16", "uint8", "quint8" -> integers(known, false);
-            case "quint4x2" -> new SubBytes(4);
-            case "quint2x4" -> new SubBytes(2);
-            default -> new Opaque(known);
-        };
+            case "bool" -> made = new Booleans();
+            case "int64", "int32", "int16", "int8", "qint32", "qint8" -> made = integers(known, true);
+            case "uint64", "uint32", "uint16", "uint8", "quint8" -> made = integers(known, false);
+            case "quint4x2" -> made = new SubBytes(4);
+            case "quint2x4" -> made = new SubBytes(2);
+            default -> made = new Opaque(known);
+        }
+        return (Elements) made;
     }
 
-    private static Elements integers(DType dtype, boolean isSigned) {
+    private static Object integers(DType dtype, boolean isSigned) {
         return new IntegerElements(dtype.bits(), isSigned, Truncation.of(dtype.bits(), isSigned));
     }
 
@@ -151,7 +156,8 @@ public abstract class Elements {
 
     /// Returns the encoding of the negatives of these elements; for truth values and opaque bits, unchanged.
     Elements negated() {
-        return new Negated(this);
+        Object negated = new Negated(this);
+        return (Elements) negated;
     }
 
     /// Returns the encoding of the complex conjugates of these elements; unchanged for elements that are not complex.
