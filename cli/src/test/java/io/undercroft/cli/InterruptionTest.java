@@ -107,10 +107,12 @@ class InterruptionTest {
         String words = line.replace("FILE", largeFile().toString())
                 .replace("OUT", folder.resolve("out.safetensors").toString());
         Process croft = new ProcessBuilder(terminal.toString(), "--quiet", "--flush", "--return", "--command",
-                "exec " + String.join(" ", ProcessHandle.current().info().command().orElseThrow(),
-                        "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow",
-                        "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"),
-                        Croft.class.getName(), words),
+                // Jobs in the background of a script start with Ctrl-C ignored.
+                "exec env --default-signal=INT "
+                        + String.join(" ", ProcessHandle.current().info().command().orElseThrow(),
+                                "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow",
+                                "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"),
+                                Croft.class.getName(), words),
                 "/dev/null").redirectErrorStream(true).start();
         StringBuilder screen = new StringBuilder();
         try (Reader out = croft.inputReader(UTF_8); OutputStream keyboard = croft.getOutputStream()) {

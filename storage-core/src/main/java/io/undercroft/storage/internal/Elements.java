@@ -56,8 +56,8 @@ public abstract class Elements {
         return lazy.isNegated() ? conjugated.negated() : conjugated;
     }
 
-    /// Makes elements. They are made as objects, since the verifier loads each subclass that is passed on as one of this
-    /// class, and the first open needs one of them (docs/decisions/0065).
+    /// Makes elements. They are made as objects, since the verifier loads each subclass that is passed on as one of
+    /// this class, and the first open needs one of them (docs/decisions/0065).
     private static Elements make(DType known) {
         Object made;
         switch (known.name()) {
