@@ -35,7 +35,6 @@ import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Companion;
 import io.undercroft.serializer.spi.Contents;
-import io.undercroft.serializer.spi.Setting.Use;
 import io.undercroft.serializer.spi.StoreTarget;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.StatePart;
@@ -187,7 +186,7 @@ public final class Checkpoint implements AutoCloseable {
         if (uri.getScheme().equalsIgnoreCase("file")) {
             return open(Path.of(uri), options);
         }
-        Settings.check(options.settings().keySet(), Use.OPENING);
+        Settings.check(options);
         return open(Stores.open(uri, options), null, options);
     }
 
@@ -237,7 +236,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @param sniffing finds the format; null for the one that the options name, or that recognises the file
     static Checkpoint open(MappedFile file, @Nullable Sniffing sniffing, OpenOptions options) throws IOException {
         try {
-            Settings.check(options.settings().keySet(), Use.OPENING);
+            Settings.check(options);
             CheckpointFormat format = sniffing == null
                     ? Formats.of(file, options.format().orElse(null))
                     : sniffing.formatOf(file);
@@ -432,9 +431,7 @@ public final class Checkpoint implements AutoCloseable {
     private static CheckpointFormat formatToWrite(String file, String fileName, SaveOptions options,
             Set<String> settingsOfStore) {
         CheckpointFormat format = Formats.forWriting(file, fileName, options.format().orElse(null));
-        Settings.check(options.settings().keySet(), Use.WRITING);
-        Settings.requireApplying(file, format, options.settings().keySet().stream()
-                .filter(name -> !settingsOfStore.contains(name)).toList());
+        Settings.check(file, format, options, settingsOfStore);
         if (!Formats.isCroft(format)) {
             options.requireForeign(file, format.name());
         }

@@ -79,9 +79,7 @@ public final class Salvage implements AutoCloseable {
 
     private Salvage(MappedFile file, SnapshotSearch.Found found, OpenOptions options) throws IOException {
         this.file = file;
-        this.snapshot = options.snapshot().isPresent()
-                ? CommitNumbers.find(found.snapshot(), options.snapshot().getAsLong())
-                : found.snapshot();
+        this.snapshot = CommitNumbers.find(found.snapshot(), options);
         this.isSearched = found.isSearched();
         this.listener = options.progress();
         this.contents = CroftContents.open(file, found.snapshot(), snapshot, options);

@@ -15,7 +15,6 @@ import io.undercroft.serializer.internal.sets.SetDescription;
 import io.undercroft.serializer.internal.sets.SetFile;
 import io.undercroft.serializer.internal.sets.SetWriter;
 import io.undercroft.serializer.internal.sets.Wanted;
-import io.undercroft.serializer.spi.Setting.Use;
 import io.undercroft.serializer.spi.StoreOutput;
 import io.undercroft.serializer.spi.StoreTarget;
 import io.undercroft.serializer.state.Slice;
@@ -231,7 +230,7 @@ public final class ShardSet implements AutoCloseable {
             return open(Path.of(manifest), options);
         }
         checkOptions(options);
-        Settings.check(options.settings().keySet(), Use.OPENING);
+        Settings.check(options);
         return open(null, Stores.open(manifest, options), options);
     }
 

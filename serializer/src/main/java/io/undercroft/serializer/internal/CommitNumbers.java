@@ -4,6 +4,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.Rule;
 import io.undercroft.format.internal.Snapshot;
+import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions.Run;
 import io.undercroft.serializer.SnapshotInfo;
 import java.io.IOException;
@@ -121,15 +122,19 @@ public final class CommitNumbers {
         return Collections.unmodifiableList(snapshots);
     }
 
-    /// Finds a snapshot of a file.
+    /// Finds the snapshot that options choose.
     ///
-    /// @param newest the newest one
-    /// @param number its number
-    /// @return the snapshot
+    /// @param newest the newest one of the file
+    /// @param options the options for opening
+    /// @return the snapshot of the number that they give, or the newest
     /// @throws NoSuchElementException if there is none of that number
     /// @throws FormatException if it, or a commit on the way to it, is damaged
     /// @throws IOException if reading fails
-    public static Snapshot find(Snapshot newest, long number) throws IOException {
+    public static Snapshot find(Snapshot newest, OpenOptions options) throws IOException {
+        return options.snapshot().isPresent() ? find(newest, options.snapshot().getAsLong()) : newest;
+    }
+
+    private static Snapshot find(Snapshot newest, long number) throws IOException {
         long last = of(newest);
         if (last == newest.commit().sequence()) {
             return newest.openAt(number);

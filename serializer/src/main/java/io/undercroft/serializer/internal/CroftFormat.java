@@ -77,9 +77,6 @@ public final class CroftFormat implements CheckpointFormat {
             return SetContents.open(file, options);
         }
         Snapshot newest = Snapshot.open(new FileSource(file), Limits.DEFAULT);
-        Snapshot wanted = options.snapshot().isPresent()
-                ? CommitNumbers.find(newest, options.snapshot().getAsLong())
-                : newest;
-        return CroftContents.open(file, newest, wanted, options);
+        return CroftContents.open(file, newest, CommitNumbers.find(newest, options), options);
     }
 }

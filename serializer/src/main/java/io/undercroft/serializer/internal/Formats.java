@@ -11,7 +11,6 @@ import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.KnownSuffixes;
-import io.undercroft.serializer.spi.Setting.Use;
 import io.undercroft.storage.spi.NearNames;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -219,8 +218,7 @@ public final class Formats {
     /// @throws IllegalArgumentException if the options choose another format, or have a setting of one
     public static void requireCroftOptions(String file, SaveOptions options, String what) {
         options.format().ifPresent(name -> requireCroft(file, named(name), what));
-        Settings.check(options.settings().keySet(), Use.WRITING);
-        Settings.requireApplying(file, CROFT, options.settings().keySet());
+        Settings.check(file, CROFT, options, Set.of());
     }
 
     /// Refuses to save a `.croft` file where the name or the options choose another format.

@@ -1,26 +1,52 @@
 package io.undercroft.serializer.internal;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Setting.Use;
 import io.undercroft.serializer.spi.Setting;
 import io.undercroft.storage.spi.NearNames;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Collectors;
 
 /// The settings of the known formats and stores.
 public final class Settings {
     private Settings() {}
 
-    /// Refuses a name that no known format has, as it is probably misspelt. A setting of another format than that of
-    /// the file is accepted, since options may be used for several files.
+    /// Refuses a setting that no known format or store has for opening files, as it is probably misspelt. A setting of
+    /// another format than that of the file is accepted, since options may be used for several files.
     ///
-    /// @param names the values by the names of their settings
-    /// @param use the use
-    /// @throws IllegalArgumentException if no known format has a setting of such a name for that
-    public static void check(Collection<String> names, Use use) {
+    /// @param options the options for opening
+    /// @throws IllegalArgumentException if no known format or store has a setting of such a name for that
+    public static void check(OpenOptions options) {
+        check(options.settings().keySet(), Use.OPENING);
+    }
+
+    /// Refuses a setting that the format of a file to write does not have.
+    ///
+    /// @param file the file
+    /// @param format its format
+    /// @param options the options of the save
+    /// @param ofStore the settings of the store that the file is saved to
+    /// @throws IllegalArgumentException if neither the format nor the store has one of them
+    public static void check(String file, CheckpointFormat format, SaveOptions options, Set<String> ofStore) {
+        check(options.settings().keySet(), Use.WRITING);
+        for (String name : options.settings().keySet()) {
+            if (!writes(format, name) && !ofStore.contains(name)) {
+                String others = Formats.all().stream().filter(other -> writes(other, name)).map(CheckpointFormat::name)
+                        .collect(Collectors.joining(", "));
+                others = others.isEmpty() ? "a store" : others;
+                throw new IllegalArgumentException(file + ": the setting " + FormatException.quote(name)
+                        + " does not apply to files of " + format.name() + "; it is for those of " + others
+                        + ". Leave it out, or write another file");
+            }
+        }
+    }
+
+    private static void check(Set<String> names, Use use) {
         if (names.isEmpty()) {
             return;
         }
@@ -30,25 +56,6 @@ public final class Settings {
         for (String name : names) {
             if (!fitting.contains(name)) {
                 throw unknown(name, use, fitting, names(known, other(use)));
-            }
-        }
-    }
-
-    /// Refuses a setting that the format of a file to write does not have.
-    ///
-    /// @param file the file
-    /// @param format its format
-    /// @param names the values, by the names of the settings, each of a known format
-    /// @throws IllegalArgumentException if the format does not have one of them
-    public static void requireApplying(String file, CheckpointFormat format, Collection<String> names) {
-        for (String name : names) {
-            if (!writes(format, name)) {
-                String others = Formats.all().stream().filter(other -> writes(other, name)).map(CheckpointFormat::name)
-                        .collect(Collectors.joining(", "));
-                others = others.isEmpty() ? "a store" : others;
-                throw new IllegalArgumentException(file + ": the setting " + FormatException.quote(name)
-                        + " does not apply to files of " + format.name() + "; it is for those of " + others
-                        + ". Leave it out, or write another file");
             }
         }
     }

@@ -20,7 +20,6 @@ import io.undercroft.serializer.internal.Settings;
 import io.undercroft.serializer.internal.extents.Extent.Place;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
-import io.undercroft.serializer.spi.Setting.Use;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
@@ -85,7 +84,7 @@ public final class NamedBases implements AutoCloseable {
             if (!options.bases().isEmpty()) {
                 Path root = root(options, target).toRealPath();
                 for (SaveOptions.Base named : options.bases()) {
-                    Settings.check(named.opening().settings().keySet(), Use.OPENING);
+                    Settings.check(named.opening());
                     bases.add(named, where(options), root, target);
                 }
             }

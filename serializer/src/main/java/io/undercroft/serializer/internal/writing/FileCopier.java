@@ -162,10 +162,7 @@ public final class FileCopier {
         target.write(() -> {
             try (Closeable _ = target.lockIfInUse()) {
                 reading(path, options, (file, newest) -> {
-                    Snapshot wanted = options.snapshot().isPresent()
-                            ? CommitNumbers.find(newest, options.snapshot().getAsLong())
-                            : newest;
-                    copy(file, List.of(wanted), bases, null, target, rule);
+                    copy(file, List.of(CommitNumbers.find(newest, options)), bases, null, target, rule);
                 });
                 return copy;
             }
