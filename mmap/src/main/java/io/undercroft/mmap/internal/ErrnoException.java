@@ -16,7 +16,7 @@ public final class ErrnoException extends IOException {
     /// No such device, or a socket that cannot be opened as a file.
     public static final int ENXIO = 6;
     /// The file is locked by another descriptor, or leased by another program.
-    static final int EWOULDBLOCK = 11;
+    private static final int EWOULDBLOCK = 11;
     /// No memory, or too many mappings, or more locked memory than allowed.
     public static final int ENOMEM = 12;
     /// No permission.

@@ -263,7 +263,7 @@ public final class Libc {
             flock.call(fd, how);
             return true;
         } catch (ErrnoException e) {
-            if (e.errno() == ErrnoException.EWOULDBLOCK) {
+            if (e.isBusy()) {
                 return false;
             }
             throw e;

@@ -198,6 +198,10 @@ public final class References {
     /// @param sources the other files, whose bases must stay
     public static Replacing rule(boolean any, Collection<Path> sources) {
         return any ? Replacing.ANY : target -> {
+            // The sources are opened only if there is something to replace.
+            if (!Files.isRegularFile(target)) {
+                return;
+            }
             List<Referrer> referrers = new ArrayList<>(open());
             sources.forEach(source -> referrers.add(new Referrer(source, Places.NONE, companions(source), null)));
             Optional<Path> referrer = referrer(target, referrers);
@@ -331,13 +335,15 @@ public final class References {
 
         boolean finds(Referrer referrer) throws IOException {
             for (Path companion : referrer.companions) {
-                if (isSame(companion, target)
-                        || finds(new Referrer(companion, referrer.places, List.of(), null))) {
+                if (isSame(companion, target) || finds(basesOf(companion), companion, referrer.places)) {
                     return true;
                 }
             }
-            return referrer.companions.isEmpty() && new Walk(this, referrer.places, new HashSet<>())
-                    .finds(referrer.bases(), parent(referrer.path), 0);
+            return referrer.companions.isEmpty() && finds(referrer.bases(), referrer.path, referrer.places);
+        }
+
+        private boolean finds(Set<BaseRecord> bases, Path path, Places places) throws IOException {
+            return new Walk(this, places, new HashSet<>()).finds(bases, parent(path), 0);
         }
 
         boolean isOf(BaseRecord base, Path path) {
@@ -354,15 +360,7 @@ public final class References {
         }
 
         Set<BaseRecord> basesOf(Path path) {
-            return bases.computeIfAbsent(path, Search::readBases);
-        }
-
-        private static Set<BaseRecord> readBases(Path path) {
-            try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY)) {
-                return new BaseRecords().of(new FileSource(file));
-            } catch (IOException _) {
-                return Set.of();
-            }
+            return bases.computeIfAbsent(path, each -> new Referrer(each, Places.NONE, List.of(), null).bases());
         }
     }
 
