@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Holds the two readers of .croft files against each other: the Java one (the croft command) and reference/croft.py.
+"""Holds the two readers of .croft files against each other: the Java one (the croft command) and the
+reference in Python, format-spec/reference/croft.py.
 
-Converts PyTorch files of fixtures/ to .croft, verifies each with both, and compares every tensor and storage as both
-see it: dtype, shape, stride, which storage, SHA-256 of the elements. Does the same for the golden files.
+Converts PyTorch files of test-support/fixtures/ to .croft, verifies each with both, and compares every tensor and
+storage as both see it: dtype, shape, stride, which storage, SHA-256 of the elements. Does the same for the golden
+files.
 
     .ci/reference_check.py        # with a Python that has NumPy, and a JDK 25 on the machine
 """
@@ -15,7 +17,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "format-spec/src/test/resources/golden"
-sys.path.insert(0, str(ROOT / "reference"))
+sys.path.insert(0, str(ROOT / "format-spec" / "reference"))
 import croft  # noqa: E402
 
 FIXTURES = ["models/tiny-gpt2.pt", "models/tiny-gpt2-training.pt", "pytorch/dtype_bfloat16.pt",
@@ -61,7 +63,8 @@ def main():
         made = []
         for number, fixture in enumerate(FIXTURES):
             made.append(pathlib.Path(directory) / f"{number}.croft")
-            subprocess.run([ROOT / "croft", "convert", ROOT / "fixtures" / fixture, made[-1]], check=True,
+            source = ROOT / "test-support" / "fixtures" / fixture
+            subprocess.run([ROOT / "croft", "convert", source, made[-1]], check=True,
                            stdout=subprocess.DEVNULL)
         for path in made + sorted(GOLDEN.glob("*.croft")):
             compared += 1

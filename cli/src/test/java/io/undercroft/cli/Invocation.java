@@ -14,7 +14,7 @@ import java.util.stream.Stream;
 
 /// What a command said and how it ended, run in this process.
 record Invocation(int code, String out, String err) {
-    static final Path FIXTURES = Path.of("..", "fixtures");
+    static final Path FIXTURES = Path.of("..", "test-support", "fixtures");
     static final Path TRAINING = FIXTURES.resolve("models/tiny-gpt2-training.pt");
     static final String EMBEDDING = "model/transformer.wte.weight";
     static final String HEAD = "model/lm_head.weight";

@@ -199,7 +199,7 @@ class DeviceFormatsTest {
     @Test
     void whateverOtherProgramsWroteIsLoaded() throws IOException {
         Set<String> formats = new TreeSet<>();
-        try (Stream<Path> files = Files.walk(Path.of("..", "fixtures"))) {
+        try (Stream<Path> files = Files.walk(Path.of("..", "test-support", "fixtures"))) {
             for (Path file : files.filter(Files::isRegularFile).sorted().toList()) {
                 for (Checkpoint here : opened(file)) {
                     try (here; Checkpoint c = Checkpoint.open(file, there().inMemory())) {

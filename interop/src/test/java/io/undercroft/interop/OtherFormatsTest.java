@@ -540,7 +540,7 @@ class OtherFormatsTest {
     void aFileIsOfNoFormatButItsOwn() throws IOException {
         Map<String, Set<String>> found = new TreeMap<>();
         for (String directory : List.of("pytorch", "models", "safetensors", "numpy", "gguf")) {
-            try (Stream<Path> files = Files.list(Path.of("..", "fixtures", directory))) {
+            try (Stream<Path> files = Files.list(Path.of("..", "test-support", "fixtures", directory))) {
                 for (Path file : files.filter(Files::isRegularFile).toList()) {
                     String suffix = file.getFileName().toString().replaceAll("^.*?(([.-]legacy|\\.tar)?\\.\\w+)$",
                             "$1");

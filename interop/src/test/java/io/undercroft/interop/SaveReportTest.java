@@ -91,7 +91,7 @@ class SaveReportTest {
     @Test
     void aStateOfNoFormatReplacesTheFileThatItWasOpenedFrom() throws IOException {
         Set<String> formats = new TreeSet<>();
-        try (Stream<Path> fixtures = Files.walk(Path.of("..", "fixtures"))) {
+        try (Stream<Path> fixtures = Files.walk(Path.of("..", "test-support", "fixtures"))) {
             for (Path fixture : fixtures.filter(Files::isRegularFile).toList()) {
                 Path file = Files.copy(fixture, folder.resolve(fixture.getFileName()),
                         StandardCopyOption.REPLACE_EXISTING);

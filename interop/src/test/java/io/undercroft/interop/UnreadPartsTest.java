@@ -148,7 +148,7 @@ class UnreadPartsTest {
     void whatOthersWroteHasNothingBesidesItsState() throws IOException {
         for (String directory : List.of("pytorch", "safetensors", "numpy", "gguf", "models")) {
             List<Path> files;
-            try (var all = Files.list(Path.of("..", "fixtures", directory))) {
+            try (var all = Files.list(Path.of("..", "test-support", "fixtures", directory))) {
                 files = all.filter(Files::isRegularFile).sorted().toList();
             }
             for (Path file : files) {
@@ -256,7 +256,7 @@ class UnreadPartsTest {
         Path small = saved("a.pt", 3);
         byte[] archive = Files.readAllBytes(saved("b.pt", 300));
         // Written by torch.distributed.checkpoint of PyTorch 2.13.
-        assertThat(refusal(Path.of("..", "fixtures", "pytorch", "distributed", "__0_0.distcp")))
+        assertThat(refusal(Path.of("..", "test-support", "fixtures", "pytorch", "distributed", "__0_0.distcp")))
                 .returns("TORCH-UNSUPPORTED", FormatException::code)
                 .hasMessageContainingAll("a shard (.distcp) of a distributed checkpoint",
                         "torch.distributed.checkpoint.format_utils dcp_to_torch DIRECTORY model.pt");
@@ -335,7 +335,7 @@ class UnreadPartsTest {
     @Test
     void theRestOfATarArchiveIsReported() throws IOException {
         Path tar;
-        try (var all = Files.list(Path.of("..", "fixtures", "pytorch"))) {
+        try (var all = Files.list(Path.of("..", "test-support", "fixtures", "pytorch"))) {
             tar = all.filter(path -> path.toString().endsWith(".tar.pt") || path.toString().endsWith(".tar")).sorted()
                     .findFirst().orElseThrow();
         }

@@ -27,7 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /// Values of files that are no tensors: numbers, texts, and what leads to them.
 class ValuesTest {
-    private static final Path FIXTURES = Path.of("../fixtures");
+    private static final Path FIXTURES = Path.of("..", "test-support", "fixtures");
     private static final Path TRAINING = FIXTURES.resolve("models/tiny-gpt2-training.pt");
 
     @TempDir

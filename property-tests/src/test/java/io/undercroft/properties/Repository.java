@@ -18,7 +18,7 @@ public final class Repository {
 
     private static Path root() {
         for (Path at = Path.of("").toAbsolutePath(); at != null; at = at.getParent()) {
-            if (Files.isDirectory(at.resolve("fixtures/pytorch"))) {
+            if (Files.isDirectory(at.resolve("test-support/fixtures/pytorch"))) {
                 return at;
             }
         }

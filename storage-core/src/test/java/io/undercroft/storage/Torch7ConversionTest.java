@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /// Every conversion that was measured on a real Torch7.
 class Torch7ConversionTest {
-    private static final Path MEASURED = Path.of("..", "fixtures", "torch7", "conversions.json");
+    private static final Path MEASURED = Path.of("..", "test-support", "fixtures", "torch7", "conversions.json");
     private static final HexFormat HEX = HexFormat.of();
 
     /// An element and what it becomes.

@@ -35,7 +35,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /// Files of GGUF, as its own library wrote them, as we write them, and damaged.
 class GgufFormatTest {
-    private static final Path FIXTURES = Path.of("..", "fixtures", "gguf");
+    private static final Path FIXTURES = Path.of("..", "test-support", "fixtures", "gguf");
     private static final Path ALL = FIXTURES.resolve("all.gguf");
     private static final List<String> PLAIN = List.of("float32", "float16", "float64", "int8", "int16", "int32",
             "int64");

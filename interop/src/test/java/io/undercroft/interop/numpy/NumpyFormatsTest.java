@@ -46,7 +46,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /// Arrays and archives of arrays, as NumPy wrote them, as we write them, and damaged.
 class NumpyFormatsTest {
-    private static final Path FIXTURES = Path.of("..", "fixtures", "numpy");
+    private static final Path FIXTURES = Path.of("..", "test-support", "fixtures", "numpy");
 
     @TempDir
     private Path folder;

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /// What is kept, and how, when states go into files and come out again.
 class SafetensorsFormatTest {
-    private static final Path FIXTURES = Path.of("..", "fixtures", "safetensors");
+    private static final Path FIXTURES = Path.of("..", "test-support", "fixtures", "safetensors");
 
     @TempDir
     private Path folder;

@@ -22,8 +22,8 @@ import java.util.stream.Stream;
 
 /// Files written by real PyTorch, and what is in their manifests.
 final class Fixtures {
-    static final Path PYTORCH = Path.of("..", "fixtures", "pytorch");
-    static final Path MODELS = Path.of("..", "fixtures", "models");
+    static final Path PYTORCH = Path.of("..", "test-support", "fixtures", "pytorch");
+    static final Path MODELS = Path.of("..", "test-support", "fixtures", "models");
 
     private Fixtures() {}
 

@@ -616,7 +616,8 @@ class InertObjectsTest {
     }
 
     /// Written by the second of two processes of PyTorch 2.13.
-    private static final Path DISTRIBUTED = Path.of("..", "fixtures", "pytorch", "distributed", "rank1.pt");
+    private static final Path DISTRIBUTED = Path.of("..", "test-support", "fixtures", "pytorch", "distributed",
+            "rank1.pt");
 
     @Test
     void theLocalPartOfADistributedTensorHasItsName() throws IOException {

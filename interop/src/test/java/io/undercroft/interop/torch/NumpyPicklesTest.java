@@ -42,7 +42,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /// Arrays, scalars and types of NumPy in pickles of all protocols, written by NumPy 2, and as Python 2 wrote them: each
 /// is what NumPy itself says of it.
 class NumpyPicklesTest {
-    private static final Path FIXTURES = Path.of("..", "fixtures", "numpy", "pickles");
+    private static final Path FIXTURES = Path.of("..", "test-support", "fixtures", "numpy", "pickles");
 
     @TempDir
     private Path folder;

@@ -78,7 +78,7 @@ class TorchIndexFormatTest {
 
     @Test
     void aFixtureOfTheOldFormatIsAShardToo() throws IOException {
-        Files.copy(Path.of("..", "fixtures", "pytorch", "tied.legacy.pt"), folder.resolve("2.bin"),
+        Files.copy(Path.of("..", "test-support", "fixtures", "pytorch", "tied.legacy.pt"), folder.resolve("2.bin"),
                 StandardCopyOption.REPLACE_EXISTING);
         String name;
         try (Checkpoint c = Checkpoint.open(folder.resolve("2.bin"))) {

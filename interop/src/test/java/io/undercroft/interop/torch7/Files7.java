@@ -21,7 +21,7 @@ import java.util.stream.Stream;
 
 /// Files that real Torch7 wrote, and files made by hand.
 final class Files7 {
-    static final Path FIXTURES = Path.of("..", "fixtures", "torch7");
+    static final Path FIXTURES = Path.of("..", "test-support", "fixtures", "torch7");
     static final Path BAD = FIXTURES.resolve("bad");
 
     private Files7() {}

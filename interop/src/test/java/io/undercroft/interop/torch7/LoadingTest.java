@@ -168,7 +168,8 @@ class LoadingTest {
     @Test
     void otherFilesAreNotTakenForOurs() throws IOException {
         List<Path> others = new ArrayList<>();
-        for (Path dir : List.of(Path.of("..", "fixtures", "pytorch"), Path.of("..", "fixtures", "models"),
+        for (Path dir : List.of(Path.of("..", "test-support", "fixtures", "pytorch"),
+                Path.of("..", "test-support", "fixtures", "models"),
                 Path.of("..", "docs", "decisions"))) {
             try (var files = Files.list(dir)) {
                 others.addAll(files.filter(Files::isRegularFile).toList());

@@ -1,4 +1,4 @@
-"""Pickles with arrays of NumPy: started by NumpyPicklesTest, and by hand for fixtures/numpy/pickles.
+"""Pickles with arrays of NumPy: started by NumpyPicklesTest, and by hand for test-support/fixtures/numpy/pickles.
 
     numpy_pickles.py fixtures FOLDER   writes a small state in every form, and what it holds as FOLDER/state.json
     numpy_pickles.py write FOLDER      the same with arrays of all dtypes, shapes and orders as FOLDER/all.json

@@ -12,7 +12,7 @@ import java.util.stream.Stream;
 final class Fixtures {
     /// Larger ones take too long to damage thousands of times.
     private static final long SMALL = 64 << 10;
-    private static final Path ZIPS = Repository.path("fixtures/pytorch");
+    private static final Path ZIPS = Repository.path("test-support/fixtures/pytorch");
 
     private Fixtures() {}
 

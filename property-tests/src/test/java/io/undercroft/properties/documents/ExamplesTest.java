@@ -47,7 +47,8 @@ class ExamplesTest {
         llama.put("model.norm.weight", Tensor.ones(DType.BFLOAT16, 8));
         Path folder = Files.createDirectory(directory.resolve("llama"));
         Checkpoint.save(folder.resolve("model.safetensors.index.json"), llama);
-        Files.copy(Repository.path("fixtures/models/tiny-gpt2-training.pt"), directory.resolve("training.pt"));
+        Files.copy(Repository.path("test-support/fixtures/models/tiny-gpt2-training.pt"),
+                directory.resolve("training.pt"));
     }
 
     @Test

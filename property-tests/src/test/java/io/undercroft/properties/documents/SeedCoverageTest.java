@@ -52,7 +52,7 @@ class SeedCoverageTest {
 
     @Test
     void everyMemberOfPyTorchsClassesHasARow() throws IOException {
-        JsonNode members = json("fixtures/pytorch/storage-members.json");
+        JsonNode members = json("test-support/fixtures/pytorch/storage-members.json");
         for (String section : List.of("UntypedStorage", "TypedStorage", "storage classes")) {
             assertThat(described(section)).containsExactlyInAnyOrderElementsOf(
                     StreamSupport.stream(members.get(section).spliterator(), false).map(JsonNode::textValue).toList());
@@ -61,7 +61,7 @@ class SeedCoverageTest {
 
     @Test
     void everyMethodOfTorch7sStoragesHasARow() throws IOException {
-        JsonNode cases = json("fixtures/torch7/observed/storage.luajit.json").get("cases");
+        JsonNode cases = json("test-support/fixtures/torch7/observed/storage.luajit.json").get("cases");
         String listed = StreamSupport.stream(cases.spliterator(), false)
                 .filter(observed -> observed.get("id").textValue().equals("typename-and-misc"))
                 .flatMap(observed -> StreamSupport.stream(observed.get("steps").spliterator(), false))

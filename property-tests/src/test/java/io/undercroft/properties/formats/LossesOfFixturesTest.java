@@ -25,7 +25,7 @@ class LossesOfFixturesTest {
             ".croft");
 
     static List<Path> folders() throws IOException {
-        try (Stream<Path> folders = Files.list(Repository.path("fixtures"))) {
+        try (Stream<Path> folders = Files.list(Repository.path("test-support/fixtures"))) {
             return folders.filter(Files::isDirectory).sorted().toList();
         }
     }

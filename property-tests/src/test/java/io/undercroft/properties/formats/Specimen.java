@@ -36,7 +36,7 @@ record Specimen(String name, String format, byte[] bytes) {
     static List<Specimen> all(long seed, Scratch scratch) throws IOException {
         List<Specimen> specimens = new ArrayList<>();
         for (String folder : FOLDERS) {
-            try (Stream<Path> files = Files.walk(Repository.path("fixtures/" + folder))) {
+            try (Stream<Path> files = Files.walk(Repository.path("test-support/fixtures/" + folder))) {
                 for (Path file : files.filter(Files::isRegularFile).sorted().toList()) {
                     add(specimens, file);
                 }

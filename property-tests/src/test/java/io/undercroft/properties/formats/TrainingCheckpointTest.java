@@ -23,7 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /// The training checkpoint of a real GPT-2, from PyTorch's file to ours, to records of a program, and back.
 class TrainingCheckpointTest {
-    private static final Path TRAINING = Repository.path("fixtures/models/tiny-gpt2-training.pt");
+    private static final Path TRAINING = Repository.path("test-support/fixtures/models/tiny-gpt2-training.pt");
     private static final String EMBEDDING = "transformer.wte.weight";
     private static final String HEAD = "lm_head.weight";
     private static final StateClasses CLASSES = StateClasses.of(GptTraining.class, AdamW.class, Moments.class);

@@ -132,7 +132,7 @@ class SizeLawsTest {
     @ValueSource(strings = {"pytorch", "models", "safetensors", "numpy", "gguf", "torch7"})
     void aConvertedFileIsWithinATenthOfItsSource(String folder) throws IOException {
         int converted = 0;
-        for (Path source : files(Repository.path("fixtures/" + folder))) {
+        for (Path source : files(Repository.path("test-support/fixtures/" + folder))) {
             Path target = scratch.file("converted.croft");
             try (Checkpoint checkpoint = Checkpoint.open(source)) {
                 Checkpoint.save(target, checkpoint.tree(), SaveOptions.defaults());

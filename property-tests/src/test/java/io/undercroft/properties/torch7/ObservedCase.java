@@ -38,7 +38,8 @@ record ObservedCase(String id, List<Step> steps) {
     static List<ObservedCase> in(String file) {
         try {
             JsonNode observed = new ObjectMapper()
-                    .readTree(Repository.path("fixtures/torch7/observed/" + file + ".luajit.json").toFile());
+                    .readTree(
+                            Repository.path("test-support/fixtures/torch7/observed/" + file + ".luajit.json").toFile());
             return observed.get("cases").valueStream().map(written -> of(file, written)).toList();
         } catch (IOException e) {
             throw new UncheckedIOException(e);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds the reader against files made here, byte by byte as format-spec/SPEC.md says, and against broken ones.
 
-    python reference/test_croft.py        # NumPy is all it needs
+    python format-spec/reference/test_croft.py        # NumPy is all it needs
 """
 import hashlib, os, pathlib, struct, tempfile, unittest, uuid
 import numpy as np
@@ -13,7 +13,7 @@ from slices import check_parts
 
 CHUNK = 1 << 16
 ID = uuid.UUID("00000000-0000-8000-8000-00000000c40f").bytes
-RESOURCES = pathlib.Path(__file__).resolve().parent.parent / "format-spec/src/test/resources"
+RESOURCES = pathlib.Path(__file__).resolve().parent.parent / "src/test/resources"
 GOLDEN, CORPUS = RESOURCES / "golden", RESOURCES / "corpus"
 
 

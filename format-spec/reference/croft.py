@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """An independent reader of .croft files, written from format-spec/SPEC.md alone. Needs Python 3.11 and NumPy.
 
-    python reference/croft.py verify|list|dump FILE [--root DIRECTORY]
+    python format-spec/reference/croft.py verify|list|dump FILE [--root DIRECTORY]
 
     with croft.open("model.croft") as file:          # or open(path, sequence=3, root=directory of adopted files)
         weight = file.tensor("model/wte.weight")     # a NumPy view; tensors of one storage share its memory
