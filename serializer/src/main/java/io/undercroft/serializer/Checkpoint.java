@@ -944,7 +944,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws FormatException if what describes them is damaged
     public List<Extent> extents(Storage storage) {
         Objects.requireNonNull(storage, "storage");
-        return named(() -> contents.extents(storage));
+        return named(() -> contents.extents(storage, file));
     }
 
     /// {@return the parts of the file that are not bytes of storages, in the order of the file} In a `.croft` file they

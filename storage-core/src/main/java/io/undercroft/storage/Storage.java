@@ -258,6 +258,17 @@ public final class Storage implements Iterable<Integer> {
         return new Storage(nbytes, Device.META, null, StorageBacking.nothing(), 0);
     }
 
+    /// Creates a storage as [#meta(long)], which is released when what it describes is closed.
+    ///
+    /// @param nbytes its size in bytes
+    /// @param owner as of [#deferred(long, Supplier, Object)]
+    /// @return the storage
+    public static Storage meta(long nbytes, Object owner) {
+        Storage storage = meta(nbytes);
+        storage.owner = Objects.requireNonNull(owner, "owner");
+        return storage;
+    }
+
     private static Allocation make(Allocator allocator, long nbytes) {
         return allocator.allocate(nbytes).checkSize(nbytes);
     }
@@ -361,11 +372,17 @@ public final class Storage implements Iterable<Integer> {
     /// other memory; of a slice, that of its base} Makes no bytes.
     public Optional<String> location() {
         Storage root = root();
-        Object from = root.owner;
+        Object from = isMeta() ? null : root.owner;
         Allocation there = root.holding.allocation();
         return from != null
                 ? Optional.of(from.toString())
                 : there == null ? Optional.empty() : there.filename();
+    }
+
+    /// {@return what releases the storage when it is closed, as it was given when the storage was made; nothing for a
+    /// slice and for a storage that was made without an owner}
+    public Optional<Object> owner() {
+        return Optional.ofNullable(owner);
     }
 
     /// {@return the properties that the allocation has for the memory; of a slice, those of its base} Bytes

@@ -4,11 +4,9 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.ReadBudget;
-import io.undercroft.storage.Storage;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
-import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /// Reads the pickles in files of other formats. The format of pickles provides it, so that no format depends on
@@ -51,7 +49,7 @@ public abstract class PickleReader {
     /// @param budget what reading all of them may cost
     public abstract Pickles in(MappedFile file, OpenOptions options, ReadBudget budget);
 
-    /// The pickles in a file. For use by one thread, but for [#placeOf].
+    /// The pickles in a file. For use by one thread.
     public interface Pickles {
         /// {@return what a pickle builds that the file has as it is}
         ///
@@ -70,10 +68,5 @@ public abstract class PickleReader {
 
         /// {@return the classes that all pickles name and that are unknown here}
         List<ForeignClass> classes();
-
-        /// {@return where the bytes of a storage start in the file, if they are there as they are in memory}
-        ///
-        /// @param storage any storage
-        OptionalLong placeOf(Storage storage);
     }
 }

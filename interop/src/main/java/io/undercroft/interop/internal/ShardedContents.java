@@ -1,7 +1,6 @@
 package io.undercroft.interop.internal;
 
 import io.undercroft.mmap.MappedFile;
-import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.Extent;
 import io.undercroft.serializer.ForeignClass;
@@ -9,37 +8,27 @@ import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.spi.Companion;
-import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.TreeContents;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashSet;
-import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
-import java.util.SequencedCollection;
 import java.util.SequencedMap;
 import java.util.Set;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /// The tensors of several files as one state. The files stay open until the contents are released.
-final class ShardedContents implements Contents {
-    private final TreeContents contents;
+final class ShardedContents extends TreeContents {
     private final List<ShardFile> shards;
-    private final List<UnreadPart> unread;
-    /// Made on request.
-    private @Nullable IdentityHashMap<Storage, ShardFile> byStorage;
 
-    private ShardedContents(TreeContents contents, List<ShardFile> shards, List<UnreadPart> unread) {
-        this.contents = contents;
+    private ShardedContents(SequencedMap<String, Tensor> state, Map<String, String> metadata, List<ShardFile> shards) {
+        super(state, metadata, List::of);
         this.shards = shards;
-        this.unread = unread;
     }
 
     /// Puts the state together.
@@ -48,13 +37,12 @@ final class ShardedContents implements Contents {
     /// @param shards the open shards by the names that the index has for them; they belong to what is returned
     /// @param options the tensors that were chosen
     /// @param besides what else is next to the index
-    static ShardedContents of(ShardIndex index, Map<String, ShardFile> shards, OpenOptions options,
+    static TreeContents of(ShardIndex index, Map<String, ShardFile> shards, OpenOptions options,
             List<UnreadPart> besides) {
         List<ShardFile> all = List.copyOf(shards.values());
         SequencedMap<String, Tensor> state = state(index, shards);
         Set<Tensor> tensors = new HashSet<>(state.values());
-        TreeContents contents = TreeContents.of(state, index.metadata(), List::of).only(options);
-        return new ShardedContents(contents, all,
+        return new ShardedContents(state, index.metadata(), all).only(options).withUnread(
                 Stream.concat(all.stream().flatMap(shard -> shard.besides(tensors).stream()), besides.stream())
                         .toList());
     }
@@ -79,69 +67,22 @@ final class ShardedContents implements Contents {
     }
 
     @Override
-    public @Nullable Object state() {
-        return contents.state();
-    }
-
-    @Override
-    public Map<String, String> metadata() {
-        return contents.metadata();
-    }
-
-    @Override
-    public SequencedCollection<String> names() {
-        return contents.names();
-    }
-
-    @Override
-    public Optional<Tensor> tensor(String name) {
-        return contents.tensor(name);
-    }
-
-    @Override
-    public List<Storage> storages() {
-        return contents.storages();
-    }
-
-    @Override
-    public List<FilePiece> runs(Storage storage, MappedFile index) {
-        ShardFile shard = shardsOfStorages().get(storage);
-        return shard == null ? List.of() : shard.contents().runs(storage, shard.file());
-    }
-
-    @Override
-    public List<Extent> extents(Storage storage) {
-        ShardFile shard = shardsOfStorages().get(storage);
-        if (shard == null) {
-            return List.of();
-        }
-        int file = 1 + shards.indexOf(shard);
-        return shard.contents().extents(storage).stream().map(extent -> new Extent(extent.start(), extent.length(),
-                extent.place(), file, extent.offset(), extent.digest())).toList();
-    }
-
-    private synchronized IdentityHashMap<Storage, ShardFile> shardsOfStorages() {
-        IdentityHashMap<Storage, ShardFile> there = byStorage;
-        if (there == null) {
-            there = new IdentityHashMap<>();
-            for (ShardFile shard : shards) {
-                for (Storage storage : shard.contents().storages()) {
-                    there.put(storage, shard);
-                }
+    public List<Extent> extents(Storage storage, MappedFile index) {
+        for (int number = 0; number < shards.size(); number++) {
+            ShardFile shard = shards.get(number);
+            List<Extent> extents = shard.contents().extents(storage, shard.file());
+            if (!extents.isEmpty()) {
+                int file = 1 + number;
+                return extents.stream().map(extent -> new Extent(extent.start(), extent.length(), extent.place(), file,
+                        extent.offset(), extent.digest())).toList();
             }
-            byStorage = there;
         }
-        return there;
+        return List.of();
     }
 
     @Override
     public List<Companion> companions() {
         return shards.stream().map(shard -> Companion.of(shard.file())).toList();
-    }
-
-    @Override
-    public List<UnreadPart> unread() {
-        return unread;
     }
 
     @Override

@@ -103,9 +103,6 @@ public final class NpzFormat implements CheckpointFormat {
         }
         List<ZipRecord> unverified = zip.unverified();
         return TreeContents.of(arrays, Map.of(), () -> zip.damages(options.progress()), budget)
-                .withPlaces(storage -> storages.placeOf(storage).isPresent()
-                        ? storages.placeOf(storage)
-                        : pickles.placeOf(storage))
                 .withUnverified(unverified.size(), unverified.stream().mapToLong(ZipRecord::size).sum())
                 .withUnread(zip.besides(NpzFormat::isArray))
                 .withForeignClasses(pickles.classes()).only(options);

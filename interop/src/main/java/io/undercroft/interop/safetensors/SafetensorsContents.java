@@ -25,7 +25,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.SequencedCollection;
 import java.util.SequencedMap;
 import java.util.Set;
@@ -137,11 +136,6 @@ final class SafetensorsContents implements Contents {
     @Override
     public List<Storage> storages() {
         return tree().storages();
-    }
-
-    @Override
-    public OptionalLong placeOf(Storage storage) {
-        return storages.placeOf(storage);
     }
 
     @Override

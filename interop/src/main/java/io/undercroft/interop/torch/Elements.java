@@ -63,13 +63,6 @@ final class Elements {
         return storages.savedFrom(device);
     }
 
-    /// {@return where the bytes of a storage start in the file, if they are there as they are in memory}
-    ///
-    /// @param storage any storage
-    OptionalLong placeOf(Storage storage) {
-        return storages.placeOf(storage);
-    }
-
     /// {@return whether elements have to be turned round}
     boolean isForeign() {
         return isForeign;

@@ -211,8 +211,7 @@ final class LegacySave {
         Elements elements = new Elements(file, options, ByteOrder.LITTLE_ENDIAN);
         return StorageFilter.read(options, (opening, filter) -> contents(new TorchStorages(opening, filter,
                 entry -> layout.run(entry).tail, (entry, device) -> open(entry, elements, device)),
-                ArrayStorages.of(elements, opening, filter), unread)
-                .withPlaces(elements::placeOf));
+                ArrayStorages.of(elements, opening, filter), unread));
     }
 
     /// There are no checksums.

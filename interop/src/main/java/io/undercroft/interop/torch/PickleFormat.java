@@ -59,7 +59,7 @@ public final class PickleFormat implements CheckpointFormat {
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
         Elements elements = new Elements(file, options, ByteOrder.LITTLE_ENDIAN);
         return StorageFilter.read(options,
-                (opening, filter) -> contents(file, opening, filter, elements).withPlaces(elements::placeOf));
+                (opening, filter) -> contents(file, opening, filter, elements));
     }
 
     private static TreeContents contents(MappedFile file, OpenOptions options, StorageFilter filter, Elements elements)

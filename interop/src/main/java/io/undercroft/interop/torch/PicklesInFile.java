@@ -7,26 +7,23 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.ReadBudget;
-import io.undercroft.storage.Storage;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
 import java.util.List;
-import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /// The pickles in a file of another format, which refer to nothing outside of them.
 final class PicklesInFile implements PickleReader.Pickles {
     private final MappedFile file;
-    private final Elements elements;
     private final ArrayStorages arrays;
     private final ForeignNames names = ForeignNames.all();
     private final ReadBudget budget;
 
     PicklesInFile(MappedFile file, OpenOptions options, ReadBudget budget) {
         this.file = file;
-        this.elements = new Elements(file, options, ByteOrder.LITTLE_ENDIAN);
-        this.arrays = ArrayStorages.of(elements, options, StorageFilter.all());
+        this.arrays = ArrayStorages.of(new Elements(file, options, ByteOrder.LITTLE_ENDIAN), options,
+                StorageFilter.all());
         this.budget = budget;
     }
 
@@ -51,10 +48,5 @@ final class PicklesInFile implements PickleReader.Pickles {
     @Override
     public List<ForeignClass> classes() {
         return names.classes();
-    }
-
-    @Override
-    public OptionalLong placeOf(Storage storage) {
-        return elements.placeOf(storage);
     }
 }

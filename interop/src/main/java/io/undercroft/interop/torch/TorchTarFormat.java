@@ -39,6 +39,6 @@ public final class TorchTarFormat implements CheckpointFormat {
         TarDirectory tar = TarDirectory.read(file);
         Elements elements = new Elements(file, options, ByteOrder.LITTLE_ENDIAN);
         return StorageFilter.read(options, (opening, filter) -> new TarSave(file, tar, opening, filter, elements)
-                .read(MEMBERS).withPlaces(elements::placeOf));
+                .read(MEMBERS));
     }
 }

@@ -149,10 +149,9 @@ public final class TorchZipFormat implements CheckpointFormat {
             Archive archive = new Archive(file, zip, ArrayStorages.of(elements, opening, filter),
                     ForeignNames.of(TorchSettings.isStrict(options)), elements.isForeign(),
                     options.progress());
-            return (zip.find(folder + CONSTANTS).isPresent()
+            return zip.find(folder + CONSTANTS).isPresent()
                     ? program(archive, pickle, storages, known)
-                    : contents(archive, pickle, storages.in(DATA), known))
-                    .withPlaces(elements::placeOf);
+                    : contents(archive, pickle, storages.in(DATA), known);
         });
     }
 

@@ -9,7 +9,6 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.TypedStorage;
 import java.util.HashSet;
-import java.util.OptionalLong;
 import java.util.Set;
 
 /// The storages of a file, which are told apart by where they are read.
@@ -55,9 +54,5 @@ final class Torch7Storages {
     /// {@return whether a storage stands for that of a tensor that has none}
     boolean isNothing(Storage storage) {
         return nothing.contains(storage);
-    }
-
-    OptionalLong placeOf(Storage storage) {
-        return storages.placeOf(storage);
     }
 }

@@ -141,7 +141,7 @@ class FixtureFilesTest {
         try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY)) {
             var contents = new Torch7Format().open(file, OpenOptions.defaults());
             Storage storage = contents.storages().getFirst();
-            long place = contents.placeOf(storage).orElseThrow();
+            long place = contents.extents(storage, file).getFirst().offset();
             byte[] there = new byte[(int) storage.nbytes()];
             file.read(place, MemorySegment.ofArray(there));
             assertThat(storage.segment().toArray(ValueLayout.JAVA_BYTE)).isEqualTo(there);

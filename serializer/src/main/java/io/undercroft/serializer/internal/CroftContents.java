@@ -1,5 +1,6 @@
 package io.undercroft.serializer.internal;
 
+import io.undercroft.serializer.ChecksumPolicy;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.BaseRecord;
 import io.undercroft.format.internal.ByteSource;
@@ -15,10 +16,8 @@ import io.undercroft.format.internal.TensorRecord;
 import io.undercroft.format.internal.Verifier;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.Piece;
-import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Damage;
-import io.undercroft.serializer.Extent;
 import io.undercroft.serializer.FileRegion;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
@@ -71,6 +70,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     private final Snapshot snapshot;
     private final OpenOptions options;
     private final CroftStorages storages;
+    private final Map<Integer, Storage> made = new ConcurrentHashMap<>();
     private final Map<Integer, Tensor> tensors = new ConcurrentHashMap<>();
     private final Map<Integer, DType> dtypes = new ConcurrentHashMap<>();
     /// Intact tensors on damaged storages.
@@ -110,14 +110,24 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
             throws IOException {
         CroftContents contents = new CroftContents(file, newest, snapshot, options);
         try {
-            return contents.reading(() -> {
-                contents.storages.checkAll();
-                return contents;
-            });
+            return contents.reading(contents::checked);
         } catch (Throwable e) {
             contents.release();
             throw e;
         }
+    }
+
+    /// Checks all storages, if the policy requires it.
+    private CroftContents checked() {
+        for (int number = 0; options.checksums() == ChecksumPolicy.EAGER
+                && number < snapshot.storageCount(); number++) {
+            try {
+                storages.checkNow(number, storage(number));
+            } catch (FormatException _) {
+                // Reading the storage throws it again.
+            }
+        }
+        return this;
     }
 
     @Override
@@ -366,16 +376,6 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     }
 
     @Override
-    public List<Extent> extents(Storage storage) {
-        return reading(() -> storages.extents(storage));
-    }
-
-    @Override
-    public List<FilePiece> runs(Storage storage, MappedFile unused) {
-        return reading(() -> storages.runs(storage));
-    }
-
-    @Override
     public List<FileRegion> regions() {
         return reading(() -> {
             try {
@@ -483,7 +483,9 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
 
     @Override
     public void release() {
-        storages.close();
+        try (storages) {
+            made.values().forEach(Contents::release);
+        }
     }
 
     private <T extends @Nullable Object> T reading(Supplier<T> access) {
@@ -506,15 +508,17 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     /// Returns the tensor for a caller that reads it: damage is thrown now.
     private Tensor intact(int number) {
         TensorRecord record = snapshot.tensor(number);
-        Storage storage = storages.storageFor(record.storage(), number);
-        return storage == storage(record.storage())
+        Storage own = storage(record.storage());
+        Storage storage = storages.readable(record.storage(), own, number);
+        return storage == own
                 ? tensor(number)
                 : spared.computeIfAbsent(number, _ -> makeTensor(number, record, storage));
     }
 
     @Override
     public Storage storage(int number) {
-        return storages.storage(checkNumber(number, snapshot.storageCount(), "storage"));
+        Storage there = made.get(checkNumber(number, snapshot.storageCount(), "storage"));
+        return there != null ? there : made.computeIfAbsent(number, storages::make);
     }
 
     @Override

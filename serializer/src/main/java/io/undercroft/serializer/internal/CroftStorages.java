@@ -1,5 +1,6 @@
 package io.undercroft.serializer.internal;
 
+import io.undercroft.serializer.internal.loading.StoredBytes;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.ByteSource;
 import io.undercroft.format.internal.ExtentKind;
@@ -39,7 +40,6 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -48,9 +48,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /// The storages of a `.croft` file: each is made on request, and mapped, and checked if the policy requires it, when a
 /// byte of it is accessed. Safe for any thread.
@@ -66,8 +64,6 @@ final class CroftStorages implements AutoCloseable {
     private final ChosenStorages chosen;
     private final Optional<ExtentCache.Use> cache;
     private final PieceReader memory;
-    private final Map<Integer, Storage> storages = new ConcurrentHashMap<>();
-    private IdentityHashMap<Storage, Integer> numbers = new IdentityHashMap<>();
     private final Map<Integer, Suspect> damaged = new ConcurrentSkipListMap<>();
     /// Damage of storages that were only read in part.
     private final Set<Damage> metInParts = ConcurrentHashMap.newKeySet();
@@ -94,89 +90,22 @@ final class CroftStorages implements AutoCloseable {
         return chosen.contains(number);
     }
 
-    /// {@return a storage; the same object at every call}
-    ///
-    /// @param number its number, less than their count
-    Storage storage(int number) {
-        Storage there = storages.get(number);
-        return there != null ? there : storages.computeIfAbsent(number, this::make);
-    }
-
-    /// {@return the extents of a storage; nothing for one that is not of this file}
-    ///
-    /// @param storage a storage that [#storage] returned
-    List<Extent> extents(Storage storage) {
-        Integer number = numberOf(storage);
-        if (number == null) {
-            return List.of();
-        }
-        List<Extent> all = new ArrayList<>();
-        long start = 0;
-        for (ExtentRecord extent : extents(snapshot.storage(number))) {
-            Extent.Place place = extent.kind() == ExtentKind.ZERO
-                    ? Extent.Place.NOWHERE
-                    : extent.base() == ExtentRecord.THIS_FILE ? Extent.Place.FILE : Extent.Place.BASE;
-            all.add(new Extent(start, extent.length(), place, 0, extent.fileOffset(),
-                    place == Extent.Place.NOWHERE ? Optional.empty() : Optional.of(extent.digest())));
-            start += extent.length();
-        }
-        return all;
-    }
-
-    /// {@return the runs of files that are read when a storage is touched} Those that are in the cache of this host are
-    /// left out, and those in files that cannot be found.
-    ///
-    /// @param storage a storage that [#storage] returned
-    List<FilePiece> runs(Storage storage) {
-        Integer number = numberOf(storage);
-        if (number == null) {
-            return List.of();
-        }
-        List<FilePiece> runs = new ArrayList<>();
-        for (ExtentRecord extent : extents(snapshot.storage(number))) {
-            if (extent.kind() != ExtentKind.ZERO && cache.filter(use -> use.has(extent)).isEmpty()) {
-                try {
-                    runs.add(fileOf(extent.base()).piece(extent.fileOffset(), extent.length()));
-                } catch (FormatException _) {
-                    // Thrown again when the storage is touched.
-                }
-            }
-        }
-        return runs;
-    }
-
-    /// Few programs need it, so it is made when it is needed.
-    private synchronized @Nullable Integer numberOf(Storage storage) {
-        if (numbers.size() != storages.size()) {
-            IdentityHashMap<Storage, Integer> all = new IdentityHashMap<>();
-            storages.forEach((number, made) -> all.put(made, number));
-            numbers = all;
-        }
-        return numbers.get(storage);
-    }
-
     /// {@return a storage on which a tensor can be read} The storage is checked now, if the policy requires it.
     ///
     /// @param number the number of the storage
+    /// @param storage that storage
     /// @param tensor the tensor
     /// @throws FormatException by rule V14 if the tensor is damaged
-    Storage storageFor(int number, int tensor) {
-        checkNow(number);
+    Storage readable(int number, Storage storage, int tensor) {
+        checkNow(number, storage);
         Suspect suspect = damaged.get(number);
         if (suspect == null) {
-            return storage(number);
+            return storage;
         }
         if (suspect.damage.hits(tensor)) {
             throw suspect.damage.refusal();
         }
         return suspect.readable;
-    }
-
-    /// Checks all storages, if the policy requires it.
-    void checkAll() {
-        if (options.checksums() == ChecksumPolicy.EAGER) {
-            IntStream.range(0, snapshot.storageCount()).forEach(this::checkNow);
-        }
     }
 
     /// {@return the other files in which bytes are, for verifying}
@@ -243,26 +172,26 @@ final class CroftStorages implements AutoCloseable {
         }
     }
 
-    /// Releases the storages that were made, and closes the other files. Those that are still referenced are mapped
-    /// now.
+    /// Releases the storages of intact tensors on damaged ones, and closes the other files. Those that are still
+    /// referenced are mapped now.
     @Override
     public void close() {
         try (bases) {
-            for (Storage storage : storages.values()) {
-                Contents.release(storage);
-            }
             if (!damaged.isEmpty()) {
                 damaged.values().forEach(suspect -> Contents.release(suspect.readable));
             }
         }
     }
 
-    private void checkNow(int number) {
+    /// Checks a storage, if the policy requires it.
+    ///
+    /// @param number the number of the storage
+    /// @param storage that storage
+    void checkNow(int number, Storage storage) {
         if (options.checksums() == ChecksumPolicy.NONE || damaged.containsKey(number)) {
             return;
         }
         try {
-            Storage storage = storage(number);
             if (isToBeChecked(snapshot.storage(number)) && !isCheckedLater(storage)) {
                 var _ = storage.materialize();
             }
@@ -293,20 +222,24 @@ final class CroftStorages implements AutoCloseable {
         };
     }
 
-    private Storage make(int number) {
+    /// {@return a new storage}
+    ///
+    /// @param number its number, less than their count
+    Storage make(int number) {
         StorageRecord record = snapshot.storage(number);
         Device device = options.deviceFor(savedDevice(record));
+        Source source = new Source(this, number, record);
         if (device.isMeta() || !chosen.contains(number)) {
-            return Storage.meta(record.nbytes());
+            return Storage.meta(record.nbytes(), source);
         }
         if (!device.isCpu()) {
-            return DeviceSource.storage(file, options, memoryOf(number, device), record.nbytes(),
-                    () -> MappedAccess.guarded(file, () -> content(number, record)));
+            DeviceMemory memory = memoryOf(number, device);
+            return DeviceSource.storage(file, source, options, memory, record.nbytes(),
+                    () -> MappedAccess.guarded(file, () -> content(number, record, memory)));
         }
-        Source source = new Source(this, number, record);
         return isMappedApart(record)
-                ? Storage.decoded(record.nbytes(), source, file.location())
-                : Storage.deferred(record.nbytes(), source, file.location());
+                ? Storage.decoded(record.nbytes(), source, source)
+                : Storage.deferred(record.nbytes(), source, source);
     }
 
     /// Returns whether the bytes of a storage are mapped, or copied, for it alone. A few stored bytes can be those of
@@ -316,7 +249,53 @@ final class CroftStorages implements AutoCloseable {
                 && !isWindow(extents(record));
     }
 
-    private record Source(CroftStorages of, int number, StorageRecord record) implements SparseSource {
+    private static final class Source extends StoredBytes implements SparseSource {
+        private final CroftStorages of;
+        private final int number;
+        private final StorageRecord record;
+
+        Source(CroftStorages of, int number, StorageRecord record) {
+            super(of.file);
+            this.of = of;
+            this.number = number;
+            this.record = record;
+        }
+
+        @Override
+        public List<Extent> extents() {
+            return MappedAccess.guarded(of.file, () -> {
+                List<Extent> all = new ArrayList<>();
+                long start = 0;
+                for (ExtentRecord extent : of.extents(record)) {
+                    Extent.Place place = extent.kind() == ExtentKind.ZERO
+                            ? Extent.Place.NOWHERE
+                            : extent.base() == ExtentRecord.THIS_FILE ? Extent.Place.FILE : Extent.Place.BASE;
+                    all.add(new Extent(start, extent.length(), place, 0, extent.fileOffset(),
+                            place == Extent.Place.NOWHERE ? Optional.empty() : Optional.of(extent.digest())));
+                    start += extent.length();
+                }
+                return all;
+            });
+        }
+
+        /// Without those that are in the cache of this host, and those in files that cannot be found.
+        @Override
+        public List<FilePiece> runs() {
+            return MappedAccess.guarded(of.file, () -> {
+                List<FilePiece> runs = new ArrayList<>();
+                for (ExtentRecord extent : of.extents(record)) {
+                    if (extent.kind() != ExtentKind.ZERO && of.cache.filter(use -> use.has(extent)).isEmpty()) {
+                        try {
+                            runs.add(of.fileOf(extent.base()).piece(extent.fileOffset(), extent.length()));
+                        } catch (FormatException _) {
+                            // Thrown again when the storage is touched.
+                        }
+                    }
+                }
+                return runs;
+            });
+        }
+
         @Override
         public Allocation get() {
             return MappedAccess.guarded(of.file, () -> of.allocate(number, record));
@@ -343,21 +322,20 @@ final class CroftStorages implements AutoCloseable {
     }
 
     /// Storages that are uploaded are read as a whole, and checked in the buffers.
-    private DeviceContent content(int number, StorageRecord record) {
+    private DeviceContent content(int number, StorageRecord record, DeviceMemory memory) {
         checkKnown(number);
         List<StorageChunk> chunks = options.checksums() == ChecksumPolicy.NONE ? List.of() : check.table(number);
         List<RunChecksum> runs = chunks.stream()
                 .map(chunk -> new RunChecksum(Kind.CRC32C, chunk.start(), chunk.length(), chunk.checksum())).toList();
         return new Stored(new PieceInput(pieces(extents(record))), runs,
-                (damaged, bytes) -> MappedAccess.guarded(file, () -> uploaded(number,
+                (damaged, bytes) -> MappedAccess.guarded(file, () -> uploaded(number, memory,
                         damaged.stream().map(chunk -> chunks.get(chunk)).toList(), bytes)));
     }
 
-    private Allocation uploaded(int number, List<StorageChunk> damagedChunks, Allocation bytes) {
+    private Allocation uploaded(int number, DeviceMemory memory, List<StorageChunk> damagedChunks, Allocation bytes) {
         if (damagedChunks.isEmpty()) {
             return bytes;
         }
-        DeviceMemory memory = memoryOf(number, storage(number).device());
         throw refused(number, damagedChunks, Storage.deferred(bytes.segment().byteSize(), memory,
                 () -> DeviceSource.withAccess(options, bytes), file.location()).materialize());
     }

@@ -10,6 +10,7 @@ import io.undercroft.serializer.TensorSpec;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.internal.loading.RowReader;
+import io.undercroft.serializer.internal.loading.StoredBytes;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -17,7 +18,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.SequencedCollection;
 import java.util.Set;
 import java.util.function.Predicate;
@@ -82,25 +82,14 @@ public interface Contents {
     /// {@return the storages in the order in which the state first uses them}
     List<Storage> storages();
 
-    /// Returns the place of a storage in the file, if its bytes there are those in memory. Such a storage need not be
-    /// copied when the file becomes the base of another one.
+    /// {@return the extents of a storage in ascending order, or nothing if its bytes are not in files as they are in
+    /// memory (compressed, of the other byte order, not contiguous), or if unknown}
     ///
     /// @param storage one of [#storages]
-    /// @return the offset of its first byte in the file, or nothing if it is compressed, of the other byte order, not
-    ///     contiguous, or if unknown
-    default OptionalLong placeOf(Storage storage) {
-        return OptionalLong.empty();
-    }
-
-    /// {@return the extents of a storage in ascending order, or nothing if its bytes are not in the file as they are in
-    /// memory, or if unknown} By default one extent, at [#placeOf], without a digest.
-    ///
-    /// @param storage one of [#storages]
-    default List<Extent> extents(Storage storage) {
-        OptionalLong place = storage.nbytes() == 0 ? OptionalLong.empty() : placeOf(storage);
-        return place.isEmpty()
-                ? List.of()
-                : List.of(new Extent(0, storage.nbytes(), Extent.Place.FILE, 0, place.getAsLong(), Optional.empty()));
+    /// @param file the file whose contents these are
+    default List<Extent> extents(Storage storage, MappedFile file) {
+        return StoredBytes.of(storage).filter(bytes -> bytes.file() == file).map(StoredBytes::extents)
+                .orElse(List.of());
     }
 
     /// {@return storages in the groups in which they are loaded from a store, one group after the other} By default one
@@ -118,14 +107,11 @@ public interface Contents {
     default void openGroup(List<Storage> group) throws IOException {}
 
     /// {@return the runs of bytes that are read when a storage is touched, as far as they are known} When several
-    /// storages of a file in a store are loaded, those that are close to each other are fetched together. By default
-    /// the [#extents] in the file.
+    /// storages of a file in a store are loaded, those that are close to each other are fetched together.
     ///
     /// @param storage one of [#storages]
-    /// @param file the file whose contents these are
-    default List<FilePiece> runs(Storage storage, MappedFile file) {
-        return extents(storage).stream().filter(extent -> extent.place() == Extent.Place.FILE)
-                .map(extent -> file.piece(extent.offset(), extent.length())).toList();
+    default List<FilePiece> runs(Storage storage) {
+        return StoredBytes.of(storage).map(StoredBytes::runs).orElse(List.of());
     }
 
     /// {@return the parts of the file that are not bytes of storages, in the order of the file} The default
@@ -135,7 +121,7 @@ public interface Contents {
     }
 
     /// {@return the other files of the set that this one is the index of, in the order in which it names them} Storages
-    /// are in these, and [#placeOf] returns nothing for them. Empty for a file that is no index.
+    /// are in these. Empty for a file that is no index.
     default List<Companion> companions() {
         return List.of();
     }

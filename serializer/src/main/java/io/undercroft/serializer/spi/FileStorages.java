@@ -1,5 +1,7 @@
 package io.undercroft.serializer.spi;
 
+import io.undercroft.serializer.internal.loading.StoredBytes;
+import io.undercroft.serializer.Extent;
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.mmap.MapMode;
@@ -22,10 +24,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -47,7 +46,6 @@ public final class FileStorages {
     /// The former devices of the storages, which the options map to devices.
     private final Device saved;
     private final PieceReader memory;
-    private final Map<Storage, Long> places;
 
     /// A decoder of bytes whose form in the file differs from that in memory.
     @FunctionalInterface
@@ -89,16 +87,14 @@ public final class FileStorages {
     /// @param file the file, which outlives them
     /// @param options how it is opened
     public FileStorages(MappedFile file, OpenOptions options) {
-        this(file, options, Device.CPU, new PieceReader(file, options), new ConcurrentHashMap<>());
+        this(file, options, Device.CPU, new PieceReader(file, options));
     }
 
-    private FileStorages(MappedFile file, OpenOptions options, Device saved, PieceReader memory,
-            Map<Storage, Long> places) {
+    private FileStorages(MappedFile file, OpenOptions options, Device saved, PieceReader memory) {
         this.file = file;
         this.options = options;
         this.saved = saved;
         this.memory = memory;
-        this.places = places;
     }
 
     /// {@return the storages of the same file that were saved from a device, for a format that records it} By default
@@ -106,7 +102,7 @@ public final class FileStorages {
     ///
     /// @param device the device that the file names
     public FileStorages savedFrom(Device device) {
-        return new FileStorages(file, options, device, memory, places);
+        return new FileStorages(file, options, device, memory);
     }
 
     /// {@return a storage that is known by its size only, since it was not chosen, or has no bytes in the file}
@@ -170,23 +166,43 @@ public final class FileStorages {
         Checksum compared = options.checksums() == ChecksumPolicy.NONE || nbytes == 0 ? null : checksum;
         // What is empty needs no byte of the file, and can be said to be past its end.
         long start = nbytes == 0 ? 0 : offset;
-        Storage storage = device.isCpu()
-                ? onHost(start, nbytes, alignment, compared)
-                : onDevice(device, nbytes, () -> content(start, nbytes, compared));
-        places.put(storage, start);
-        return storage;
+        boolean isMapped = start % alignment == 0 || options.isInMemory();
+        Stored stored = new Stored(start, nbytes, () -> isMapped
+                ? bytes(start, nbytes, compared)
+                : checked(decode(nbytes, into -> file.read(start, into)), compared));
+        return !device.isCpu()
+                ? onDevice(device, nbytes, stored, () -> content(start, nbytes, compared))
+                : isMapped ? Storage.deferred(nbytes, stored, stored) : Storage.decoded(nbytes, stored, stored);
     }
 
-    private Storage onHost(long offset, long nbytes, int alignment, @Nullable Checksum compared) {
-        boolean isMapped = offset % alignment == 0;
-        return isMapped || options.isInMemory()
-                ? Storage.deferred(nbytes, () -> bytes(offset, nbytes, compared), file.location())
-                : Storage.decoded(nbytes,
-                        () -> checked(decode(nbytes, into -> file.read(offset, into)), compared), file.location());
+    private final class Stored extends StoredBytes {
+        private final long offset;
+        private final long nbytes;
+        private final Supplier<Allocation> maker;
+
+        Stored(long offset, long nbytes, Supplier<Allocation> maker) {
+            super(FileStorages.this.file);
+            this.offset = offset;
+            this.nbytes = nbytes;
+            this.maker = maker;
+        }
+
+        @Override
+        public Allocation get() {
+            return maker.get();
+        }
+
+        @Override
+        public List<Extent> extents() {
+            return nbytes == 0
+                    ? List.of()
+                    : List.of(new Extent(0, nbytes, Extent.Place.FILE, 0, offset, Optional.empty()));
+        }
     }
 
-    private Storage onDevice(Device device, long nbytes, Supplier<DeviceContent> content) {
-        return DeviceSource.storage(file, options, DeviceSource.memoryOf(device, NO_DEVICE, "storages are"), nbytes,
+    private Storage onDevice(Device device, long nbytes, Object owner, Supplier<DeviceContent> content) {
+        return DeviceSource.storage(file, owner, options, DeviceSource.memoryOf(device, NO_DEVICE, "storages are"),
+                nbytes,
                 content);
     }
 
@@ -224,15 +240,8 @@ public final class FileStorages {
         }
         return device.isCpu()
                 ? Storage.decoded(nbytes, () -> decode(nbytes, decoder), file.location())
-                : onDevice(device, nbytes, () -> new DeviceContent.Decoded(() -> decode(nbytes, decoder)));
-    }
-
-    /// {@return where the bytes of a storage start in the file, if they are there as they are in memory}
-    ///
-    /// @param storage any storage
-    public OptionalLong placeOf(Storage storage) {
-        Long place = places.get(storage);
-        return place == null ? OptionalLong.empty() : OptionalLong.of(place);
+                : onDevice(device, nbytes, file.location(),
+                        () -> new DeviceContent.Decoded(() -> decode(nbytes, decoder)));
     }
 
     private Allocation bytes(long offset, long nbytes, @Nullable Checksum checksum) {

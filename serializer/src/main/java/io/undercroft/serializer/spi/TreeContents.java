@@ -18,31 +18,27 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.SequencedCollection;
 import java.util.SequencedMap;
 import java.util.Set;
-import java.util.function.Function;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
-/// The contents of a format whose whole state tree is read when a file is opened.
-public final class TreeContents implements Contents {
+/// The contents of a format whose whole state tree is read when a file is opened. What the methods that return this
+/// object set is set before it is returned from [CheckpointFormat#open].
+public class TreeContents implements Contents {
     private final @Nullable Object state;
     private final Map<String, String> metadata;
+    private final Check check;
     private final SequencedMap<String, Tensor> all;
     /// The tensors that were chosen.
-    private final SequencedMap<String, Tensor> tensors;
-    private final List<Storage> storages;
-    private final Check check;
-    private final Details details;
+    private SequencedMap<String, Tensor> tensors;
+    private List<Storage> storages;
+    private long unverifiedExtents;
+    private long unverifiedBytes;
+    private List<UnreadPart> unread = List.of();
+    private List<ForeignClass> foreign = List.of();
     private @Nullable Map<String, String> aliases;
-
-    /// What a format adds to the state.
-    private record Details(Function<Storage, OptionalLong> places, long unverifiedExtents, long unverifiedBytes,
-            List<UnreadPart> unread, List<ForeignClass> foreign) {
-        static final Details NONE = new Details(_ -> OptionalLong.empty(), 0, 0, List.of(), List.of());
-    }
 
     /// How a format checks a file against its checksums.
     @FunctionalInterface
@@ -54,19 +50,24 @@ public final class TreeContents implements Contents {
         List<Damage> run() throws IOException;
     }
 
-    private TreeContents(@Nullable Object state, Map<String, String> metadata, SequencedMap<String, Tensor> all,
-            SequencedMap<String, Tensor> tensors, List<Storage> storages, Check check, Details details) {
-        this.state = state;
-        this.metadata = metadata;
-        this.all = all;
-        this.tensors = tensors;
-        this.storages = storages;
-        this.check = check;
-        this.details = details;
+    /// Contents of a state tree.
+    ///
+    /// @param state the tree
+    /// @param metadata free-form text about the file, in the file's order
+    /// @param check how to verify the file
+    /// @throws FormatException if the tree is deeper or its paths are longer than [StateIndex] allows
+    protected TreeContents(@Nullable Object state, Map<String, String> metadata, Check check) {
+        this(state, metadata, check, _ -> {});
     }
 
-    private TreeContents with(Details other) {
-        return new TreeContents(state, metadata, all, tensors, storages, check, other);
+    private TreeContents(@Nullable Object state, Map<String, String> metadata, Check check, LongConsumer names) {
+        this.state = state;
+        this.metadata = metadata;
+        this.check = check;
+        StateIndex index = index(state, names);
+        this.all = index.tensors();
+        this.tensors = all;
+        this.storages = readable(index);
     }
 
     /// Contents of a state tree.
@@ -77,7 +78,7 @@ public final class TreeContents implements Contents {
     /// @return the contents
     /// @throws FormatException if the tree is deeper or its paths are longer than [StateIndex] allows
     public static TreeContents of(@Nullable Object state, Map<String, String> metadata, Check check) {
-        return of(state, metadata, check, _ -> {});
+        return new TreeContents(state, metadata, check);
     }
 
     /// Contents of a state tree whose names are charged to a budget: a short file can contain very many long names.
@@ -91,70 +92,51 @@ public final class TreeContents implements Contents {
     ///     cost more than is left of the budget
     public static TreeContents of(@Nullable Object state, Map<String, String> metadata, Check check,
             ReadBudget budget) {
-        return of(state, metadata, check, budget::takeName);
-    }
-
-    private static TreeContents of(@Nullable Object state, Map<String, String> metadata, Check check,
-            LongConsumer names) {
-        StateIndex index = index(state, names);
-        return new TreeContents(state, metadata, index.tensors(), index.tensors(), readable(index), check,
-                Details.NONE);
+        return new TreeContents(state, metadata, check, budget::takeName);
     }
 
     /// Leaves those tensors out that were not chosen, and the storages that only they use.
     ///
     /// @param options which tensors were chosen
-    /// @return the same contents, or a part of them
+    /// @return this
     public TreeContents only(OpenOptions options) {
-        if (!options.isPartial()) {
-            return this;
+        if (options.isPartial()) {
+            SequencedMap<String, Tensor> chosen = new LinkedHashMap<>(tensors);
+            chosen.keySet().removeIf(name -> !options.isChosen(name));
+            Set<Storage> known = new HashSet<>(storages);
+            tensors = Collections.unmodifiableSequencedMap(chosen);
+            storages = chosen.values().stream().map(Tensor::storage).distinct().filter(known::contains).toList();
         }
-        SequencedMap<String, Tensor> chosen = new LinkedHashMap<>();
-        tensors.forEach((name, tensor) -> {
-            if (options.isChosen(name)) {
-                chosen.put(name, tensor);
-            }
-        });
-        List<Storage> left = chosen.values().stream().map(Tensor::storage).distinct().filter(storages::contains)
-                .toList();
-        return new TreeContents(state, metadata, all, Collections.unmodifiableSequencedMap(chosen), left, check,
-                details);
-    }
-
-    /// Adds the offsets of storages in the file.
-    ///
-    /// @param offsets the results of [#placeOf]; must be safe for several threads
-    /// @return the same contents, with places
-    public TreeContents withPlaces(Function<Storage, OptionalLong> offsets) {
-        return with(new Details(offsets, details.unverifiedExtents, details.unverifiedBytes, details.unread,
-                details.foreign));
+        return this;
     }
 
     /// Records how much of the file has no checksum, for the report of a verification.
     ///
     /// @param extents how many runs of bytes
     /// @param nbytes how many bytes these have
-    /// @return the same contents, with that
+    /// @return this
     public TreeContents withUnverified(long extents, long nbytes) {
-        return with(new Details(details.places, extents, nbytes, details.unread, details.foreign));
+        unverifiedExtents = extents;
+        unverifiedBytes = nbytes;
+        return this;
     }
 
     /// Sets which parts of the file the state does not contain.
     ///
     /// @param parts what [#unread] returns
-    /// @return the same contents, with that
+    /// @return this
     public TreeContents withUnread(List<UnreadPart> parts) {
-        return with(new Details(details.places, details.unverifiedExtents, details.unverifiedBytes,
-                List.copyOf(parts), details.foreign));
+        unread = List.copyOf(parts);
+        return this;
     }
 
     /// Sets which classes of another language the file names.
     ///
     /// @param classes what [#foreignClasses] returns
-    /// @return the same contents, with these
+    /// @return this
     public TreeContents withForeignClasses(List<ForeignClass> classes) {
-        return with(new Details(details.places, details.unverifiedExtents, details.unverifiedBytes, details.unread,
-                List.copyOf(classes)));
+        foreign = List.copyOf(classes);
+        return this;
     }
 
     /// {@return the storages that the file has}
@@ -226,17 +208,17 @@ public final class TreeContents implements Contents {
     public Verification verify() throws IOException {
         List<Damage> damages = new ArrayList<>(damages());
         damages.addAll(check.run());
-        return new Verification(damages, details.unverifiedExtents, details.unverifiedBytes);
+        return new Verification(damages, unverifiedExtents, unverifiedBytes);
     }
 
     @Override
     public List<UnreadPart> unread() {
-        return details.unread;
+        return unread;
     }
 
     @Override
     public List<ForeignClass> foreignClasses() {
-        return details.foreign;
+        return foreign;
     }
 
     @Override
@@ -245,10 +227,5 @@ public final class TreeContents implements Contents {
             aliases = PythonObjects.aliases(state, all);
         }
         return aliases;
-    }
-
-    @Override
-    public OptionalLong placeOf(Storage storage) {
-        return details.places.apply(storage);
     }
 }

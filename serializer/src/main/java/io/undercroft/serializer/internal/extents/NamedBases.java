@@ -29,7 +29,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /// The other files that a snapshot may reference, opened: those that the caller names, and those that the snapshot
@@ -233,9 +232,8 @@ public final class NamedBases implements AutoCloseable {
         Contents contents = Formats.open(format, file, options);
         try {
             for (Storage storage : contents.storages()) {
-                OptionalLong offset = contents.placeOf(storage);
-                if (offset.isPresent()) {
-                    addChunks(file, new Place(number, offset.getAsLong(), storage.nbytes()), candidates);
+                for (var extent : contents.extents(storage, file)) {
+                    addChunks(file, new Place(number, extent.offset(), extent.length()), candidates);
                 }
             }
         } finally {

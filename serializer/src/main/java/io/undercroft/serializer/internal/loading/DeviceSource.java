@@ -50,14 +50,15 @@ public final class DeviceSource implements Supplier<Allocation> {
     /// {@return a storage on a device whose bytes are in a file}
     ///
     /// @param file the file
+    /// @param owner what the storage is released with, named like the file
     /// @param options the options for opening
     /// @param memory the memory of the device
     /// @param nbytes the size of the storage in bytes
     /// @param content supplies its bytes, each time they are needed
-    public static Storage storage(MappedFile file, OpenOptions options, DeviceMemory memory, long nbytes,
-            Supplier<DeviceContent> content) {
+    public static Storage storage(MappedFile file, Object owner, OpenOptions options, DeviceMemory memory,
+            long nbytes, Supplier<DeviceContent> content) {
         return Storage.deferred(nbytes, memory, new DeviceSource(file, options, memory, nbytes, content),
-                file.location());
+                owner);
     }
 
     /// {@return the memory of a device other than the CPU and meta}

@@ -44,7 +44,7 @@ public final class EagerLoad {
             if (file.source().isPresent()) {
                 for (List<Storage> group : contents.loadGroups(onHost)) {
                     contents.openGroup(group);
-                    loadTogether(StoreBatch.plan(group, storage -> contents.runs(storage, file)), load);
+                    loadTogether(StoreBatch.plan(group, contents::runs), load);
                 }
             } else {
                 Workers.share(onHost, load);

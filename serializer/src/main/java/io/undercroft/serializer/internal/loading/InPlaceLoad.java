@@ -90,7 +90,7 @@ public final class InPlaceLoad {
             MappedFile.fetch(copies.stream().map(copy -> copy.source().storage())
                     .map(storage -> storage.base().orElse(storage)).distinct()
                     .filter(storage -> !storage.isMaterialized() && !storage.isMeta())
-                    .flatMap(storage -> contents.runs(storage, file).stream()).toList());
+                    .flatMap(storage -> contents.runs(storage).stream()).toList());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -22,8 +22,6 @@ import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import java.util.SequencedCollection;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
@@ -32,17 +30,17 @@ import org.jspecify.annotations.Nullable;
 
 /// The tensors of a set as the state of one file: maps of tensors, as their names nest. Shards are opened, and slices
 /// are put together, when a tensor is touched. Other values than tensors are in the shards only.
-public final class SetContents implements Contents {
+public final class SetContents extends TreeContents {
     private final SetFile set;
-    private final TreeContents tensors;
     /// The storages of the tensors, which read from the shards when they are touched.
     private final IdentityHashMap<Storage, List<StorageOf>> storages;
     private final List<Companion> companions;
 
-    private SetContents(SetFile set, TreeContents tensors, IdentityHashMap<Storage, List<StorageOf>> storages,
+    private SetContents(SetFile set, Map<String, @Nullable Object> state,
+            IdentityHashMap<Storage, List<StorageOf>> storages,
             List<Companion> companions) {
+        super(state, Map.of(), List::of);
         this.set = set;
-        this.tensors = tensors;
         this.storages = storages;
         this.companions = companions;
     }
@@ -66,8 +64,7 @@ public final class SetContents implements Contents {
             for (int i = 0; i < all.size(); i++) {
                 put(state, wanted.get(i).tensor().name(), all.get(i));
             }
-            TreeContents tensors = TreeContents.of(state, Map.of(), List::of);
-            return new SetContents(set, tensors, storages, set.companions());
+            return new SetContents(set, state, storages, set.companions());
         } catch (Throwable e) {
             set.close();
             throw e;
@@ -93,39 +90,9 @@ public final class SetContents implements Contents {
         }
     }
 
-    @Override
-    public @Nullable Object state() {
-        return tensors.state();
-    }
-
-    @Override
-    public Map<String, String> metadata() {
-        return tensors.metadata();
-    }
-
-    @Override
-    public SequencedCollection<String> names() {
-        return tensors.names();
-    }
-
-    @Override
-    public Optional<Tensor> tensor(String name) {
-        return tensors.tensor(name);
-    }
-
-    @Override
-    public boolean contains(String name) {
-        return tensors.contains(name);
-    }
-
-    @Override
-    public List<Storage> storages() {
-        return tensors.storages();
-    }
-
     /// Those of the shard that has the storage. One that is made of parts of several shards has none.
     @Override
-    public List<Extent> extents(Storage storage) {
+    public List<Extent> extents(Storage storage, MappedFile manifest) {
         List<StorageOf> parts = storages.getOrDefault(storage, List.of());
         if (parts.size() != 1 || !storage.device().isCpu()) {
             return List.of();
@@ -133,7 +100,8 @@ public final class SetContents implements Contents {
         StorageOf from = parts.getFirst();
         int file = 1 + set.companionOf(from.shard());
         try {
-            return set.member(from.shard()).use((_, contents) -> contents.extents(contents.storage(from.number())))
+            return set.member(from.shard())
+                    .use((shard, contents) -> contents.extents(contents.storage(from.number()), shard))
                     .stream().map(extent -> new Extent(extent.start(), extent.length(), extent.place(),
                             extent.place() == Extent.Place.FILE ? file : 0, extent.offset(), extent.digest()))
                     .toList();
@@ -184,7 +152,7 @@ public final class SetContents implements Contents {
 
     /// Those of the shards, if all of these stay open.
     @Override
-    public List<FilePiece> runs(Storage storage, MappedFile file) {
+    public List<FilePiece> runs(Storage storage) {
         if (!SetMember.allStayOpen(shards(storage).size())) {
             return List.of();
         }
@@ -192,7 +160,7 @@ public final class SetContents implements Contents {
         try {
             for (StorageOf from : storages.getOrDefault(storage, List.of())) {
                 runs.addAll(set.member(from.shard()).use(
-                        (shard, contents) -> contents.runs(contents.storage(from.number()), shard)));
+                        (_, contents) -> contents.runs(contents.storage(from.number()))));
             }
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -203,16 +171,6 @@ public final class SetContents implements Contents {
     @Override
     public List<Companion> companions() {
         return companions;
-    }
-
-    @Override
-    public Map<String, String> aliases() {
-        return tensors.aliases();
-    }
-
-    @Override
-    public List<Damage> damages() {
-        return tensors.damages();
     }
 
     @Override
