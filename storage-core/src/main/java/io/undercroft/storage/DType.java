@@ -204,37 +204,24 @@ public final class DType {
         return Default.TYPE.orElse(FLOAT32);
     }
 
-    /// Runs something with another default type (`torch.set_default_dtype`, Torch7's `setdefaulttensortype`). The
-    /// default holds for the calling thread until the action ends, and for what it forks in a structured task scope; it
-    /// is never seen elsewhere.
+    /// Calls an action with another default type (`torch.set_default_dtype`, Torch7's `setdefaulttensortype`). The
+    /// default is bound in the calling thread until the action ends, and in the subtasks that the action forks in a
+    /// structured task scope. Other threads do not see it.
     ///
     /// @param <T> what the action returns
     /// @param <X> what the action throws
-    /// @param dtype a type that has a storage class, as [TypedStorage#typeName] names them (PyTorch takes
-    ///     floating-point ones only, Torch7 any of its types)
-    /// @param action what to run
-    /// @return what the action returns
+    /// @param dtype a type that has a storage class ([TypedStorage#typeName]). PyTorch accepts floating-point types
+    ///     only, Torch7 any of its types
+    /// @param action the action
+    /// @return the result of the action
     /// @throws X if the action throws it
     /// @throws IllegalArgumentException if the type has no storage class
     public static <T extends @Nullable Object, X extends Throwable> T callWithDefault(DType dtype,
             ScopedValue.CallableOp<T, X> action) throws X {
-        return ScopedValue.where(Default.TYPE, checkDefault(dtype)).call(action);
-    }
-
-    /// Runs something with another default type, as [#callWithDefault], where nothing is returned.
-    ///
-    /// @param dtype a type that has a storage class
-    /// @param action what to run
-    /// @throws IllegalArgumentException if the type has no storage class
-    public static void runWithDefault(DType dtype, Runnable action) {
-        ScopedValue.where(Default.TYPE, checkDefault(dtype)).run(action);
-    }
-
-    private static DType checkDefault(DType dtype) {
         if (!TypedStorage.hasClass(dtype)) {
             throw new IllegalArgumentException(dtype + " cannot be the default: no storage class is named after it");
         }
-        return dtype;
+        return ScopedValue.where(Default.TYPE, dtype).call(action);
     }
 
     /// {@return PyTorch's name without `torch.`}

@@ -37,22 +37,13 @@ public enum Layout {
         return Arrays.stream(values()).filter(layout -> layout.torchName.equals(wanted)).findFirst();
     }
 
-    /// Returns a layout by its name.
-    ///
-    /// @param name as for [#find]
-    /// @return the layout
-    /// @throws IllegalArgumentException if none has that name
-    public static Layout of(String name) {
-        return find(name).orElseThrow(() -> new IllegalArgumentException("no layout is called '" + name + "'"));
-    }
-
-    /// {@return whether this is one of the four layouts of [SparseCompressedTensor]}
-    public boolean isCompressed() {
+    /// Returns whether this is one of the four layouts of [SparseCompressedTensor].
+    boolean isCompressed() {
         return this != STRIDED && this != SPARSE_COO;
     }
 
-    /// {@return whether whole blocks of elements are kept}
-    public boolean isBlocked() {
+    /// Returns whether values are blocks of elements.
+    boolean isBlocked() {
         return this == SPARSE_BSR || this == SPARSE_BSC;
     }
 

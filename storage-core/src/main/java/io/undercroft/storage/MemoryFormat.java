@@ -18,13 +18,12 @@ public enum MemoryFormat {
         this.rank = rank;
     }
 
-    /// {@return the strides, in elements, of a tensor without gaps in this order} Sizes of 0 count as 0,
-    /// except for [#CONTIGUOUS], where they count as 1; both as in PyTorch.
+    /// Returns the strides, in elements, of a tensor without gaps in this order. Sizes of 0 count as 0, except for
+    /// [#CONTIGUOUS], where they count as 1; both as in PyTorch.
     ///
-    /// @param shape the sizes
-    /// @throws IllegalArgumentException if the format is for another number of dimensions, or a stride does not
-    ///     fit a `long`
-    public long[] stride(Shape shape) {
+    /// @throws IllegalArgumentException if the format is for another number of dimensions, or a stride does not fit a
+    ///     `long`
+    long[] stride(Shape shape) {
         if (this == CONTIGUOUS) {
             return shape.contiguousStride();
         }

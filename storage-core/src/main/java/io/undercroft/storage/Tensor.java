@@ -9,11 +9,6 @@ import io.undercroft.storage.internal.Layouts;
 import io.undercroft.storage.internal.StridedCopy;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
-import java.nio.DoubleBuffer;
-import java.nio.FloatBuffer;
-import java.nio.IntBuffer;
-import java.nio.LongBuffer;
-import java.nio.ShortBuffer;
 import java.util.Arrays;
 import java.util.Objects;
 import java.util.Optional;
@@ -302,15 +297,6 @@ public abstract sealed class Tensor {
         return of(values).view(sizes);
     }
 
-    /// {@return a float32 tensor of the given values}
-    ///
-    /// @param values the elements in row-major order; copied
-    /// @param shape the shape, which has as many elements as there are values
-    /// @throws IllegalArgumentException if the number of values differs
-    public static Tensor of(float[] values, Shape shape) {
-        return of(values).view(shape);
-    }
-
     /// {@return a float64 tensor of the given values}
     ///
     /// @param values the elements in row-major order; copied
@@ -318,15 +304,6 @@ public abstract sealed class Tensor {
     /// @throws IllegalArgumentException if the number of values differs
     public static Tensor of(double[] values, long... sizes) {
         return of(values).view(sizes);
-    }
-
-    /// {@return a float64 tensor of the given values}
-    ///
-    /// @param values the elements in row-major order; copied
-    /// @param shape the shape, which has as many elements as there are values
-    /// @throws IllegalArgumentException if the number of values differs
-    public static Tensor of(double[] values, Shape shape) {
-        return of(values).view(shape);
     }
 
     /// {@return an int64 tensor of the given values}
@@ -338,15 +315,6 @@ public abstract sealed class Tensor {
         return of(values).view(sizes);
     }
 
-    /// {@return an int64 tensor of the given values}
-    ///
-    /// @param values the elements in row-major order; copied
-    /// @param shape the shape, which has as many elements as there are values
-    /// @throws IllegalArgumentException if the number of values differs
-    public static Tensor of(long[] values, Shape shape) {
-        return of(values).view(shape);
-    }
-
     /// {@return an int32 tensor of the given values}
     ///
     /// @param values the elements in row-major order; copied
@@ -354,15 +322,6 @@ public abstract sealed class Tensor {
     /// @throws IllegalArgumentException if the number of values differs
     public static Tensor of(int[] values, long... sizes) {
         return of(values).view(sizes);
-    }
-
-    /// {@return an int32 tensor of the given values}
-    ///
-    /// @param values the elements in row-major order; copied
-    /// @param shape the shape, which has as many elements as there are values
-    /// @throws IllegalArgumentException if the number of values differs
-    public static Tensor of(int[] values, Shape shape) {
-        return of(values).view(shape);
     }
 
     // ---- what it is ----
@@ -814,42 +773,13 @@ public abstract sealed class Tensor {
         return TensorArrays.toArray(this, DType.INT8, Layouts.BYTE, byte[]::new);
     }
 
-    /// {@return the bytes of the elements as a little-endian buffer, without a copy} As [#bytes], with an end at 2^31-1
-    /// bytes.
+    /// {@return the [bytes][#bytes] of the elements as a little-endian buffer, without a copy} Its views have their
+    /// element type, for instance `asByteBuffer().asFloatBuffer()`.
     ///
     /// @throws IllegalStateException as [#bytes]
-    /// @throws UnsupportedOperationException if there are more bytes than a buffer can have
+    /// @throws UnsupportedOperationException if there are more than 2^31-1 bytes
     public ByteBuffer asByteBuffer() {
         return TensorArrays.buffer(this);
-    }
-
-    /// {@return the elements of a float32 tensor as a buffer, without a copy}
-    ///
-    /// @throws IllegalArgumentException if the dtype is another one
-    /// @throws IllegalStateException as [#bytes]
-    /// @throws UnsupportedOperationException as [#asByteBuffer]
-    public FloatBuffer asFloatBuffer() {
-        return TensorArrays.buffer(this, DType.FLOAT32).asFloatBuffer();
-    }
-
-    /// {@return the elements of a float64 tensor as a buffer, as [#asFloatBuffer]}
-    public DoubleBuffer asDoubleBuffer() {
-        return TensorArrays.buffer(this, DType.FLOAT64).asDoubleBuffer();
-    }
-
-    /// {@return the elements of an int64 tensor as a buffer, as [#asFloatBuffer]}
-    public LongBuffer asLongBuffer() {
-        return TensorArrays.buffer(this, DType.INT64).asLongBuffer();
-    }
-
-    /// {@return the elements of an int32 tensor as a buffer, as [#asFloatBuffer]}
-    public IntBuffer asIntBuffer() {
-        return TensorArrays.buffer(this, DType.INT32).asIntBuffer();
-    }
-
-    /// {@return the elements of an int16 tensor as a buffer, as [#asFloatBuffer]}
-    public ShortBuffer asShortBuffer() {
-        return TensorArrays.buffer(this, DType.INT16).asShortBuffer();
     }
 
     // ---- flags and gradient ----
@@ -1255,18 +1185,6 @@ public abstract sealed class Tensor {
         return this;
     }
 
-    /// Copies values in row-major order into this tensor, converted as [#copyFrom(Tensor)] does.
-    ///
-    /// @param values as many as [#numel]
-    /// @return this tensor
-    /// @throws IllegalArgumentException if there are more or fewer, or this tensor shows an element of its storage
-    ///     twice by stride 0
-    /// @throws UnsupportedOperationException if the dtype has no numbers or the storage is read-only
-    /// @throws IllegalStateException if the storage was freed or has become too small
-    public Tensor copyFrom(float... values) {
-        return copyFrom(of(values).view(shape()));
-    }
-
     /// Copies elements of this dtype in row-major order into this tensor.
     ///
     /// @param source as many bytes as [#nbytes], little-endian
@@ -1530,14 +1448,14 @@ public abstract sealed class Tensor {
         return on(storage, type, newOffset, newGeometry);
     }
 
-    /// The same window with other flags, as a view.
-    /// {@return a tensor of the same geometry on another storage}
+    /// Returns a tensor of the same geometry on another storage.
     ///
-    /// @throws IllegalArgumentException if that is too small
+    /// @throws IllegalArgumentException if the storage is too small
     Tensor withStorage(Storage other) {
         return checked(on(other, type, offset, geometry));
     }
 
+    /// Returns a view of the same geometry that reads its elements as another type.
     Tensor withType(ElementType other) {
         return on(storage, other, offset, geometry);
     }

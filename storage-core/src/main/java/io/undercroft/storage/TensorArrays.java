@@ -32,15 +32,6 @@ final class TensorArrays {
         return values;
     }
 
-    /// Returns the bytes of a tensor that must have a dtype.
-    static ByteBuffer buffer(Tensor tensor, DType dtype) {
-        if (!tensor.dtype().equals(dtype)) {
-            throw new IllegalArgumentException("a buffer of " + dtype + " needs a tensor of that dtype, not of "
-                    + tensor.dtype() + "; convert it with to()");
-        }
-        return buffer(tensor);
-    }
-
     /// Returns the bytes of a tensor.
     static ByteBuffer buffer(Tensor tensor) {
         MemorySegment bytes = tensor.bytes();

@@ -59,7 +59,8 @@ final class HolderCases {
         for (String line : lines) {
             String[] words = line.split(" ", -1);
             List<Tensor> parts = Arrays.stream(words).skip(3).map(HolderCases::tensor).toList();
-            cases.add(new Invariants(cases.size() + ": " + words[1], words[0].equals("taken"), Layout.of(words[1]),
+            cases.add(new Invariants(cases.size() + ": " + words[1], words[0].equals("taken"),
+                    Layout.find(words[1]).orElseThrow(),
                     Shape.of(TorchCases.numbers(words[2])), parts));
         }
         return cases;
@@ -96,7 +97,7 @@ final class HolderCases {
 
     private static Sparse sparse(Case given) {
         List<String> words = given.words();
-        Layout layout = Layout.of(words.get(1));
+        Layout layout = Layout.find(words.get(1)).orElseThrow();
         Shape shape = Shape.of(TorchCases.numbers(words.get(2)));
         int count = layout == Layout.SPARSE_COO ? 2 : 3;
         List<Tensor> parts = new ArrayList<>(words.subList(5, 5 + count).stream().map(HolderCases::tensor).toList());

@@ -42,11 +42,8 @@ class TensorDataTest {
         @Test
         void anArrayAndAShapeMakeATensorOfThatShape() {
             Shape shape = Shape.of(2, 1);
-            assertThat(Tensor.of(new float[]{1, 2}, shape)).hasToString(Tensor.of(new float[]{1, 2}, 2, 1).toString());
-            assertThat(Tensor.of(new double[]{1, 2}, shape).getDouble(1, 0)).isEqualTo(2);
-            assertThat(Tensor.of(new long[]{1, 2}, shape).shape()).isEqualTo(shape);
-            assertThat(Tensor.of(new int[]{1, 2}, shape).dtype()).isEqualTo(DType.INT32);
-            assertThatIllegalArgumentException().isThrownBy(() -> Tensor.of(new float[3], shape));
+            assertThat(Tensor.of(1f, 2f).view(shape)).hasToString(Tensor.of(new float[]{1, 2}, 2, 1).toString());
+            assertThatIllegalArgumentException().isThrownBy(() -> Tensor.of(new float[3]).view(shape));
         }
 
         @Test
@@ -58,13 +55,6 @@ class TensorDataTest {
             Tensor table = Tensor.zeros(DType.UINT8, 2, 2);
             table.setFloat(1, 0, 300.7f);
             assertThat(table.getLong(1, 0)).isEqualTo(44);
-        }
-
-        @Test
-        void anArrayIsCopiedIntoATensorOfAnyDType() {
-            Tensor target = Tensor.zeros(DType.BFLOAT16, 2, 2);
-            assertThat(target.copyFrom(1, 2.5f, -3, 4).t().contiguous().toFloatArray()).containsExactly(1, -3, 2.5f, 4);
-            assertThatIllegalArgumentException().isThrownBy(() -> target.copyFrom(1f, 2f));
         }
 
         @Test
@@ -233,7 +223,7 @@ class TensorDataTest {
                     Tensor::copy, t -> t.t().contiguous(), Tensor::toIntArray, t -> t.fill(1), t -> t.t().fill(1),
                     t -> t.to(DType.INT64), t -> t.copyTo(MemorySegment.ofArray(new byte[24])),
                     t -> t.equal(t), t -> t.contentEquals(t), t -> t.copyFrom(Tensor.zeros(DType.INT32, 2, 3)),
-                    t -> Tensor.zeros(DType.INT32, 2, 3).copyFrom(t), t -> t.asIntBuffer(), t -> t.isClose(t),
+                    t -> Tensor.zeros(DType.INT32, 2, 3).copyFrom(t), Tensor::asByteBuffer, t -> t.isClose(t),
                     t -> t.getComplex(1, 1), t -> t.select(0, 1).getLong(0));
         }
 
@@ -291,21 +281,15 @@ class TensorDataTest {
 
         @Test
         void buffersShareTheBytes() {
-            data.asFloatBuffer().put(5, 99f);
+            data.asByteBuffer().asFloatBuffer().put(5, 99f);
             assertThat(data.getFloat(0, 1, 1)).isEqualTo(99f);
-            assertThat(data.select(0, 1).asFloatBuffer().get(0)).isEqualTo(12f);
-            assertThat(Tensor.of(1.5).asDoubleBuffer().get(0)).isEqualTo(1.5);
-            assertThat(Tensor.of(7L).asLongBuffer().get(0)).isEqualTo(7);
-            assertThat(Tensor.of(7).asIntBuffer().get(0)).isEqualTo(7);
-            assertThat(Tensor.of((short) 7).asShortBuffer().get(0)).isEqualTo((short) 7);
+            assertThat(data.select(0, 1).asByteBuffer().getFloat(0)).isEqualTo(12f);
             assertThat(Tensor.of(0x01020304).asByteBuffer().get(0)).isEqualTo((byte) 4);
         }
 
         @Test
-        void buffersNeedOneRunOfTheirType() {
-            assertThatThrownBy(() -> data.t().asFloatBuffer()).isInstanceOf(IllegalArgumentException.class);
-            assertThatThrownBy(() -> data.transpose(0, 1).asFloatBuffer()).isInstanceOf(IllegalStateException.class);
-            assertThatIllegalArgumentException().isThrownBy(data::asIntBuffer).withMessageContaining("float32");
+        void buffersNeedOneRun() {
+            assertThatThrownBy(() -> data.transpose(0, 1).asByteBuffer()).isInstanceOf(IllegalStateException.class);
             Storage large = Storage.deferred(1L << 31, () -> Allocation.collected(
                     MemorySegment.ofArray(new byte[0])));
             assertThatThrownBy(() -> Tensor.zeros(DType.UINT8, 0).set(large).asByteBuffer())

@@ -126,10 +126,11 @@ class TypedStorageTest {
             assertThat(TypedStorage.dtypeOf("torch.Storage")).isEqualTo(DType.FLOAT32);
             assertThat(TypedStorage.allocate(2).dtype()).isEqualTo(DType.FLOAT32);
             // What Torch7 has from the start.
-            DType.runWithDefault(DType.FLOAT64, () -> {
+            TypedStorage torch7 = DType.callWithDefault(DType.FLOAT64, () -> {
                 assertThat(TypedStorage.dtypeOf("Storage")).isEqualTo(DType.FLOAT64);
-                assertThat(TypedStorage.allocate(2).typeName()).isEqualTo("DoubleStorage");
+                return TypedStorage.allocate(2);
             });
+            assertThat(torch7.typeName()).isEqualTo("DoubleStorage");
             assertThat(TypedStorage.dtypeOf("Storage")).isEqualTo(DType.FLOAT32);
         }
     }
