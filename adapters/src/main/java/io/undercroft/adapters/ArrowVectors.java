@@ -18,11 +18,11 @@ import org.apache.arrow.vector.ipc.message.ArrowFieldNode;
 import org.apache.arrow.vector.types.Types.MinorType;
 import org.apache.arrow.vector.types.pojo.FieldType;
 
-/// Tensors as vectors of Apache Arrow, on the same memory.
+/// Vectors of Apache Arrow on the memory of tensors, and the reverse.
 ///
-/// A vector has one dimension: it holds the elements of a tensor in row-major order, and no shape. Besides the
-/// elements, which are not copied, it has a bit for each that is set if it is not null; these are from the allocator.
-/// Arrow's bools are bits, too, and PyTorch's bytes: convert them to uint8.
+/// A vector has one dimension: it has the elements of a tensor in row-major order, and no shape. The elements are not
+/// copied; the validity bitmap of the vector is allocated by the allocator. Bool tensors are not supported, as bools
+/// are bits in Arrow and bytes in PyTorch: convert them to uint8.
 ///
 /// Arrow needs `--add-opens=java.base/java.nio=ALL-UNNAMED`.
 public final class ArrowVectors {
@@ -35,27 +35,27 @@ public final class ArrowVectors {
 
     private ArrowVectors() {}
 
-    /// Returns a vector on the memory of a tensor.
+    /// Creates a vector on the memory of a tensor.
     ///
     /// @param tensor the tensor
     /// @param name the name of the vector's field
-    /// @param allocator what the memory is accounted to, as all of Arrow's is
-    /// @return the vector, of the class for its dtype, such as [org.apache.arrow.vector.Float4Vector]. It holds a
-    ///     reference to the storage until it is closed, and so do those that it is transferred to
-    /// @throws IllegalArgumentException if Arrow has no such dtype, there are more than 2^31-1 elements or none, or the
-    ///     tensor is not contiguous, on the heap, read-only or not aligned
+    /// @param allocator the allocator that accounts for the memory
+    /// @return the vector, of the class for its dtype, such as [org.apache.arrow.vector.Float4Vector]. It and the
+    ///     vectors that it is transferred to hold a reference to the storage until they are closed
+    /// @throws IllegalArgumentException if Arrow does not have the dtype, the tensor has no elements or more than
+    ///     2^31-1, is not contiguous, is on the heap, read-only or not aligned
     /// @throws IllegalStateException if the storage was freed or has no bytes (meta)
-    public static BaseFixedWidthVector lend(Tensor tensor, String name, BufferAllocator allocator) {
-        MinorType type = Lending.typeOf(tensor, TYPES, "Arrow");
-        MemorySegment bytes = Lending.someBytes(tensor);
+    public static BaseFixedWidthVector wrap(Tensor tensor, String name, BufferAllocator allocator) {
+        MinorType type = NativeMemory.typeOf(tensor, TYPES, "Arrow");
+        MemorySegment bytes = NativeMemory.someBytes(tensor);
         if (tensor.numel() > Integer.MAX_VALUE) {
             throw new IllegalArgumentException("a vector of Arrow has at most 2^31-1 elements, not " + tensor.numel()
                     + "; narrow() the tensor to parts");
         }
         FieldType field = FieldType.notNullable(type.getType());
         BaseFixedWidthVector vector = (BaseFixedWidthVector) type.getNewVector(name, field, allocator, null);
-        // The vector takes a further reference.
-        try (ArrowBuf elements = wrap(bytes, tensor.storage(), allocator)) {
+        // The vector retains the buffer.
+        try (ArrowBuf elements = buffer(bytes, tensor.storage(), allocator)) {
             vector.loadFieldBuffers(new ArrowFieldNode(tensor.numel(), 0), List.of(allocator.getEmpty(), elements));
             return vector;
         } catch (RuntimeException | Error e) {
@@ -64,12 +64,12 @@ public final class ArrowVectors {
         }
     }
 
-    private static ArrowBuf wrap(MemorySegment bytes, Storage storage, BufferAllocator allocator) {
+    private static ArrowBuf buffer(MemorySegment bytes, Storage storage, BufferAllocator allocator) {
         storage.retain();
         try {
-            return allocator.wrapForeignAllocation(new Lent(bytes, storage));
+            return allocator.wrapForeignAllocation(new StorageAllocation(bytes, storage));
         } catch (RuntimeException | Error e) {
-            // Refused by the allocator's limit, before it took anything over.
+            // The limit of the allocator refused it; nothing releases the storage then.
             storage.release();
             throw e;
         }
@@ -77,30 +77,29 @@ public final class ArrowVectors {
 
     /// Creates a tensor on the memory of a vector.
     ///
-    /// @param vector the vector: the elements that it has now, and where they are now. It may be closed before the
-    ///     tensor, but its allocator not: close that after the tensor's storage is released
-    /// @return a tensor of one dimension; its storage holds a reference to the vector's elements. That of an empty
-    ///     vector is empty
-    /// @throws IllegalArgumentException if there is a null among the elements, or they are no numbers
-    public static Tensor tensor(BaseFixedWidthVector vector) {
-        DType dtype = Lending.dtypeOf(vector.getMinorType(), TYPES, "Arrow");
+    /// @param vector the vector, whose present elements and memory are used. It may be closed before the storage is
+    ///     released; its allocator must be closed later
+    /// @return a tensor of one dimension, whose storage holds a reference to the memory of the vector
+    /// @throws IllegalArgumentException if the vector has nulls, or its elements are not numbers
+    public static Tensor asTensor(BaseFixedWidthVector vector) {
+        DType dtype = NativeMemory.dtypeOf(vector.getMinorType(), TYPES, "Arrow");
         if (vector.getNullCount() > 0) {
             throw new IllegalArgumentException("vector " + vector.getName() + " has " + vector.getNullCount()
-                    + " nulls, which a tensor has not; fill them first");
+                    + " nulls, which a tensor cannot have; fill them first");
         }
         ReferenceManager references = vector.getDataBuffer().getReferenceManager();
         Shape shape = Shape.of(vector.getValueCount());
         references.retain();
-        MemorySegment elements = Lending.memory(vector.getDataBufferAddress(), dtype.nbytes(shape.numel()));
-        Storage storage = Lending.storage(elements, references, references::release);
+        MemorySegment elements = NativeMemory.memory(vector.getDataBufferAddress(), dtype.nbytes(shape.numel()));
+        Storage storage = NativeMemory.storage(elements, references, references::release);
         return Tensor.of(storage, dtype, 0, shape, 1);
     }
 
-    /// Memory of a storage, until Arrow needs it no more.
-    private static final class Lent extends ForeignAllocation {
+    /// Memory of a storage, which Arrow releases.
+    private static final class StorageAllocation extends ForeignAllocation {
         private final Storage storage;
 
-        Lent(MemorySegment bytes, Storage storage) {
+        StorageAllocation(MemorySegment bytes, Storage storage) {
             super(bytes.byteSize(), bytes.address());
             this.storage = storage;
         }

@@ -7,49 +7,51 @@ import net.openhft.chronicle.bytes.BytesStore;
 import net.openhft.chronicle.bytes.PointerBytesStore;
 import net.openhft.chronicle.core.io.ReferenceOwner;
 
-/// Storages as stores of Chronicle Bytes, on the same memory, also beyond 2 GiB.
+/// Stores of Chronicle Bytes on the memory of storages, and the reverse. They may have more than 2 GiB.
 public final class BytesStores {
     private BytesStores() {}
 
-    /// Returns a store on the bytes of a storage.
+    /// Creates a store on the bytes of a storage. Chronicle checks few indices: a write past the end of the store
+    /// changes other memory.
     ///
     /// @param storage the storage
-    /// @return the store. Chronicle checks few indices: writing past its end changes other memory. It holds a
-    ///     reference to the storage until shortly after its last one is released, which Chronicle does in a separate
-    ///     thread; the caller has its first
+    /// @return the store, with one reference, which the caller releases. It holds a reference to the storage, which
+    ///     Chronicle releases in a separate thread shortly after the last reference to the store
     /// @throws IllegalArgumentException if the storage is empty, on the heap or read-only
     /// @throws IllegalStateException if it was freed or has no bytes (meta)
-    public static BytesStore<?, Void> lend(Storage storage) {
-        MemorySegment bytes = Lending.someBytes(storage);
-        return new Lent(bytes, storage.retain());
+    public static BytesStore<?, Void> wrap(Storage storage) {
+        MemorySegment bytes = NativeMemory.someBytes(storage);
+        return new StorageBytesStore(bytes, storage.retain());
     }
 
-    /// Creates a storage on the memory of a store off the heap. Of an elastic `Bytes` it is the memory that it has now,
-    /// and of a file that is mapped chunk by chunk the chunk that was used last.
+    /// Creates a storage on the memory of a store off the heap, from the start of the store to its capacity. Of an
+    /// elastic `Bytes`, that is its present memory. Of a file that Chronicle maps in chunks, it is the chunk that was
+    /// used last.
     ///
-    /// @param store the store: all of its capacity, from its start
+    /// @param store the store
     /// @return the storage, which holds a reference to the store; read-only if the store is
-    /// @throws IllegalArgumentException if the store lies on the heap, or has no memory (yet)
-    /// @throws IllegalStateException if it was released
-    public static Storage storage(BytesStore<?, ?> store) {
-        BytesStore<?, ?> there = store.bytesStore();
+    /// @throws IllegalArgumentException if the store is on the heap or has no memory yet
+    /// @throws IllegalStateException if the store was released
+    public static Storage asStorage(BytesStore<?, ?> store) {
+        BytesStore<?, ?> memory = store.bytesStore();
         // A chunk of a file counts its capacity from the start of the file.
-        long nbytes = there.realCapacity() - there.start();
+        long nbytes = memory.realCapacity() - memory.start();
         if (nbytes == 0) {
-            throw new IllegalArgumentException("the store has no memory to show; write to it first");
+            throw new IllegalArgumentException("the store has no memory yet; write to it first");
         }
-        if (!there.isDirectMemory()) {
+        if (!memory.isDirectMemory()) {
             throw new IllegalArgumentException(
-                    "the store lies on the heap; wrap its array with Storage.wrap(MemorySegment.ofArray(…))");
+                    "the store is on the heap; wrap its array with Storage.wrap(MemorySegment.ofArray(…))");
         }
         ReferenceOwner holder = ReferenceOwner.temporary("storage");
-        there.reserve(holder);
-        MemorySegment bytes = Lending.memory(there.addressForRead(there.start()), nbytes);
-        return Lending.storage(isReadOnly(there) ? bytes.asReadOnly() : bytes, there, () -> there.release(holder));
+        memory.reserve(holder);
+        MemorySegment bytes = NativeMemory.memory(memory.addressForRead(memory.start()), nbytes);
+        return NativeMemory.storage(isReadOnly(memory) ? bytes.asReadOnly() : bytes, memory,
+                () -> memory.release(holder));
     }
 
-    /// The JVM would die of writing to such memory. A mapped store does not report what it is, but refuses to
-    /// write even nothing.
+    /// Returns whether a write would crash the JVM. A mapped store does not report that it is read-only, but refuses to
+    /// write even zero bytes.
     private static boolean isReadOnly(BytesStore<?, ?> store) {
         if (store.underlyingObject() instanceof ByteBuffer buffer && buffer.isReadOnly()) {
             return true;
@@ -62,11 +64,11 @@ public final class BytesStores {
         }
     }
 
-    /// Memory of a storage, until Chronicle needs it no more.
-    private static final class Lent extends PointerBytesStore {
+    /// A store that holds a reference to a storage until Chronicle releases its memory.
+    private static final class StorageBytesStore extends PointerBytesStore {
         private final Storage storage;
 
-        Lent(MemorySegment bytes, Storage storage) {
+        StorageBytesStore(MemorySegment bytes, Storage storage) {
             this.storage = storage;
             set(bytes.address(), bytes.byteSize());
         }

@@ -12,10 +12,9 @@ import io.undercroft.storage.Tensor;
 import java.nio.ByteBuffer;
 import java.util.Map;
 
-/// Tensors as arrays of DJL, on the same memory.
+/// Arrays of DJL on the memory of tensors.
 ///
-/// Whether DJL copies depends on its engine. PyTorch's and ONNX Runtime's use a direct buffer without a copy; see
-/// decision 32.
+/// DJL's engines for PyTorch and ONNX Runtime use the memory without a copy. Other engines may copy it.
 public final class DjlArrays {
     private static final Map<DType, DataType> TYPES = Map.ofEntries(entry(DType.FLOAT32, DataType.FLOAT32),
             entry(DType.FLOAT64, DataType.FLOAT64), entry(DType.FLOAT16, DataType.FLOAT16),
@@ -28,21 +27,21 @@ public final class DjlArrays {
 
     private DjlArrays() {}
 
-    /// Returns an array on the memory of a tensor, of the same shape. (DJL takes memory of Java as a
-    /// [java.nio.ByteBuffer], which has at most 2 GiB.)
+    /// Creates an array on the memory of a tensor, with the same shape.
     ///
     /// @param tensor the tensor
-    /// @param manager what the array belongs to. It holds a reference to the storage until it is closed, even if the
-    ///     array is closed before: make a sub-manager for what is needed for a short time. An array that is attached to
-    ///     another manager must not be used after this one is closed
+    /// @param manager the manager of the array. It holds a reference to the storage until it is closed, even if the
+    ///     array is closed before: use a sub-manager for arrays that are needed for a short time. An array that is
+    ///     attached to another manager must not be used after this one is closed
     /// @return the array
-    /// @throws IllegalArgumentException if DJL has no such dtype, or the tensor is not contiguous, on the heap,
-    ///     read-only or not aligned
-    /// @throws UnsupportedOperationException if it has 2 GiB or more, or the engine has no such dtype
+    /// @throws IllegalArgumentException if DJL does not have the dtype, or the tensor is not contiguous, is on the
+    ///     heap, read-only or not aligned
+    /// @throws UnsupportedOperationException if the tensor has more than 2^31-1 bytes (DJL accesses memory of Java by a
+    ///     [java.nio.ByteBuffer]), or the engine does not have the dtype
     /// @throws IllegalStateException if the storage was freed or has no bytes (meta), or the manager is closed
-    public static NDArray lend(Tensor tensor, NDManager manager) {
-        DataType type = Lending.typeOf(tensor, TYPES, "DJL");
-        ByteBuffer bytes = Lending.buffer(tensor);
+    public static NDArray wrap(Tensor tensor, NDManager manager) {
+        DataType type = NativeMemory.typeOf(tensor, TYPES, "DJL");
+        ByteBuffer bytes = NativeMemory.buffer(tensor);
         Storage storage = tensor.storage().retain();
         try {
             NDArray array = manager.create(bytes, new Shape(tensor.shape().toArray()), type);

@@ -17,14 +17,14 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/// Tensors as those of ONNX Runtime, on the same memory.
+/// Tensors of ONNX Runtime on the memory of tensors, and the reverse.
 ///
-/// A lent tensor can be the input of a session, and, pinned, its output: then the session writes its result to where
-/// the tensor lies, a mapped file or shared memory for instance.
+/// A wrapped tensor can be an input of a session and a pinned output. The session then writes its result to the memory
+/// of the tensor, for instance a mapped file or shared memory.
 ///
 /// ```java
-/// try (OnnxTensors.Lent x = OnnxTensors.lend(weights, environment);
-///         OnnxTensors.Lent y = OnnxTensors.lend(result, environment)) {
+/// try (OnnxTensors.Wrapped x = OnnxTensors.wrap(weights, environment);
+///         OnnxTensors.Wrapped y = OnnxTensors.wrap(result, environment)) {
 ///     session.run(Map.of("x", x.tensor()), Set.of(), Map.of("y", y.tensor())).close();
 /// }
 /// ```
@@ -38,80 +38,80 @@ public final class OnnxTensors {
 
     private OnnxTensors() {}
 
-    /// Returns a tensor of ONNX Runtime on the memory of a tensor, of the same shape. (ONNX Runtime takes memory of
-    /// Java as a [java.nio.ByteBuffer], which has at most 2 GiB.)
+    /// Creates a tensor of ONNX Runtime on the memory of a tensor, with the same shape.
     ///
     /// @param tensor the tensor
     /// @param environment the environment of the session that uses it
-    /// @return the tensor there, which holds a reference to the storage until it is closed
-    /// @throws IllegalArgumentException if ONNX Runtime's Java has no such dtype, or the tensor is not contiguous, on
-    ///     the heap, read-only or not aligned
-    /// @throws UnsupportedOperationException if it has 2 GiB or more
+    /// @return the tensor of ONNX Runtime, which holds a reference to the storage until it is closed
+    /// @throws IllegalArgumentException if the Java API of ONNX Runtime does not have the dtype, or the tensor is not
+    ///     contiguous, is on the heap, read-only or not aligned
+    /// @throws UnsupportedOperationException if the tensor has more than 2^31-1 bytes: ONNX Runtime accesses memory of
+    ///     Java by a [java.nio.ByteBuffer]
     /// @throws IllegalStateException if the storage was freed or has no bytes (meta)
-    /// @throws OrtException if ONNX Runtime refuses
-    public static Lent lend(Tensor tensor, OrtEnvironment environment) throws OrtException {
-        OnnxJavaType type = Lending.typeOf(tensor, TYPES, "ONNX Runtime");
-        ByteBuffer bytes = Lending.buffer(tensor);
+    /// @throws OrtException if ONNX Runtime does not create the tensor
+    public static Wrapped wrap(Tensor tensor, OrtEnvironment environment) throws OrtException {
+        OnnxJavaType type = NativeMemory.typeOf(tensor, TYPES, "ONNX Runtime");
+        ByteBuffer bytes = NativeMemory.buffer(tensor);
         Storage storage = tensor.storage().retain();
         try {
-            return new Lent(OnnxTensor.createTensor(environment, bytes, tensor.shape().toArray(), type),
-                    storage);
+            return new Wrapped(OnnxTensor.createTensor(environment, bytes, tensor.shape().toArray(), type), storage);
         } catch (OrtException | RuntimeException | Error e) {
             storage.release();
             throw e;
         }
     }
 
-    /// Creates a tensor on the memory of one of ONNX Runtime that was made from a direct buffer or an array. What a
-    /// session returns lies in memory that is not accessible; give it a lent tensor as its output instead.
+    /// Creates a tensor on the memory of a tensor of ONNX Runtime that was made from a direct buffer or an array.
+    /// Results that a session allocates are in memory that ONNX Runtime gives no access to; pass a wrapped tensor as
+    /// the output instead.
     ///
-    /// @param theirs the tensor there; it may be closed before this one is used, as the buffer belongs to Java. That
-    ///     buffer's position and limit have to be as they were when the tensor was made of it: ONNX Runtime does not
-    ///     report where that was
+    /// @param onnx the tensor of ONNX Runtime, which may be closed before the result is used, as the buffer belongs to
+    ///     Java. The position and the limit of the buffer must be the same as when the tensor was made from it, since
+    ///     ONNX Runtime does not report them
     /// @return a tensor of the same shape
-    /// @throws IllegalArgumentException if the memory is ONNX Runtime's own, the elements are strings, or the buffer
-    ///     has more or fewer bytes left than the tensor
-    public static Tensor tensor(OnnxTensor theirs) {
-        Buffer buffer = bufferOf(theirs).filter(Buffer::isDirect).orElseThrow(() -> new IllegalArgumentException(
-                "ONNX Runtime does not show the memory of this tensor, which it allocated itself; copy "
-                        + "getByteBuffer(), or lend an output"));
-        DType dtype = Lending.dtypeOf(theirs.getInfo().type, TYPES, "ONNX Runtime");
-        Shape shape = Shape.of(theirs.getInfo().getShape());
+    /// @throws IllegalArgumentException if ONNX Runtime allocated the memory, the elements are strings, or the buffer
+    ///     has more or fewer bytes remaining than the tensor
+    public static Tensor asTensor(OnnxTensor onnx) {
+        Buffer buffer = bufferOf(onnx).filter(Buffer::isDirect).orElseThrow(() -> new IllegalArgumentException(
+                "ONNX Runtime gives no access to the memory of this tensor, which it allocated itself; copy "
+                        + "getByteBuffer(), or pass a wrapped tensor as the output"));
+        DType dtype = NativeMemory.dtypeOf(onnx.getInfo().type, TYPES, "ONNX Runtime");
+        Shape shape = Shape.of(onnx.getInfo().getShape());
         MemorySegment bytes = MemorySegment.ofBuffer(buffer);
         if (bytes.byteSize() != dtype.nbytes(shape.numel())) {
             throw new IllegalArgumentException("the buffer of the tensor has " + bytes.byteSize() + " bytes left, not "
-                    + dtype.nbytes(shape.numel()) + "; set its position back to where it was");
+                    + dtype.nbytes(shape.numel()) + "; reset its position and limit");
         }
         return Tensor.of(Storage.wrap(bytes), dtype, 0, shape, shape.contiguousStride());
     }
 
-    private static Optional<Buffer> bufferOf(OnnxTensor theirs) {
+    private static Optional<Buffer> bufferOf(OnnxTensor onnx) {
         try {
-            return theirs.getBufferRef();
+            return onnx.getBufferRef();
         } catch (NullPointerException e) {
-            // ONNX Runtime 1.29 returns this where there is no buffer.
+            // ONNX Runtime 1.29 throws it if there is no buffer.
             return Optional.empty();
         }
     }
 
-    /// A tensor of ONNX Runtime on memory of a storage.
-    public static final class Lent implements AutoCloseable {
+    /// A tensor of ONNX Runtime on the memory of a storage.
+    public static final class Wrapped implements AutoCloseable {
         private final OnnxTensor tensor;
         private final Storage storage;
         private final AtomicBoolean closed = new AtomicBoolean();
 
-        private Lent(OnnxTensor tensor, Storage storage) {
+        private Wrapped(OnnxTensor tensor, Storage storage) {
             this.tensor = tensor;
             this.storage = storage;
         }
 
-        /// {@return the tensor, to be used until this is closed}
+        /// {@return the tensor, which must not be used after this object is closed}
         public OnnxTensor tensor() {
             return tensor;
         }
 
-        /// Closes the tensor there and releases the storage. No session may use it any more. The second and
-        /// later calls do nothing.
+        /// Closes the tensor and releases the storage. No session may use the tensor any more. The second and later
+        /// calls do nothing.
         @Override
         public void close() {
             if (closed.compareAndSet(false, true)) {

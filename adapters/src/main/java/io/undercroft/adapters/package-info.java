@@ -1,35 +1,36 @@
 /// Adapters that share memory with arrays of other JVM libraries, without a copy: writes on one side are visible on the
 /// other.
 ///
-/// | class | library | array on a tensor | tensor on an array | the storage is released by |
+/// | class | library | array on a tensor (`wrap`) | tensor on an array (`asTensor`) | the storage is released by |
 /// |---|---|---|---|---|
-/// | [io.undercroft.adapters.OnnxTensors] | ONNX Runtime | `OnnxTensor`, input and output | if it was made from a buffer | closing the `Lent` |
+/// | [io.undercroft.adapters.OnnxTensors] | ONNX Runtime | `OnnxTensor` | if made from a buffer | closing `Wrapped` |
 /// | [io.undercroft.adapters.DjlArrays] | DJL | `NDArray`, for engines that use a buffer without copying it | not supported | closing the `NDManager` |
 /// | [io.undercroft.adapters.ArrowVectors] | Apache Arrow | a vector of numbers | if it has no nulls | closing the vector |
-/// | [io.undercroft.adapters.BytesStores] | Chronicle Bytes | `BytesStore` of a storage | if it is off the heap | its last release |
+/// | [io.undercroft.adapters.BytesStores] | Chronicle Bytes | `BytesStore` | if it is off the heap | its last release |
 ///
-/// `ByteBuffer` and `MemorySegment` need no class of this package: `Tensor.bytes()`, `Tensor.asByteBuffer()` (up to 2
-/// GiB) and `Storage.segment()` are views, `Storage.wrap(MemorySegment)` and
-/// `Storage.wrap(MemorySegment.ofBuffer(buffer))` the way back.
+/// `ByteBuffer` and `MemorySegment` need no adapter: `Tensor.bytes()`, `Tensor.asByteBuffer()` (up to 2 GiB) and
+/// `Storage.segment()` return the memory, `Storage.wrap(MemorySegment)` and
+/// `Storage.wrap(MemorySegment.ofBuffer(buffer))` create storages on it.
 ///
-/// **Requirements.** Native code takes an address and a length. So a tensor must be contiguous (call `contiguous()`),
-/// off the heap, aligned to its elements and writable: a library that writes to a read-only mapping crashes the JVM.
-/// Checkpoints are mapped copy-on-write by default, which is writable. A dtype that the library does not have is
-/// refused, never converted.
+/// **Requirements.** Native code takes an address and a length. A tensor must therefore be contiguous (call
+/// `contiguous()`), off the heap, aligned to its elements and writable: a library that writes to a read-only mapping
+/// crashes the JVM. Checkpoints are mapped copy-on-write by default, and are writable. A dtype that the library does
+/// not have is rejected, never converted.
 ///
 /// **Lifetime.** An array made from a tensor holds a reference to its storage ([io.undercroft.storage.Storage#retain])
 /// until the library releases it, so the checkpoint may be closed before. Do not resize or move the storage until then:
-/// the library would use freed memory. Memory that a storage does not own is not kept: after the arena of a
-/// [wrapped][io.undercroft.storage.Storage#wrap] segment is closed, the library must not use it either. A tensor made
-/// from a library's memory keeps it until its storage is released or collected.
+/// the library would use freed memory. The reference does not keep memory that the storage does not own: the library
+/// must not use a [wrapped][io.undercroft.storage.Storage#wrap] segment after its arena is closed. A tensor made from
+/// memory of a library keeps the memory until its storage is released or collected.
 ///
-/// **Dependencies** are optional: a program declares the libraries that it uses, and classes for the others are never
+/// **Dependencies** are optional: a program declares the libraries that it uses, and classes for the others are not
 /// loaded. Arrow needs `--add-opens=java.base/java.nio=ALL-UNNAMED`; DJL is used here without JNA, which it needs only
-/// to query GPUs and the machine. DJL's engine for ONNX Runtime creates the only `OrtEnvironment` of a process itself,
-/// so start it before you use that. The natives of ONNX Runtime come from its own artefact.
+/// to query GPUs and the machine. DJL's engine for ONNX Runtime creates the only `OrtEnvironment` of the process: start
+/// the engine before `OrtEnvironment.getEnvironment()` is called. The native libraries of ONNX Runtime are in the
+/// artifact `onnxruntime`, not in those of DJL.
 ///
-/// **Threads.** All methods may be called by several threads; the thread safety of what they return is that of the
-/// library.
+/// **Threads.** All methods may be called by several threads. The objects that they return are as thread-safe as the
+/// library makes them.
 @NullMarked
 package io.undercroft.adapters;
 

@@ -32,7 +32,7 @@ class ArrowVectorsTest {
         Checkpoint.save(file, Map.of("c", Tensor.of(1f, 2, 3, 4).view(2, 2)));
         try (Checkpoint checkpoint = Checkpoint.open(file); BufferAllocator allocator = new RootAllocator()) {
             Tensor c = checkpoint.tensor("c");
-            try (Float4Vector vector = (Float4Vector) ArrowVectors.lend(c, "c", allocator)) {
+            try (Float4Vector vector = (Float4Vector) ArrowVectors.wrap(c, "c", allocator)) {
                 assertThat(vector.getDataBufferAddress()).isEqualTo(c.dataPtr());
                 c.setDouble(1, 0, 42);
                 vector.set(3, 43);
@@ -51,8 +51,8 @@ class ArrowVectorsTest {
                     DType.INT32,
                     DType.INT64, DType.UINT8, DType.UINT16, DType.UINT32, DType.UINT64)) {
                 Tensor tensor = Tensor.arange(dtype, 5);
-                try (BaseFixedWidthVector vector = ArrowVectors.lend(tensor, "x", allocator)) {
-                    Tensor back = ArrowVectors.tensor(vector);
+                try (BaseFixedWidthVector vector = ArrowVectors.wrap(tensor, "x", allocator)) {
+                    Tensor back = ArrowVectors.asTensor(vector);
                     assertThat(back.dataPtr()).isEqualTo(tensor.dataPtr());
                     assertThat(back.contentEquals(tensor)).as(dtype.name()).isTrue();
                     back.storage().release();
@@ -71,7 +71,7 @@ class ArrowVectorsTest {
                     vector.set(i, i);
                 }
                 vector.setValueCount(3);
-                tensor = ArrowVectors.tensor(vector);
+                tensor = ArrowVectors.asTensor(vector);
                 tensor.setLong(1, 42);
                 assertThat(vector.get(1)).isEqualTo(42);
             }
@@ -91,7 +91,7 @@ class ArrowVectorsTest {
             Float4Vector vector;
             try (Checkpoint checkpoint = Checkpoint.open(file)) {
                 c = checkpoint.tensor("c");
-                vector = (Float4Vector) ArrowVectors.lend(c, "c", allocator);
+                vector = (Float4Vector) ArrowVectors.wrap(c, "c", allocator);
             }
             assertThat(vector.get(2)).isEqualTo(3);
             vector.close();
@@ -103,7 +103,7 @@ class ArrowVectorsTest {
     void whatAVectorIsTransferredToHoldsTheStorageOn() {
         Tensor tensor = Tensor.of(1f, 2, 3);
         try (BufferAllocator allocator = new RootAllocator()) {
-            BaseFixedWidthVector vector = ArrowVectors.lend(tensor, "c", allocator);
+            BaseFixedWidthVector vector = ArrowVectors.wrap(tensor, "c", allocator);
             TransferPair pair = vector.getTransferPair(allocator);
             pair.transfer();
             vector.close();
@@ -121,8 +121,8 @@ class ArrowVectorsTest {
     void aVectorThatGrowsLeavesTheTensorsWhereTheyWere() {
         Tensor tensor = Tensor.arange(DType.INT32, 4);
         try (BufferAllocator allocator = new RootAllocator();
-                IntVector vector = (IntVector) ArrowVectors.lend(tensor, "c", allocator)) {
-            Tensor before = ArrowVectors.tensor(vector);
+                IntVector vector = (IntVector) ArrowVectors.wrap(tensor, "c", allocator)) {
+            Tensor before = ArrowVectors.asTensor(vector);
             vector.setSafe(1000, 7);
             vector.set(0, 42);
             assertThat(vector.getDataBufferAddress()).isNotEqualTo(tensor.dataPtr());
@@ -140,7 +140,7 @@ class ArrowVectorsTest {
                 IntVector empty = new IntVector("e", allocator)) {
             empty.allocateNew(5);
             for (IntVector vector : List.of(untouched, empty)) {
-                Tensor tensor = ArrowVectors.tensor(vector);
+                Tensor tensor = ArrowVectors.asTensor(vector);
                 assertThat(tensor.contentEquals(Tensor.zeros(DType.INT32, 0))).isTrue();
                 assertThat(tensor.toIntArray()).isEmpty();
                 tensor.storage().release();
@@ -152,13 +152,13 @@ class ArrowVectorsTest {
     void whatIsRefusedHoldsNothing() {
         try (BufferAllocator allocator = new RootAllocator(16)) {
             Tensor bool = Tensor.of(true, false);
-            assertThatThrownBy(() -> ArrowVectors.lend(bool, "b", allocator))
+            assertThatThrownBy(() -> ArrowVectors.wrap(bool, "b", allocator))
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessageContaining("Arrow has no elements of bool");
             assertThat(bool.storage().referenceCount()).isEqualTo(1);
 
             Tensor large = Tensor.zeros(DType.FLOAT32, 1000);
-            assertThatThrownBy(() -> ArrowVectors.lend(large, "x", allocator)).isInstanceOf(OutOfMemoryException.class);
+            assertThatThrownBy(() -> ArrowVectors.wrap(large, "x", allocator)).isInstanceOf(OutOfMemoryException.class);
             assertThat(large.storage().referenceCount()).isEqualTo(1);
         }
     }
@@ -170,9 +170,9 @@ class ArrowVectorsTest {
                 BitVector bits = new BitVector("b", allocator)) {
             nulls.allocateNew(2);
             nulls.setValueCount(2);
-            assertThatThrownBy(() -> ArrowVectors.tensor(nulls)).isInstanceOf(IllegalArgumentException.class)
+            assertThatThrownBy(() -> ArrowVectors.asTensor(nulls)).isInstanceOf(IllegalArgumentException.class)
                     .hasMessageContaining("2 nulls");
-            assertThatThrownBy(() -> ArrowVectors.tensor(bits)).isInstanceOf(IllegalArgumentException.class)
+            assertThatThrownBy(() -> ArrowVectors.asTensor(bits)).isInstanceOf(IllegalArgumentException.class)
                     .hasMessageContaining("BIT");
         }
     }

@@ -29,7 +29,7 @@ class BytesStoresTest {
         Checkpoint.save(file, Map.of("w", Tensor.of(1f, 2, 3)));
         try (Checkpoint checkpoint = Checkpoint.open(file)) {
             Tensor w = checkpoint.tensor("w");
-            BytesStore<?, Void> store = BytesStores.lend(w.storage());
+            BytesStore<?, Void> store = BytesStores.wrap(w.storage());
             assertThat(store.addressForRead(0)).isEqualTo(w.dataPtr());
             assertThat(store.capacity()).isEqualTo(w.nbytes());
             w.setDouble(1, 42);
@@ -48,7 +48,7 @@ class BytesStoresTest {
         BytesStore<?, Void> store;
         try (Checkpoint checkpoint = Checkpoint.open(file)) {
             storage = checkpoint.tensor("w").storage();
-            store = BytesStores.lend(storage);
+            store = BytesStores.wrap(storage);
         }
         assertThat(store.readFloat(8)).isEqualTo(3);
         store.releaseLast();
@@ -61,7 +61,7 @@ class BytesStoresTest {
     @Test
     void aStoreOffTheHeapIsAStorageThatKeepsIt() {
         BytesStore<?, Void> store = BytesStore.nativeStoreWithFixedCapacity(16);
-        Storage storage = BytesStores.storage(store);
+        Storage storage = BytesStores.asStorage(store);
         store.writeByte(3, (byte) 42);
         storage.set(4, (byte) 43);
         assertThat(storage.nbytes()).isEqualTo(16);
@@ -77,7 +77,7 @@ class BytesStoresTest {
     void anElasticStoreIsShownAsItIsNow() {
         Bytes<?> bytes = Bytes.allocateElasticDirect(8);
         bytes.writeLong(42);
-        Storage storage = BytesStores.storage(bytes);
+        Storage storage = BytesStores.asStorage(bytes);
         assertThat(storage.get(0)).isEqualTo((byte) 42);
         bytes.ensureCapacity(1 << 20);
         assertThat(storage.get(0)).isEqualTo((byte) 42);
@@ -89,13 +89,13 @@ class BytesStoresTest {
     void readOnlyMemoryIsAReadOnlyStorage() throws IOException {
         Path file = Files.write(folder.resolve("bytes"), new byte[]{1, 2, 3});
         try (FileChannel channel = FileChannel.open(file)) {
-            Storage mapped = BytesStores.storage(BytesStore.wrap(channel.map(MapMode.READ_ONLY, 0, 3)));
+            Storage mapped = BytesStores.asStorage(BytesStore.wrap(channel.map(MapMode.READ_ONLY, 0, 3)));
             assertThat(mapped.toList()).containsExactly(1, 2, 3);
             assertThatThrownBy(() -> mapped.set(0, (byte) 9)).isInstanceOf(UnsupportedOperationException.class);
-            assertThatThrownBy(() -> BytesStores.lend(mapped)).isInstanceOf(IllegalArgumentException.class)
+            assertThatThrownBy(() -> BytesStores.wrap(mapped)).isInstanceOf(IllegalArgumentException.class)
                     .hasMessageContaining("read-only");
         }
-        Storage refusing = BytesStores.storage(new Chunk(Storage.allocate(8), 0));
+        Storage refusing = BytesStores.asStorage(new Chunk(Storage.allocate(8), 0));
         assertThat(refusing.get(7)).isZero();
         assertThatThrownBy(() -> refusing.set(0, (byte) 9)).isInstanceOf(UnsupportedOperationException.class);
     }
@@ -104,7 +104,7 @@ class BytesStoresTest {
     @Test
     void aChunkOfAFileIsShownAsFarAsItGoes() {
         Storage memory = Storage.copyOf((byte) 1, (byte) 2, (byte) 3, (byte) 4);
-        Storage chunk = BytesStores.storage(new Chunk(memory, 65_536));
+        Storage chunk = BytesStores.asStorage(new Chunk(memory, 65_536));
         assertThat(chunk.toList()).containsExactly(1, 2, 3, 4);
     }
 
@@ -145,7 +145,7 @@ class BytesStoresTest {
         BytesStore<?, Void> store = BytesStore.nativeStoreWithFixedCapacity(16);
         Bytes<?> elastic = Bytes.allocateElasticDirect(16);
         elastic.writeLong(42);
-        List<Storage> storages = List.of(BytesStores.storage(store), BytesStores.storage(elastic));
+        List<Storage> storages = List.of(BytesStores.asStorage(store), BytesStores.asStorage(elastic));
         Thread other = Thread.ofPlatform().start(() -> storages.forEach(Storage::release));
         other.join();
         assertThat(store.refCount()).isEqualTo(1);
@@ -157,22 +157,22 @@ class BytesStoresTest {
     @Test
     void aStoreWithoutMemoryIsRefused() {
         Bytes<?> untouched = Bytes.allocateElasticDirect();
-        assertThatThrownBy(() -> BytesStores.storage(untouched)).isInstanceOf(IllegalArgumentException.class)
+        assertThatThrownBy(() -> BytesStores.asStorage(untouched)).isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("write to it first");
         BytesStore<?, Void> released = BytesStore.nativeStoreWithFixedCapacity(16);
         released.releaseLast();
-        assertThatThrownBy(() -> BytesStores.storage(released)).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> BytesStores.asStorage(released)).isInstanceOf(IllegalStateException.class);
     }
 
     @Test
     void aStoreOnTheHeapIsRefused() {
-        assertThatThrownBy(() -> BytesStores.storage(BytesStore.wrap(new byte[8])))
+        assertThatThrownBy(() -> BytesStores.asStorage(BytesStore.wrap(new byte[8])))
                 .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("on the heap");
     }
 
     @Test
     void anEmptyStorageIsRefused() {
-        assertThatThrownBy(() -> BytesStores.lend(Storage.allocate(0))).isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("no bytes to show");
+        assertThatThrownBy(() -> BytesStores.wrap(Storage.allocate(0))).isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("there are no bytes");
     }
 }

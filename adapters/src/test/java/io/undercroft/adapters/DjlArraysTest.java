@@ -26,7 +26,7 @@ class DjlArraysTest {
         Checkpoint.save(file, Map.of("w", Tensor.of(1f, 2, 3, 4, 5, 6).view(2, 3)));
         try (Checkpoint checkpoint = Checkpoint.open(file); NDManager manager = manager()) {
             Tensor w = checkpoint.tensor("w");
-            NDArray array = DjlArrays.lend(w, manager);
+            NDArray array = DjlArrays.wrap(w, manager);
             w.setDouble(1, 2, 42);
             assertThat(array.getShape().getShape()).containsExactly(2, 3);
             assertThat(array.toFloatArray()).containsExactly(1, 2, 3, 4, 5, 42);
@@ -42,7 +42,7 @@ class DjlArraysTest {
             NDArray array;
             try (Checkpoint checkpoint = Checkpoint.open(file)) {
                 w = checkpoint.tensor("w");
-                array = DjlArrays.lend(w, manager);
+                array = DjlArrays.wrap(w, manager);
             }
             assertThat(array.toFloatArray()).containsExactly(1, 2, 3);
             array.close();
@@ -59,7 +59,7 @@ class DjlArraysTest {
         try (NDManager manager = manager()) {
             there.forEach((here, theirs) -> {
                 Tensor tensor = Tensor.zeros(here, 3);
-                NDArray array = DjlArrays.lend(tensor, manager);
+                NDArray array = DjlArrays.wrap(tensor, manager);
                 tensor.fill(1);
                 assertThat(array.getDataType()).isEqualTo(theirs);
                 assertThat(array.toByteArray()).as(here.name()).isEqualTo(tensor.view(DType.UINT8).toByteArray());
@@ -72,7 +72,7 @@ class DjlArraysTest {
         try (NDManager manager = manager()) {
             for (DType dtype : List.of(DType.FLOAT8_E5M2, DType.UINT64, DType.COMPLEX64)) {
                 Tensor tensor = Tensor.zeros(dtype, 2);
-                assertThatThrownBy(() -> DjlArrays.lend(tensor, manager))
+                assertThatThrownBy(() -> DjlArrays.wrap(tensor, manager))
                         .isInstanceOfAny(IllegalArgumentException.class, UnsupportedOperationException.class);
                 assertThat(tensor.storage().referenceCount()).isEqualTo(1);
             }
@@ -84,7 +84,7 @@ class DjlArraysTest {
         NDManager manager = manager();
         manager.close();
         Tensor tensor = Tensor.of(1f, 2);
-        assertThatThrownBy(() -> DjlArrays.lend(tensor, manager)).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> DjlArrays.wrap(tensor, manager)).isInstanceOf(IllegalStateException.class);
         assertThat(tensor.storage().referenceCount()).isEqualTo(1);
     }
 

@@ -36,9 +36,9 @@ class OnnxTensorsTest {
         Tensor result = Tensor.zeros(DType.FLOAT32, 1, 3);
         try (Checkpoint checkpoint = Checkpoint.open(file);
                 OrtSession session = ENVIRONMENT.createSession(OnnxModel.product(1, 2, 3));
-                OnnxTensors.Lent w = OnnxTensors.lend(checkpoint.tensor("w"), ENVIRONMENT);
-                OnnxTensors.Lent x = OnnxTensors.lend(Tensor.of(10f, 1).view(1, 2), ENVIRONMENT);
-                OnnxTensors.Lent y = OnnxTensors.lend(result, ENVIRONMENT)) {
+                OnnxTensors.Wrapped w = OnnxTensors.wrap(checkpoint.tensor("w"), ENVIRONMENT);
+                OnnxTensors.Wrapped x = OnnxTensors.wrap(Tensor.of(10f, 1).view(1, 2), ENVIRONMENT);
+                OnnxTensors.Wrapped y = OnnxTensors.wrap(result, ENVIRONMENT)) {
             session.run(Map.of("x", x.tensor(), "w", w.tensor()), Set.of(), Map.of("y", y.tensor())).close();
             assertThat(result.toFloatArray()).containsExactly(14, 25, 36);
 
@@ -49,17 +49,17 @@ class OnnxTensorsTest {
     }
 
     @Test
-    void aLentTensorIsTheSameMemory() throws OrtException {
+    void aWrappedTensorIsTheSameMemory() throws OrtException {
         for (DType dtype : List.of(DType.FLOAT32, DType.FLOAT64, DType.FLOAT16, DType.BFLOAT16, DType.INT8, DType.INT16,
                 DType.INT32, DType.INT64, DType.UINT8, DType.BOOL)) {
             Tensor tensor = Tensor.ones(dtype, 2, 3);
-            try (OnnxTensors.Lent lent = OnnxTensors.lend(tensor, ENVIRONMENT)) {
-                assertThat(addressOf(lent.tensor())).as(dtype.name()).isEqualTo(tensor.dataPtr());
+            try (OnnxTensors.Wrapped wrapped = OnnxTensors.wrap(tensor, ENVIRONMENT)) {
+                assertThat(addressOf(wrapped.tensor())).as(dtype.name()).isEqualTo(tensor.dataPtr());
                 tensor.fill(0);
-                assertThat(MemorySegment.ofBuffer(lent.tensor().getByteBuffer()).mismatch(tensor.bytes()))
+                assertThat(MemorySegment.ofBuffer(wrapped.tensor().getByteBuffer()).mismatch(tensor.bytes()))
                         .isEqualTo(-1);
-                assertThat(lent.tensor().getInfo().getShape()).containsExactly(2, 3);
-                assertThat(OnnxTensors.tensor(lent.tensor()).dtype()).isEqualTo(dtype);
+                assertThat(wrapped.tensor().getInfo().getShape()).containsExactly(2, 3);
+                assertThat(OnnxTensors.asTensor(wrapped.tensor()).dtype()).isEqualTo(dtype);
             }
         }
     }
@@ -67,23 +67,23 @@ class OnnxTensorsTest {
     @Test
     void aPartOfATensorBeginsWhereItLies() throws OrtException {
         Tensor row = Tensor.of(1f, 2, 3, 4).view(2, 2).select(0, 1);
-        try (OnnxTensors.Lent lent = OnnxTensors.lend(row, ENVIRONMENT)) {
-            assertThat(lent.tensor().getFloatBuffer().array()).containsExactly(3, 4);
+        try (OnnxTensors.Wrapped wrapped = OnnxTensors.wrap(row, ENVIRONMENT)) {
+            assertThat(wrapped.tensor().getFloatBuffer().array()).containsExactly(3, 4);
         }
     }
 
     @Test
     void aTensorMadeFromADirectBufferIsATensorHere() throws OrtException {
         Tensor bytes = Tensor.of(1f, 2, 3, 4);
-        FloatBuffer buffer = bytes.asFloatBuffer();
+        FloatBuffer buffer = bytes.asByteBuffer().asFloatBuffer();
         try (OnnxTensor theirs = OnnxTensor.createTensor(ENVIRONMENT, buffer, new long[]{2, 2})) {
-            Tensor here = OnnxTensors.tensor(theirs);
+            Tensor here = OnnxTensors.asTensor(theirs);
             here.setDouble(1, 0, 42);
             assertThat(here.dataPtr()).isEqualTo(bytes.dataPtr());
             assertThat(theirs.getFloatBuffer().get(2)).isEqualTo(42);
         }
         try (OnnxTensor theirs = OnnxTensor.createTensor(ENVIRONMENT, new float[][]{{1, 2}})) {
-            assertThat(OnnxTensors.tensor(theirs).toFloatArray()).containsExactly(1, 2);
+            assertThat(OnnxTensors.asTensor(theirs).toFloatArray()).containsExactly(1, 2);
         }
     }
 
@@ -97,12 +97,12 @@ class OnnxTensorsTest {
         buffer.order(ByteOrder.BIG_ENDIAN).position(4).limit(20);
         try (OnnxTensor theirs = OnnxTensor.createTensor(ENVIRONMENT, buffer, new long[]{4}, OnnxJavaType.FLOAT)) {
             assertThat(theirs.getFloatBuffer().array()).containsExactly(1, 2, 3, 4);
-            assertThat(OnnxTensors.tensor(theirs).toFloatArray()).containsExactly(1, 2, 3, 4);
+            assertThat(OnnxTensors.asTensor(theirs).toFloatArray()).containsExactly(1, 2, 3, 4);
             buffer.getFloat();
-            assertThatThrownBy(() -> OnnxTensors.tensor(theirs)).isInstanceOf(IllegalArgumentException.class)
+            assertThatThrownBy(() -> OnnxTensors.asTensor(theirs)).isInstanceOf(IllegalArgumentException.class)
                     .hasMessageContaining("12 bytes left, not 16");
             buffer.position(4);
-            assertThat(OnnxTensors.tensor(theirs).toFloatArray()).containsExactly(1, 2, 3, 4);
+            assertThat(OnnxTensors.asTensor(theirs).toFloatArray()).containsExactly(1, 2, 3, 4);
         }
     }
 
@@ -110,42 +110,42 @@ class OnnxTensorsTest {
     void whatASessionAllocatedIsNotShown() throws OrtException {
         Tensor ones = Tensor.ones(DType.FLOAT32, 1, 1);
         try (OrtSession session = ENVIRONMENT.createSession(OnnxModel.product(1, 1, 1));
-                OnnxTensors.Lent x = OnnxTensors.lend(ones, ENVIRONMENT);
+                OnnxTensors.Wrapped x = OnnxTensors.wrap(ones, ENVIRONMENT);
                 OrtSession.Result result = session.run(Map.of("x", x.tensor(), "w", x.tensor()))) {
             OnnxTensor y = (OnnxTensor) result.get(0);
-            assertThatThrownBy(() -> OnnxTensors.tensor(y)).isInstanceOf(IllegalArgumentException.class)
-                    .hasMessageContaining("lend an output");
+            assertThatThrownBy(() -> OnnxTensors.asTensor(y)).isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("wrapped tensor as the output");
         }
     }
 
     @Test
     void anEmptyTensorIsEmptyThere() throws OrtException {
-        try (OnnxTensors.Lent lent = OnnxTensors.lend(Tensor.zeros(DType.FLOAT32, 0, 3), ENVIRONMENT)) {
-            assertThat(lent.tensor().getInfo().getShape()).containsExactly(0, 3);
+        try (OnnxTensors.Wrapped wrapped = OnnxTensors.wrap(Tensor.zeros(DType.FLOAT32, 0, 3), ENVIRONMENT)) {
+            assertThat(wrapped.tensor().getInfo().getShape()).containsExactly(0, 3);
         }
     }
 
     @Test
-    void theStorageIsHeldUntilTheLentTensorIsClosed() throws IOException, OrtException {
+    void theStorageIsHeldUntilTheWrappedTensorIsClosed() throws IOException, OrtException {
         Path file = folder.resolve("held.croft");
         Checkpoint.save(file, Map.of("w", Tensor.of(1f, 2, 3)));
-        OnnxTensors.Lent lent;
+        OnnxTensors.Wrapped wrapped;
         Tensor w;
         try (Checkpoint checkpoint = Checkpoint.open(file)) {
             w = checkpoint.tensor("w");
-            lent = OnnxTensors.lend(w, ENVIRONMENT);
+            wrapped = OnnxTensors.wrap(w, ENVIRONMENT);
         }
-        assertThat(lent.tensor().getFloatBuffer().get(2)).isEqualTo(3);
-        lent.close();
-        lent.close();
+        assertThat(wrapped.tensor().getFloatBuffer().get(2)).isEqualTo(3);
+        wrapped.close();
+        wrapped.close();
         assertThat(w.storage().referenceCount()).isZero();
-        assertThat(lent.tensor().isClosed()).isTrue();
+        assertThat(wrapped.tensor().isClosed()).isTrue();
     }
 
     @Test
     void whatIsRefusedHoldsNothing() {
         Tensor complex = Tensor.zeros(DType.COMPLEX64, 2);
-        assertThatThrownBy(() -> OnnxTensors.lend(complex, ENVIRONMENT)).isInstanceOf(IllegalArgumentException.class)
+        assertThatThrownBy(() -> OnnxTensors.wrap(complex, ENVIRONMENT)).isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("ONNX Runtime has no elements of complex64")
                 .hasMessageContaining("float32");
         assertThat(complex.storage().referenceCount()).isEqualTo(1);

@@ -12,13 +12,13 @@ import java.util.Arrays;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/// What all adapters share: the conditions for passing bytes to native code, and memory of another owner as a storage.
-final class Lending {
-    private Lending() {}
+/// Checks the memory of tensors before it is passed to native code, and makes storages on memory of other libraries.
+final class NativeMemory {
+    private NativeMemory() {}
 
-    /// Returns the bytes of a tensor that native code may have: one writable run off the heap, aligned to its elements.
+    /// Returns the bytes of a tensor, which are contiguous, off the heap, writable and aligned to the elements.
     ///
-    /// @throws IllegalArgumentException if the tensor is not such
+    /// @throws IllegalArgumentException if they are not
     static MemorySegment bytes(Tensor tensor) {
         boolean isAsStored = !tensor.is(Flag.CONJ) && !tensor.is(Flag.NEG);
         if (!tensor.isContiguous() || !isAsStored) {
@@ -61,15 +61,16 @@ final class Lending {
     private static void checkNotEmpty(MemorySegment bytes) {
         if (bytes.byteSize() == 0) {
             throw new IllegalArgumentException(
-                    "there are no bytes to show, as nothing has no address; make an empty one");
+                    "there are no bytes, and empty memory has no address; create an empty array in the library");
         }
     }
 
-    /// Native code cannot see that memory is read-only, and the JVM dies if it writes there.
+    /// Returns bytes that native code can write: it does not know that memory is read-only, and crashes the JVM if it
+    /// writes there.
     private static MemorySegment writable(MemorySegment bytes, String what) {
         if (!bytes.isNative()) {
             throw new IllegalArgumentException(
-                    "the " + what + " lies on the heap, out of the reach of native code; copy() it first");
+                    "the " + what + " lies on the heap, where native code cannot access it; copy() it first");
         }
         if (bytes.isReadOnly()) {
             throw new IllegalArgumentException("the " + what + " is read-only, which a library does not know; open it"
@@ -82,9 +83,9 @@ final class Lending {
         return dtype.kind() == DType.Kind.COMPLEX ? dtype.itemsize() / 2 : dtype.itemsize();
     }
 
-    /// What a library calls a type.
+    /// Returns the type of a library that corresponds to the dtype of a tensor.
     ///
-    /// @throws IllegalArgumentException if it has no such type
+    /// @throws IllegalArgumentException if the library has none
     static <T> T typeOf(Tensor tensor, Map<DType, T> types, String library) {
         @Nullable
         T type = types.get(tensor.dtype());
@@ -96,20 +97,20 @@ final class Lending {
         return type;
     }
 
-    /// Returns the type for a library's name.
+    /// Returns the dtype that corresponds to a type of a library.
     ///
-    /// @throws IllegalArgumentException if there is no such type here
+    /// @throws IllegalArgumentException if there is none
     static <T> DType dtypeOf(T type, Map<DType, T> types, String library) {
         return types.entrySet().stream().filter(entry -> entry.getValue().equals(type)).map(Map.Entry::getKey)
                 .findFirst().orElseThrow(() -> new IllegalArgumentException(
                         "elements of " + type + " of " + library
-                                + " cannot be shown as a tensor; convert them there first"));
+                                + " have no dtype here; convert them in the library first"));
     }
 
-    /// Memory of a library.
+    /// Returns memory of a library as a segment.
     ///
-    /// @param address where it begins
-    /// @param nbytes how many bytes it has
+    /// @param address the address of the first byte
+    /// @param nbytes the size in bytes
     @SuppressWarnings("restricted")
     static MemorySegment memory(long address, long nbytes) {
         return MemorySegment.ofAddress(address).reinterpret(nbytes);
@@ -118,12 +119,12 @@ final class Lending {
     /// Creates a storage on memory of a library.
     ///
     /// @param bytes the memory
-    /// @param owner what the memory belongs to; reachable as long as the storage is
-    /// @param letGo run once the storage is freed
-    static Storage storage(MemorySegment bytes, Object owner, Runnable letGo) {
+    /// @param owner the owner of the memory; reachable as long as the storage is
+    /// @param release run once the storage is freed
+    static Storage storage(MemorySegment bytes, Object owner, Runnable release) {
         return Storage.over(new Allocation(bytes, Allocation.Sharing.PRIVATE, null, () -> {
             try {
-                letGo.run();
+                release.run();
             } finally {
                 Reference.reachabilityFence(owner);
             }

@@ -24,7 +24,7 @@ import org.apache.arrow.vector.BigIntVector;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-class LendingTest {
+class NativeMemoryTest {
     private static final long THREE_GIB = 3L << 30;
 
     @TempDir
@@ -41,18 +41,18 @@ class LendingTest {
         assertRefused(Tensor.of(Storage.allocate(16).slice(1, 8), DType.FLOAT32, 0, Shape.of(2), 1),
                 "no multiple of the 4 bytes of float32; copy() it first");
         try (BufferAllocator allocator = new RootAllocator()) {
-            assertThatThrownBy(() -> ArrowVectors.lend(Tensor.meta(DType.FLOAT32, 2), "x", allocator))
+            assertThatThrownBy(() -> ArrowVectors.wrap(Tensor.meta(DType.FLOAT32, 2), "x", allocator))
                     .isInstanceOf(IllegalStateException.class);
-            assertThatThrownBy(() -> ArrowVectors.lend(Tensor.zeros(DType.FLOAT32, 0), "x", allocator))
-                    .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("no bytes to show");
+            assertThatThrownBy(() -> ArrowVectors.wrap(Tensor.zeros(DType.FLOAT32, 0), "x", allocator))
+                    .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("there are no bytes");
         }
     }
 
     private static void assertRefused(Tensor tensor, String why) {
-        assertThatThrownBy(() -> OnnxTensors.lend(tensor, OnnxModel.environment()))
+        assertThatThrownBy(() -> OnnxTensors.wrap(tensor, OnnxModel.environment()))
                 .isInstanceOf(IllegalArgumentException.class).hasMessageContaining(why);
         try (BufferAllocator allocator = new RootAllocator()) {
-            assertThatThrownBy(() -> ArrowVectors.lend(tensor, "x", allocator))
+            assertThatThrownBy(() -> ArrowVectors.wrap(tensor, "x", allocator))
                     .isInstanceOf(IllegalArgumentException.class).hasMessageContaining(why);
         }
         assertThat(tensor.storage().referenceCount()).isEqualTo(1);
@@ -69,32 +69,32 @@ class LendingTest {
             Tensor tensor = Tensor.zeros(DType.INT8, 0).set(storage);
             tensor.setLong(THREE_GIB - 1, 42);
 
-            assertThatThrownBy(() -> OnnxTensors.lend(tensor, OnnxModel.environment()))
+            assertThatThrownBy(() -> OnnxTensors.wrap(tensor, OnnxModel.environment()))
                     .isInstanceOf(UnsupportedOperationException.class).hasMessageContaining("narrow()");
-            assertThatThrownBy(() -> ArrowVectors.lend(tensor, "x", allocator))
+            assertThatThrownBy(() -> ArrowVectors.wrap(tensor, "x", allocator))
                     .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("at most 2^31-1 elements");
-            BytesStore<?, Void> store = BytesStores.lend(storage);
+            BytesStore<?, Void> store = BytesStores.wrap(storage);
             assertThat(store.readByte(THREE_GIB - 1)).isEqualTo((byte) 42);
-            Storage back = BytesStores.storage(store);
+            Storage back = BytesStores.asStorage(store);
             assertThat(back.get(THREE_GIB - 1)).isEqualTo((byte) 42);
             back.release();
             store.releaseLast();
-            try (BaseFixedWidthVector wide = ArrowVectors.lend(tensor.view(DType.INT64), "x", allocator)) {
-                Tensor last = ArrowVectors.tensor(wide);
+            try (BaseFixedWidthVector wide = ArrowVectors.wrap(tensor.view(DType.INT64), "x", allocator)) {
+                Tensor last = ArrowVectors.asTensor(wide);
                 assertThat(last.getLong(THREE_GIB / Long.BYTES - 1)).isEqualTo(42L << 56);
                 last.storage().release();
             }
         }
     }
 
-    /// What was lent outlives the storage that it is a part of, however little of it was shown.
+    /// A wrapper of a part of a storage keeps the whole storage.
     @Test
     void aPartKeepsTheWhole() {
         Storage whole = Storage.allocate(64);
         Storage part = whole.slice(16, 8);
         part.set(0, (byte) 42);
         try (BufferAllocator allocator = new RootAllocator()) {
-            BaseFixedWidthVector vector = ArrowVectors.lend(Tensor.of(part, DType.INT64, 0, Shape.of(1), 1), "x",
+            BaseFixedWidthVector vector = ArrowVectors.wrap(Tensor.of(part, DType.INT64, 0, Shape.of(1), 1), "x",
                     allocator);
             part.release();
             whole.release();
