@@ -7,49 +7,49 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
-/// A run of bytes and the action that releases it: what PyTorch calls a `DataPtr`.
+/// A block of memory and the action that releases it. The counterpart of PyTorch's `DataPtr`.
 ///
 /// An allocation is owned by one [Storage] at a time, which frees it when the last reference to the storage is
-/// released. Freeing twice does nothing the second time. Instances are safe for use by several threads; the bytes are
-/// as safe as [MemorySegment] makes them.
+/// released. Instances are thread-safe. Access to the bytes follows the rules of [MemorySegment].
 public final class Allocation {
     private final MemorySegment segment;
     private final Sharing sharing;
     private final @Nullable String filename;
     private final @Nullable Origin origin;
     private final @Nullable Backing backing;
-    /// Null where the garbage collector does it.
+    /// Null if the garbage collector frees the bytes.
     private final @Nullable Runnable release;
     private final boolean isPinned;
     private final AtomicBoolean freed = new AtomicBoolean();
 
     /// The visibility of writes to the bytes.
     public enum Sharing {
-        /// Not shared: memory of this process, or a copy-on-write mapping.
+        /// Visible to this process only: memory of this process, or a copy-on-write mapping.
         PRIVATE,
-        /// Every process that maps the same file or segment.
+        /// Visible to every process that maps the same file or segment.
         SHARED
     }
 
-    /// The location of the memory, defined by the creator of an allocation to find it again. Opaque to all others.
+    /// The location of the memory, in a form that is defined by the module that creates the allocation and is opaque to
+    /// other code.
     public interface Origin {}
 
-    /// An allocation over `segment`.
+    /// Creates an allocation of the bytes of a segment.
     ///
     /// @param segment the bytes; read-only segments make read-only storages
     /// @param sharing whether the bytes are shared
-    /// @param filename the file or shared memory name behind the bytes, or null when there is none
+    /// @param filename the name of the file or shared memory that has the bytes, or null for other memory
     /// @param release run once, when the bytes are released; must not throw
     public Allocation(MemorySegment segment, Sharing sharing, @Nullable String filename, Runnable release) {
         this(segment, sharing, filename, null, release);
     }
 
-    /// An allocation over `segment` that other processes can find.
+    /// Creates an allocation of the bytes of a segment, with an origin.
     ///
     /// @param segment the bytes; read-only segments make read-only storages
     /// @param sharing whether the bytes are shared
-    /// @param filename the file or shared memory name behind the bytes, or null when there is none
-    /// @param origin what is known of the memory behind the bytes, or null
+    /// @param filename the name of the file or shared memory that has the bytes, or null for other memory
+    /// @param origin the location of the memory, or null
     /// @param release run once, when the bytes are released; must not throw
     public Allocation(MemorySegment segment, Sharing sharing, @Nullable String filename, @Nullable Origin origin,
             Runnable release) {
@@ -75,19 +75,18 @@ public final class Allocation {
         return new Allocation(segment, Sharing.PRIVATE, null, null, null, null, false);
     }
 
-    /// The same bytes with what is known of the file behind them. The new allocation takes this one's place, and frees
-    /// it.
+    /// Returns an allocation of the same bytes that has a backing. It replaces this allocation, and frees it.
     ///
-    /// @param file the file behind the bytes
-    /// @return the allocation to use from now on
+    /// @param file the file that the bytes are mapped from
+    /// @return the allocation that replaces this one
     @CheckReturnValue
     public Allocation withBacking(Backing file) {
         Objects.requireNonNull(file, "file");
         return new Allocation(segment, sharing, filename, origin, file, release == null ? null : this::free, isPinned);
     }
 
-    /// The same bytes, pinned where they are. The new allocation takes this one's place, and frees it after they are
-    /// not pinned any more.
+    /// Returns an allocation of the same bytes, which it pins in place. It replaces this allocation, and frees it after
+    /// the bytes are unpinned.
     ///
     /// @throws IllegalStateException if they cannot be pinned
     Allocation pinnedInPlace() {
@@ -110,17 +109,17 @@ public final class Allocation {
         return sharing;
     }
 
-    /// {@return the file or the name of shared memory that has the bytes; empty for other memory}
+    /// {@return the name of the file or shared memory that has the bytes; empty for other memory}
     public Optional<String> filename() {
         return Optional.ofNullable(filename);
     }
 
-    /// {@return the location of the memory behind the bytes, if its creator defined one}
+    /// {@return the location of the memory, if the creator of the allocation defined one}
     public Optional<Origin> origin() {
         return Optional.ofNullable(origin);
     }
 
-    /// {@return the file behind the bytes, if there is one that can be queried}
+    /// {@return the file that the bytes are mapped from, if it can be queried}
     public Optional<Backing> backing() {
         return Optional.ofNullable(backing);
     }

@@ -1,21 +1,21 @@
 package io.undercroft.storage;
 
-/// A source of bytes for new storages. The counterpart of PyTorch's `c10::Allocator` and Torch7's `THAllocator`.
+/// An allocator of memory for storages. The counterpart of PyTorch's `c10::Allocator` and Torch7's `THAllocator`.
 ///
-/// [#offHeap] is the usual one and [#heap] the one for code that must work without native memory. The module `mmap` has
-/// two more: anonymous memory in huge pages, which is returned to the system at once, and shared memory; `cuda` adds
-/// pinned memory and memory of devices. A lambda implements a custom one.
+/// [#offHeap] is the default; [#heap] needs no native memory. The module `mmap` has allocators of anonymous memory in
+/// huge pages, which is returned to the system when it is freed, and of shared memory; `cuda` has allocators of pinned
+/// memory and of device memory. A custom allocator can be a lambda expression.
 ///
-/// Allocators are stateless or thread-safe, so that one instance serves the whole process.
+/// Implementations must be thread-safe.
 @FunctionalInterface
 public interface Allocator {
     /// Allocates zeroed bytes.
     ///
     /// @param nbytes how many bytes, 0 or more
-    /// @return an allocation of exactly that size; aligned to [Storage#ALIGNMENT] bytes unless it lies on the heap
-    /// @throws OutOfMemoryError if there is not enough memory of the host
-    /// @throws IllegalStateException if there is not enough memory of the device, or it cannot be pinned, from an
-    ///     allocator of `cuda`: its `CudaException`, with the code `OUT_OF_MEMORY`
+    /// @return an allocation of exactly that size; aligned to [Storage#ALIGNMENT] bytes unless it is on the heap
+    /// @throws OutOfMemoryError if the host does not have enough memory
+    /// @throws IllegalStateException if the device does not have enough memory, or memory cannot be pinned. Allocators
+    ///     of `cuda` throw a `CudaException` with the code `OUT_OF_MEMORY`
     Allocation allocate(long nbytes);
 
     /// {@return the device of the bytes; the CPU unless overridden}
@@ -23,8 +23,8 @@ public interface Allocator {
         return Device.CPU;
     }
 
-    /// {@return whether the bytes stay at one place of the physical memory, which devices copy fast from
-    /// (`is_pinned` in PyTorch)}
+    /// {@return whether the memory is page-locked, so that devices copy from it and to it directly (`is_pinned` in
+    /// PyTorch)}
     default boolean isPinned() {
         return false;
     }
@@ -35,10 +35,11 @@ public interface Allocator {
         return JdkAllocator.OFF_HEAP;
     }
 
-    /// {@return the usual allocator of a device: [#offHeap] for the CPU, else the one of the device's provider}
+    /// {@return the default allocator of a device: [#offHeap] for the CPU, otherwise that of the provider of the
+    /// device}
     ///
-    /// @param device the device of the bytes
-    /// @throws IllegalArgumentException for [Device#META], whose storages have no bytes: [Storage#meta] makes them
+    /// @param device the device
+    /// @throws IllegalArgumentException for [Device#META], whose storages have no bytes; see [Storage#meta]
     /// @throws IllegalStateException if there is no such device
     static Allocator on(Device device) {
         if (device.isMeta()) {
@@ -47,8 +48,8 @@ public interface Allocator {
         return device.isCpu() ? offHeap() : MemoryProviders.device(device);
     }
 
-    /// {@return the allocator of arrays on the heap} They are aligned to 8 bytes, have no address, and hold up to some
-    /// 16 GiB.
+    /// {@return the allocator of arrays on the heap} They are aligned to 8 bytes, have no fixed address, and have at
+    /// most about 16 GiB.
     static Allocator heap() {
         return JdkAllocator.HEAP;
     }

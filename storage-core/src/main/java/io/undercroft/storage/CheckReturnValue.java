@@ -6,9 +6,9 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
-/// A method, or any method of a type, that changes nothing and returns the result, so that a call that ignores it does
-/// nothing: `tensor.set(storage)` where PyTorch has `tensor.set_(storage)`. Error Prone and the tools that share its
-/// rules check every annotation of this simple name.
+/// Marks a method, or all methods of a type, whose result must be used: the method changes nothing, so a call that
+/// ignores the result has no effect. An example is `tensor.set(storage)`, the counterpart of PyTorch's
+/// `tensor.set_(storage)`. Error Prone and tools with the same rules recognise annotations by this simple name.
 @Documented
 @Retention(RetentionPolicy.RUNTIME)
 @Target({ElementType.METHOD, ElementType.TYPE})

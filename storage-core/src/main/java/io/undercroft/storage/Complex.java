@@ -2,7 +2,7 @@ package io.undercroft.storage;
 
 import io.undercroft.storage.internal.PythonNumber;
 
-/// A complex number: an element of a complex tensor ([Tensor#getComplex]), or a plain value in a state.
+/// A complex number: an element of a complex tensor ([Tensor#getComplex]), or a value of a state.
 ///
 /// @param real the real part
 /// @param imaginary the imaginary part

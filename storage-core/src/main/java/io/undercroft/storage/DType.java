@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
 /// interpreted.
 ///
 /// Names are PyTorch's without the `torch.` prefix. Torch7's types have the same layouts under other names: `Byte` is
-/// [#UINT8], `Char` is [#INT8], `Double` is [#FLOAT64]; [#of] accepts them all. Known types are single objects, so they
-/// may be compared with `==`; [#equals] works for opaque ones too.
+/// [#UINT8], `Char` is [#INT8], `Double` is [#FLOAT64]; [#of] accepts them all. Each known type is one object, so that
+/// known types may be compared with `==`; opaque types must be compared with [#equals].
 public final class DType {
     /// The kind of an element, apart from its width.
     public enum Kind {
@@ -103,8 +103,7 @@ public final class DType {
     /// One byte of two 4-bit fields.
     public static final DType BITS4X2 = new DType("bits4x2", 8, Kind.BITS);
 
-    /// One byte whose lowest bit PyTorch means as an unsigned integer; PyTorch defines no operations on it, nor on the
-    /// other integers narrower than a byte.
+    /// One byte for a 1-bit unsigned integer. PyTorch defines no operations on integers narrower than a byte.
     public static final DType UINT1 = new DType("uint1", 8, Kind.BITS, "bit");
     /// One byte for a 2-bit unsigned integer.
     public static final DType UINT2 = new DType("uint2", 8, Kind.BITS);
@@ -167,7 +166,7 @@ public final class DType {
     /// Finds a known type by any of its names.
     ///
     /// @param name PyTorch's name with or without `torch.`, PyTorch's alias (`half`), or Torch7's (`Half`)
-    /// @return the type, or nothing if no known type has that name
+    /// @return the type, or empty if no known type has that name
     public static Optional<DType> find(String name) {
         return Optional.ofNullable(BY_NAME.get(plain(name)));
     }
@@ -182,10 +181,10 @@ public final class DType {
                 + NearNames.question(plain(name), BY_NAME.keySet()).orElse("; DType.values() has all of them")));
     }
 
-    /// Returns a type by name and width. Elements of a type unknown to this library can be carried, copied, compared
-    /// and saved, but not read as numbers. The name of a known type with its width gives that type.
+    /// Returns a type by name and width. Elements of an opaque type can be copied, compared and saved, but not read as
+    /// numbers. If the name and the width are those of a known type, that type is returned.
     ///
-    /// @param name its name, which other writers may have left empty
+    /// @param name the name, which may be empty
     /// @param bits bits in one element, from 1 to 2^31-1
     /// @return the type
     /// @throws IllegalArgumentException if the width is not positive
@@ -239,24 +238,24 @@ public final class DType {
         return kind;
     }
 
-    /// {@return bits in one element}
+    /// {@return the size of one element in bits}
     public int bits() {
         return bits;
     }
 
-    /// {@return bytes in one element as PyTorch counts: 1 for elements narrower than a byte}
+    /// {@return the size of one element in bytes, as PyTorch counts it: 1 for elements narrower than a byte}
     public int itemsize() {
         return Math.ceilDiv(bits, Byte.SIZE);
     }
 
-    /// {@return whether an element fills whole bytes}
+    /// {@return whether an element has a whole number of bytes}
     public boolean isByteSized() {
         return bits % 8 == 0;
     }
 
-    /// {@return the bytes that a number of adjacent elements takes, rounded up}
+    /// {@return the size in bytes of a number of adjacent elements, rounded up}
     ///
-    /// @param numel number of elements, 0 or more
+    /// @param numel the number of elements, 0 or more
     /// @throws IllegalArgumentException if the number is negative
     /// @throws ArithmeticException if that is more than 2^63-1
     public long nbytes(long numel) {
@@ -270,7 +269,7 @@ public final class DType {
         return isByteSized() ? numel * whole : Math.ceilDiv(numel * whole, 8);
     }
 
-    /// {@return whether both have the same name and width}
+    /// {@return whether the other object is a type of the same name and width}
     @Override
     public boolean equals(Object other) {
         return other instanceof DType that && bits == that.bits && name.equals(that.name);

@@ -2,19 +2,20 @@ package io.undercroft.storage;
 
 import java.util.Objects;
 
-/// The location of the bytes of a storage. Written and parsed as PyTorch does: `cpu`, `meta`, `cuda:0`.
+/// The device that has the bytes of a storage. The text form is that of PyTorch: `cpu`, `meta`, `cuda:0`.
 ///
-/// @param type the kind of device in lower case, for instance `cpu` or `cuda`
-/// @param index which of several devices of that kind, or -1 where the kind has only one or none is meant in particular
+/// @param type the type of device in lower case, for instance `cpu` or `cuda`
+/// @param index the number of the device among those of its type, or -1 if the type has only one device or no
+///     particular one is meant
 public record Device(String type, int index) {
     /// The memory of this process.
     public static final Device CPU = new Device("cpu", -1);
-    /// No memory at all: sizes without bytes, as PyTorch's meta device.
+    /// The device of storages that have a size and no bytes, as PyTorch's meta device.
     public static final Device META = new Device("meta", -1);
 
     private static final int MAX_TYPE_LENGTH = 32;
 
-    /// Checks the parts.
+    /// Checks the type and the index.
     ///
     /// @throws IllegalArgumentException if the type is not a short lower-case word or the index is below -1
     public Device {
@@ -39,8 +40,8 @@ public record Device(String type, int index) {
         return new Device("cuda", index);
     }
 
-    /// Parses PyTorch's notation. The kind may be any word, since a file may name a device that is not here; the
-    /// exception for using a device that is not here lists those that are.
+    /// Parses PyTorch's notation. The type may be any word, since a file may name a device that this machine does not
+    /// have. Use of such a device throws an exception that lists the available devices.
     ///
     /// @param text for instance `cpu`, `meta`, `cuda` or `cuda:1`
     /// @return the device
@@ -85,7 +86,7 @@ public record Device(String type, int index) {
         return type.equals("cuda");
     }
 
-    /// {@return whether this device has sizes but no bytes}
+    /// {@return whether this is the meta device}
     public boolean isMeta() {
         return type.equals("meta");
     }

@@ -3,21 +3,21 @@ package io.undercroft.storage;
 import java.util.Arrays;
 import java.util.Optional;
 
-/// How the elements of a tensor are laid out, as `torch.layout` names it.
+/// The memory layout of a tensor, as `torch.layout`.
 ///
-/// [Tensor] and [QuantizedTensor] are strided; the sparse layouts are kept by [SparseTensor].
+/// [Tensor] and [QuantizedTensor] are strided; a [SparseTensor] has one of the other layouts.
 public enum Layout {
-    /// Every element lies at a place that strides give.
+    /// Strides locate every element.
     STRIDED("strided"),
-    /// The elements that are not zero, each with one index for every sparse dimension.
+    /// Coordinates: each stored element has an index in every sparse dimension.
     SPARSE_COO("sparse_coo"),
-    /// Rows one after the other, each as the columns and the values of its elements.
+    /// Compressed rows: the columns and the values of the stored elements, row by row.
     SPARSE_CSR("sparse_csr"),
-    /// Columns one after the other, each as the rows and the values of its elements.
+    /// Compressed columns: the rows and the values of the stored elements, column by column.
     SPARSE_CSC("sparse_csc"),
-    /// As [#SPARSE_CSR], of blocks of elements.
+    /// Compressed rows of blocks of elements.
     SPARSE_BSR("sparse_bsr"),
-    /// As [#SPARSE_CSC], of blocks of elements.
+    /// Compressed columns of blocks of elements.
     SPARSE_BSC("sparse_bsc");
 
     private static final String PREFIX = "torch.";
@@ -31,7 +31,7 @@ public enum Layout {
     /// Finds a layout by its name.
     ///
     /// @param name PyTorch's name with or without `torch.`
-    /// @return the layout, or nothing if none has that name
+    /// @return the layout, or empty if no layout has that name
     public static Optional<Layout> find(String name) {
         String wanted = name.startsWith(PREFIX) ? name.substring(PREFIX.length()) : name;
         return Arrays.stream(values()).filter(layout -> layout.torchName.equals(wanted)).findFirst();

@@ -1,7 +1,7 @@
 package io.undercroft.storage;
 
-/// The bytes of a storage for one piece of work that reads them from end to end, such as hashing or saving; see
-/// [Storage#borrow]. Belongs to one thread.
+/// The bytes of a storage, borrowed for one operation that reads all of them, such as hashing or saving; see
+/// [Storage#borrow]. Not thread-safe.
 public final class Loan implements AutoCloseable {
     private final Storage lent;
     private final Storage storage;
@@ -16,8 +16,8 @@ public final class Loan implements AutoCloseable {
         this.end = end;
     }
 
-    /// {@return a storage of the borrowed bytes, valid until the loan is closed} It is the borrowed one itself, unless
-    /// that has no bytes yet and keeps none.
+    /// {@return a storage of the borrowed bytes, valid until the loan is closed} It is the borrowed storage itself,
+    /// unless the bytes were made for this loan only.
     public Storage storage() {
         return storage;
     }
@@ -34,7 +34,7 @@ public final class Loan implements AutoCloseable {
         return storage == lent ? tensor : tensor.withStorage(storage);
     }
 
-    /// Frees the bytes if they were made for this loan. Calling it again has no effect.
+    /// Frees the bytes if they were made for this loan. The second and later calls have no effect.
     @Override
     public void close() {
         end.run();

@@ -2,14 +2,14 @@ package io.undercroft.storage;
 
 import java.util.Arrays;
 
-/// The order in which the dimensions of a tensor lie in memory (`torch.memory_format`). The shape stays the same; only
-/// the strides differ.
+/// The order of the dimensions of a tensor in memory (`torch.memory_format`). The shape stays the same; only the
+/// strides differ.
 public enum MemoryFormat {
-    /// Row-major: the last dimension lies innermost. For tensors of any shape.
+    /// Row-major: the last dimension is innermost. For tensors of any shape.
     CONTIGUOUS(-1),
-    /// Images `[batch, channel, height, width]` whose channels lie innermost.
+    /// Images `[batch, channel, height, width]` with the channels innermost.
     CHANNELS_LAST(4),
-    /// Volumes `[batch, channel, depth, height, width]` whose channels lie innermost.
+    /// Volumes `[batch, channel, depth, height, width]` with the channels innermost.
     CHANNELS_LAST_3D(5);
 
     private final int rank;

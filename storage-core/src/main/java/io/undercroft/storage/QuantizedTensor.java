@@ -7,19 +7,20 @@ import io.undercroft.storage.Quantizer.PerTensor;
 import java.util.List;
 import java.util.Objects;
 
-/// A tensor of stored integers, with what makes real numbers of them. PyTorch's quantized tensor.
+/// A quantized tensor: stored integers, and the parameters that convert them to real numbers. As PyTorch's quantized
+/// tensors.
 ///
-/// It references its parts and owns nothing: see [Storage] for when their bytes are freed. A tensor on the meta device
-/// has everything except elements.
+/// It is not a reference to the storages of its components: [Storage] describes when their bytes are freed. A tensor on
+/// the meta device has everything except elements.
 ///
 /// @param integers the stored integers: quint8, qint8, qint32, quint4x2 or quint2x4
-/// @param quantizer what makes numbers of them
+/// @param quantizer the conversion of the integers to real numbers
 public record QuantizedTensor(Tensor integers, Quantizer quantizer) {
-    /// Checks the parts. A zero point outside the range of the dtype is found when numbers are read, as in
+    /// Checks the components. A zero point outside the range of the dtype is reported when numbers are read, as in
     /// PyTorch.
     ///
-    /// @throws IllegalArgumentException if the integers are not of a quantized dtype, or the quantizer has not one
-    ///     channel for each index of its axis
+    /// @throws IllegalArgumentException if the integers are not of a quantized dtype, or the quantizer does not have
+    ///     one channel for each index of its axis
     public QuantizedTensor {
         Objects.requireNonNull(integers, "integers");
         Objects.requireNonNull(quantizer, "quantizer");
@@ -31,7 +32,7 @@ public record QuantizedTensor(Tensor integers, Quantizer quantizer) {
         return integers.dtype();
     }
 
-    /// {@return how the elements lie: [Layout#STRIDED]}
+    /// {@return the memory layout: [Layout#STRIDED]}
     public Layout layout() {
         return integers.layout();
     }
@@ -53,7 +54,7 @@ public record QuantizedTensor(Tensor integers, Quantizer quantizer) {
 
     // ---- numbers ----
 
-    /// {@return the numbers that the integers stand for: float32, in row-major order, on a new storage}
+    /// {@return the real numbers as float32, in row-major order, on a new storage}
     ///
     /// @throws IllegalArgumentException if a zero point is outside the range of the dtype
     /// @throws IllegalStateException if a storage was freed
@@ -77,7 +78,7 @@ public record QuantizedTensor(Tensor integers, Quantizer quantizer) {
         return floats;
     }
 
-    /// {@return the number that one integer stands for: a float32, widened}
+    /// {@return one element as a real number: a float32, widened}
     ///
     /// @param index one index for each dimension, negative from the end
     /// @throws IndexOutOfBoundsException if there is no such element
@@ -99,7 +100,7 @@ public record QuantizedTensor(Tensor integers, Quantizer quantizer) {
 
     // ---- sharing between processes ----
 
-    /// {@return the tensors that this one is made of: the integers, then the scales and zero points of channels}
+    /// {@return the component tensors: the integers, then the scales and zero points of channels}
     public List<Tensor> components() {
         return quantizer instanceof Channels channels
                 ? List.of(integers, channels.scales(), channels.zeroPoints())

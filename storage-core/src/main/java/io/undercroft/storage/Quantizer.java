@@ -2,15 +2,16 @@ package io.undercroft.storage;
 
 import java.util.Objects;
 
-/// How stored integers stand for real numbers: `(integer - zero point) * scale`. PyTorch's `Quantizer`.
+/// The conversion of stored integers to real numbers: `(integer - zero point) * scale`. The counterpart of PyTorch's
+/// `Quantizer`.
 public sealed interface Quantizer {
     /// {@return PyTorch's name of the scheme, for instance `torch.per_tensor_affine`}
     String scheme();
 
     /// One scale and one zero point for all elements: `torch.per_tensor_affine`.
     ///
-    /// @param scale the step from one integer to the next
-    /// @param zeroPoint the integer that stands for 0
+    /// @param scale the difference between the numbers of adjacent integers
+    /// @param zeroPoint the integer that represents 0
     record PerTensor(double scale, long zeroPoint) implements Quantizer {
         /// PyTorch's name of the scheme.
         public static final String SCHEME = "torch.per_tensor_affine";
@@ -23,10 +24,10 @@ public sealed interface Quantizer {
 
     /// A scale and a zero point for each index of one dimension, the channel axis.
     sealed interface Channels extends Quantizer {
-        /// {@return the step from one integer to the next, of each channel; one-dimensional}
+        /// {@return the scale of each channel; one-dimensional}
         Tensor scales();
 
-        /// {@return what stands for 0, of each channel; one-dimensional}
+        /// {@return the zero point of each channel; one-dimensional}
         Tensor zeroPoints();
 
         /// {@return the dimension of the channels, from 0}
@@ -35,16 +36,17 @@ public sealed interface Quantizer {
 
     /// Channels with integers as zero points: `torch.per_channel_affine`.
     ///
-    /// @param scales float64, one of each channel
-    /// @param zeroPoints int64, one of each channel
+    /// @param scales the scale of each channel, float64
+    /// @param zeroPoints the zero point of each channel, int64
     /// @param axis the dimension of the channels, from 0
     record PerChannel(Tensor scales, Tensor zeroPoints, int axis) implements Channels {
         /// PyTorch's name of the scheme.
         public static final String SCHEME = "torch.per_channel_affine";
 
-        /// Checks the parts.
+        /// Checks the dtypes and sizes.
         ///
-        /// @throws IllegalArgumentException if they are of other types, not as many, or the axis is negative
+        /// @throws IllegalArgumentException if a dtype is wrong, the numbers of scales and zero points differ, or the
+        ///     axis is negative
         public PerChannel {
             checkChannels(scales, DType.FLOAT64, zeroPoints, DType.INT64, axis);
         }
@@ -57,16 +59,17 @@ public sealed interface Quantizer {
 
     /// Channels with floats as zero points: `torch.per_channel_affine_float_qparams`, which embeddings use.
     ///
-    /// @param scales float32, one of each channel
-    /// @param zeroPoints float32, one of each channel
+    /// @param scales the scale of each channel, float32
+    /// @param zeroPoints the zero point of each channel, float32
     /// @param axis the dimension of the channels, from 0
     record PerChannelFloat(Tensor scales, Tensor zeroPoints, int axis) implements Channels {
         /// PyTorch's name of the scheme.
         public static final String SCHEME = "torch.per_channel_affine_float_qparams";
 
-        /// Checks the parts.
+        /// Checks the dtypes and sizes.
         ///
-        /// @throws IllegalArgumentException if they are of other types, not as many, or the axis is negative
+        /// @throws IllegalArgumentException if a dtype is wrong, the numbers of scales and zero points differ, or the
+        ///     axis is negative
         public PerChannelFloat {
             checkChannels(scales, DType.FLOAT32, zeroPoints, DType.FLOAT32, axis);
         }

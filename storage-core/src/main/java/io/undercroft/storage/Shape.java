@@ -4,9 +4,9 @@ import java.util.Arrays;
 
 /// The size of a tensor in each dimension, as `torch.Size`. Immutable.
 public final class Shape {
-    /// The most dimensions a tensor may have.
+    /// The maximum number of dimensions of a tensor.
     public static final int MAX_RANK = 64;
-    /// The shape of a tensor with no dimension and one element.
+    /// The shape of a tensor with no dimensions and one element.
     public static final Shape SCALAR = new Shape(new long[0]);
 
     private final long[] sizes;
@@ -42,24 +42,24 @@ public final class Shape {
 
     /// {@return the size of one dimension, in elements}
     ///
-    /// @param dim from 0, or from -1 backwards as in PyTorch
+    /// @param dim the dimension, negative from the end
     /// @throws IndexOutOfBoundsException if there is no such dimension
     public long size(int dim) {
         return sizes[checkDim(dim, sizes.length)];
     }
 
-    /// {@return the number of elements: the product of all sizes, 1 when there is no dimension}
+    /// {@return the number of elements: the product of all sizes, 1 if there are no dimensions}
     public long numel() {
         return numel;
     }
 
-    /// {@return the sizes in a fresh array}
+    /// {@return the sizes in a new array}
     public long[] toArray() {
         return sizes.clone();
     }
 
-    /// {@return the strides, in elements, of a tensor of this shape whose elements lie in row-major order} Sizes of 0
-    /// count as 1, as PyTorch does it.
+    /// {@return the strides, in elements, of a tensor of this shape in row-major order} Sizes of 0 count as 1, as in
+    /// PyTorch.
     ///
     /// @throws IllegalArgumentException if a stride does not fit a `long`, which is possible only for an empty shape
     public long[] contiguousStride() {

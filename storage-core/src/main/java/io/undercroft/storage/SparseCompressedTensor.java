@@ -4,13 +4,13 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 
-/// A sparse tensor in a compressed format: rows (or columns, or rows or columns of blocks) one after the other, each as
-/// the places and values of what it keeps. PyTorch's `torch.sparse_compressed_tensor`, with its invariants.
+/// A sparse tensor in a compressed layout: CSR, CSC, BSR or BSC. The counterpart of `torch.sparse_compressed_tensor`,
+/// with the same invariants.
 ///
-/// Row `r` of a CSR tensor keeps the entries from `compressedIndices[r]` to before `compressedIndices[r + 1]`; entry
-/// `k` is in column `plainIndices[k]` and has the value `values[k]`. CSC is the same with rows and columns
-/// exchanged. In BSR and BSC, a value is a block of two dimensions, and indices count blocks. Each batch has its own
-/// indices and values, and all have as many.
+/// Row `r` of a CSR tensor has the entries from `compressedIndices[r]`, inclusive, to `compressedIndices[r + 1]`,
+/// exclusive; entry `k` is in column `plainIndices[k]` and has the value `values[k]`. CSC is the same with rows and
+/// columns exchanged. In BSR and BSC, a value is a block of two dimensions, and indices count blocks. Each batch has
+/// separate indices and values; all batches have the same number of them.
 ///
 /// @param layout CSR, CSC, BSR or BSC
 /// @param compressedIndices int64 or int32, of shape (batch …, rows + 1); columns for CSC and BSC
@@ -19,9 +19,9 @@ import java.util.Objects;
 /// @param shape sizes of the batch dimensions, of rows and columns, and of the dense dimensions
 public record SparseCompressedTensor(Layout layout, Tensor compressedIndices, Tensor plainIndices, Tensor values,
         Shape shape) implements SparseTensor {
-    /// Checks the parts, but reads no element.
+    /// Checks the components, but reads no elements.
     ///
-    /// @throws IllegalArgumentException if types, sizes or devices do not fit together, or the layout is another one
+    /// @throws IllegalArgumentException if dtypes, sizes or devices do not match, or the layout is not one of the four
     public SparseCompressedTensor {
         Objects.requireNonNull(values, "values");
         if (!layout.isCompressed()) {

@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 
-/// A sparse tensor in coordinate format: for each value, its index in every sparse dimension. PyTorch's
+/// A sparse tensor in coordinate format: each value has an index in every sparse dimension. The counterpart of
 /// `torch.sparse_coo_tensor`.
 ///
 /// @param indices int64, of shape (sparse dimensions, nnz)
@@ -13,9 +13,9 @@ import java.util.Objects;
 /// @param coalescence whether the indices are known to be sorted and distinct
 public record SparseCooTensor(Tensor indices, Tensor values, Shape shape,
         Coalescence coalescence) implements SparseTensor {
-    /// What is known of the order of the indices.
+    /// Whether the indices are known to be sorted and distinct.
     public enum Coalescence {
-        /// They are in ascending row-major order, and each is there once.
+        /// They are in ascending row-major order, without duplicates.
         COALESCED,
         /// They may be in any order, and values of the same index are to be summed.
         UNCOALESCED

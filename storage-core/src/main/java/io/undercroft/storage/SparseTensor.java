@@ -2,15 +2,15 @@ package io.undercroft.storage;
 
 import java.util.List;
 
-/// A tensor that keeps only some of its elements, as component tensors: their places and their values. PyTorch's sparse
+/// A sparse tensor: component tensors that have the indices and the values of the stored elements. As PyTorch's sparse
 /// tensors.
 ///
-/// What fits together is checked when one is made, which reads no element: types, sizes and devices of the components.
-/// The indices are checked by [#validate]. Components are referenced, not owned: see [Storage] for when their bytes are
-/// freed. A tensor on the meta device has everything except elements.
+/// The constructors check the dtypes, sizes and devices of the components, and read no elements; [#validate] checks the
+/// indices. A sparse tensor is not a reference to the storages of its components: [Storage] describes when their bytes
+/// are freed. A tensor on the meta device has everything except elements.
 ///
-/// The order of dimensions is: of a compressed tensor the batch, then the sparse ones, then the dense ones, which every
-/// value has by itself.
+/// The dimensions are, in this order, the batch dimensions of a compressed tensor, the sparse dimensions, and the dense
+/// dimensions, which are those of each value.
 public sealed interface SparseTensor permits SparseCooTensor, SparseCompressedTensor {
     /// {@return the layout of the components}
     Layout layout();
@@ -18,10 +18,10 @@ public sealed interface SparseTensor permits SparseCooTensor, SparseCompressedTe
     /// {@return the size in each dimension}
     Shape shape();
 
-    /// {@return the elements that are kept}
+    /// {@return the stored elements}
     Tensor values();
 
-    /// {@return how many elements are kept (of one batch, if there are batches), or blocks, or dense parts}
+    /// {@return the number of stored elements, blocks or dense parts; of one batch, if there are batches}
     long nnz();
 
     /// {@return the number of sparse dimensions}
@@ -32,15 +32,15 @@ public sealed interface SparseTensor permits SparseCooTensor, SparseCompressedTe
 
     /// Checks that the indices are valid. On the meta device nothing is checked.
     ///
-    /// @throws IllegalArgumentException if they do not, with the numbers
+    /// @throws IllegalArgumentException if they are not
     /// @throws IllegalStateException if a storage was freed
     void validate();
 
-    /// {@return all elements in row-major order on a new storage, those that are not kept as 0} What is kept
-    /// is added to 0, as in PyTorch, so that -0.0 becomes 0.0. The indices are checked as by [#validate] first.
+    /// {@return all elements in row-major order on a new storage; elements that are not stored are 0} Stored elements
+    /// are added to 0, as in PyTorch, so that -0.0 becomes 0.0. The indices are checked first, as by [#validate].
     ///
     /// @throws IllegalArgumentException if the indices are wrong
-    /// @throws UnsupportedOperationException if the dtype has no numbers
+    /// @throws UnsupportedOperationException if the dtype is not numeric
     /// @throws IllegalStateException if a storage was freed
     Tensor toDense();
 

@@ -23,61 +23,60 @@ import org.jspecify.annotations.Nullable;
 /// A block of untyped bytes with an identity, which several tensors may use. The counterpart of `torch.UntypedStorage`,
 /// Torch7's `THStorage` and C++'s `StorageImpl`.
 ///
-/// Two storages are the same only if they are the same object; [#contentEquals] compares bytes. A storage's bytes may
-/// be deferred: those of a file are mapped at the first call that needs them.
+/// Two storages are the same only if they are the same object; [#contentEquals] compares bytes. The bytes of a storage
+/// may be deferred: those of a file are mapped by the first call that needs them.
 ///
-/// **Slices.** [#slice] makes a storage on a part of the bytes of another one. It has a separate identity, cannot be
-/// resized, and keeps its base alive. (As in PyTorch and Torch7.)
+/// **Slices.** [#slice] creates a storage on a part of the bytes of another storage, its base. A slice has a separate
+/// identity, cannot be resized, and keeps its base alive. (As in PyTorch and Torch7.)
 ///
-/// **Size.** A storage that came from an [Allocator] can be resized. Tensors and slices on it see the new bytes, and
-/// throw [IllegalStateException] for elements beyond the new size. (PyTorch and Torch7 read freed memory.)
+/// **Size.** A storage that was allocated by an [Allocator] can be resized. Tensors and slices on it see the new bytes,
+/// and throw [IllegalStateException] for elements beyond the new size. (PyTorch and Torch7 read freed memory.)
 ///
-/// **Lifetime.** A new storage has one reference, its creator's. [#retain] adds one, [#release] removes one, and the
-/// bytes are freed with the last; from then on every access throws [IllegalStateException] and never reads freed
-/// memory. Memory of [Allocator#offHeap] and of the heap is an exception: the garbage collector frees it once no
-/// segment of it is reachable either. Tensors do not count as references, slices do. A storage that is never released
-/// is freed when it is unreachable, or when the file it was mapped from is closed.
+/// **Lifetime.** A new storage has one reference, that of its creator. [#retain] adds one, [#release] removes one, and
+/// the bytes are freed with the last. After that every access throws [IllegalStateException] and never reads freed
+/// memory. Memory of [Allocator#offHeap] and of the heap is freed by the garbage collector, when no segment of it is
+/// reachable either. Tensors do not count as references, slices do. A storage that is never released is freed when it
+/// is unreachable, or when the file it was mapped from is closed.
 ///
-/// **Threads.** Identity, size and reference count are safe for any thread. Bytes have the guarantees of
-/// [MemorySegment]: racing writes are not ordered, but never harm the JVM. A thread that races with [#release] or
-/// [#resize] reads the bytes from before or throws [IllegalStateException]; its writes may be lost. If the JVM ends
-/// such an access while it is under way, it also sets the interrupted status of the thread. Methods that work on many
-/// bytes leave that as it was, and name what was closed; reading a single element does neither.
+/// **Threads.** Identity, size and reference count are thread-safe. Access to bytes has the guarantees of
+/// [MemorySegment]: concurrent writes are not ordered, but never crash the JVM. A thread whose access races with
+/// [#release] or [#resize] reads the former bytes or throws [IllegalStateException]; its writes may be lost. If the JVM
+/// stops such an access, it also sets the interrupted status of the thread. Methods that access many bytes restore that
+/// status, and their exceptions name the object that was closed; methods that access a single element do neither.
 ///
-/// **Mapped files.** If a mapped file is truncated, its mappings lose their bytes. Methods that work on many bytes then
-/// throw an exception that names the file, also if the new end is within a page, whose rest reads as zeros. Reading a
-/// single element, here and in [Tensor], [TypedStorage] and their streams and iterators, throws the JVM's
-/// [InternalError], perhaps later: run loops over elements of a file that may be truncated in `Pages.guard` of
-/// `io.undercroft.mmap`.
+/// **Mapped files.** If a mapped file is truncated, its mappings lose their bytes. Methods that access many bytes then
+/// throw an exception that names the file, also if the new end is within a page, the rest of which reads as zeros.
+/// Methods that access a single element, here and in [Tensor] and [TypedStorage], and their streams and iterators,
+/// throw the [InternalError] of the JVM, possibly later. Loops over elements of a file that may be truncated should run
+/// in `Pages.guard` of `io.undercroft.mmap`.
 ///
-/// **Devices.** The bytes of a storage on another device cannot be accessed by the host: storages and [slices][#slice]
-/// are copied and filled there as a whole, and [read part by part][#forEachPart]. A meta storage has a size and no
-/// bytes: writing does nothing, reading throws (as in PyTorch).
+/// **Devices.** The host cannot access the bytes of a storage on another device. Such storages and their
+/// [slices][#slice] can be copied and filled as a whole, and [read in parts][#forEachPart]. A meta storage has a size
+/// and no bytes: writing does nothing, reading throws (as in PyTorch).
 public final class Storage implements Iterable<Integer> {
-    /// Alignment, in bytes, of what this library allocates and stores: a cache line, enough for any vector unit.
+    /// The alignment, in bytes, of storages that this library allocates and stores: a cache line.
     public static final long ALIGNMENT = 64;
 
     private static final AtomicLong IDS = new AtomicLong();
-    /// How many loans a storage makes bytes for. Work that needs them more often is faster and not larger by much if
-    /// they stay.
+    /// The number of loans for which bytes are decoded separately. After that the storage keeps them, which is faster.
     private static final int LOANS = 4;
-    /// The most elements that are printed, and how many of each end if there are more.
+    /// The maximum number of elements that are printed, and the number at each end if there are more.
     private static final long PRINTED_WHOLE = 1000;
     private static final long PRINTED_ENDS = 3;
 
     private final long id = IDS.incrementAndGet();
     private final Device device;
     private final StorageBacking holding;
-    /// Where a slice begins in its base, in bytes.
+    /// The offset of a slice in its base, in bytes.
     private final long start;
     private volatile long nbytes;
     private volatile @Nullable Allocator allocator;
-    /// The bytes of a CPU storage that is no slice, once they are there. Read without synchronization, for speed: a
-    /// segment has only final fields, and access to one that was freed meanwhile throws.
+    /// The bytes of a CPU storage that is not a slice, after they were made. Read without synchronization, for speed: a
+    /// segment has only final fields, and access to a freed segment throws.
     private @Nullable MemorySegment bytes;
-    /// The bytes of a slice, and the bytes of the base that they were cut from.
+    /// The bytes of a slice, and the bytes of the base that they are a part of.
     private @Nullable Window window;
-    /// What releases the storage when it is closed, if that is known; set before anybody else sees the storage.
+    /// The object that releases the storage when it is closed, or null; set before the storage is published.
     private @Nullable Object owner;
 
     private Storage(long nbytes, Device device, @Nullable Allocator allocator, StorageBacking holding, long start) {
@@ -90,10 +89,9 @@ public final class Storage implements Iterable<Integer> {
 
     // ---- making ----
 
-    /// Allocates a zeroed storage off the heap. (PyTorch leaves new storages uninitialised; ours never show old
-    /// memory.)
+    /// Allocates a zeroed storage off the heap. (PyTorch does not initialise new storages.)
     ///
-    /// @param nbytes its size in bytes, 0 or more
+    /// @param nbytes the size in bytes, 0 or more
     /// @return the storage
     /// @throws IllegalArgumentException if the size is negative
     /// @throws OutOfMemoryError if the bytes cannot be allocated
@@ -103,11 +101,11 @@ public final class Storage implements Iterable<Integer> {
 
     /// Allocates a zeroed storage.
     ///
-    /// @param nbytes its size in bytes, 0 or more
+    /// @param nbytes the size in bytes, 0 or more
     /// @param allocator the allocator of the bytes
     /// @return the storage
     /// @throws IllegalArgumentException if the size is negative
-    /// @throws OutOfMemoryError if the bytes are not available; for memory of a device see [Allocator#allocate]
+    /// @throws OutOfMemoryError if the bytes cannot be allocated; for memory of a device see [Allocator#allocate]
     public static Storage allocate(long nbytes, Allocator allocator) {
         return over(make(allocator, checkSize(nbytes)), allocator.device(), allocator);
     }
@@ -123,16 +121,16 @@ public final class Storage implements Iterable<Integer> {
     /// Creates a storage that owns an allocation on a device and frees it with its last reference. It cannot be
     /// resized.
     ///
-    /// @param allocation the bytes, which the memory of that device can copy
-    /// @param device where they are, with its index
+    /// @param allocation the bytes, in memory of the device
+    /// @param device the device, with its index
     /// @return the storage
     public static Storage over(Allocation allocation, Device device) {
         return over(allocation, device, null);
     }
 
-    /// Creates a storage on bytes of a segment, which it does not own. Writes are visible in both. It cannot be
-    /// resized. After the segment's arena is closed, or from another thread than that of a confined one, access throws
-    /// as that of [MemorySegment].
+    /// Creates a storage on the bytes of a segment, which it does not own. Writes to one are visible in the other. The
+    /// storage cannot be resized. Access throws as access to the segment does: after its arena is closed, and from
+    /// another thread than that of a confined arena.
     ///
     /// @param segment the bytes, on or off the heap
     /// @return the storage, of the segment's size
@@ -140,17 +138,17 @@ public final class Storage implements Iterable<Integer> {
         return over(Allocation.collected(segment));
     }
 
-    /// Creates a storage on memory at an address, as Torch7's constructor with a size and a pointer: the memory is
-    /// neither copied nor ever freed, and the storage cannot be resized. The caller has to keep the memory for as long
-    /// as the storage is used; otherwise the JVM may crash. [#wrap] of a [MemorySegment] is the safe alternative.
+    /// Creates a storage on memory at an address, as Torch7's constructor with a size and a pointer. The memory is
+    /// neither copied nor freed, and the storage cannot be resized. The memory must stay valid as long as the storage
+    /// is used; otherwise the JVM may crash. [#wrap] of a [MemorySegment] is the safe alternative.
     ///
     /// This is a restricted operation: it needs `--enable-native-access`.
     ///
-    /// @param address where the bytes begin
-    /// @param nbytes how many there are
+    /// @param address the address of the first byte
+    /// @param nbytes the size in bytes
     /// @return the storage
-    /// @throws IllegalArgumentException if the size is negative, or no memory can be there: at address 0, or beyond the
-    ///     last address
+    /// @throws IllegalArgumentException if the size is negative, the address is 0, or the end is beyond the last
+    ///     address
     @SuppressWarnings("restricted")
     public static Storage ofAddress(long address, long nbytes) {
         checkSize(nbytes);
@@ -164,7 +162,7 @@ public final class Storage implements Iterable<Integer> {
 
     /// Creates a storage with a copy of the given bytes.
     ///
-    /// @param bytes what to copy
+    /// @param bytes the bytes to copy
     /// @return the storage
     public static Storage copyOf(byte... bytes) {
         return copyOf(MemorySegment.ofArray(bytes));
@@ -172,7 +170,7 @@ public final class Storage implements Iterable<Integer> {
 
     /// Creates a storage with a copy of the given bytes.
     ///
-    /// @param bytes what to copy
+    /// @param bytes the bytes to copy
     /// @return the storage
     public static Storage copyOf(MemorySegment bytes) {
         Storage storage = allocate(bytes.byteSize());
@@ -182,11 +180,11 @@ public final class Storage implements Iterable<Integer> {
 
     /// Creates a storage with a copy of the elements of a buffer (`from_buffer` in PyTorch).
     ///
-    /// @param buffer the elements, one after the other
+    /// @param buffer the elements, without gaps
     /// @param dtype their type
-    /// @param order their byte order; in the storage they are in little-endian order
+    /// @param order the byte order of the buffer; the storage is little-endian
     /// @return the storage
-    /// @throws IllegalArgumentException if the buffer is no whole number of elements
+    /// @throws IllegalArgumentException if the size of the buffer is not a multiple of the element size
     public static Storage copyOf(MemorySegment buffer, DType dtype, ByteOrder order) {
         checkWhole(buffer.byteSize(), dtype);
         Storage storage = copyOf(buffer);
@@ -196,23 +194,23 @@ public final class Storage implements Iterable<Integer> {
         return storage;
     }
 
-    /// Creates a storage whose bytes are made at the first call that needs them. It cannot be resized.
+    /// Creates a storage whose bytes are made by the first call that needs them. It cannot be resized.
     ///
-    /// @param nbytes its size in bytes
-    /// @param source makes an allocation of exactly that size; called by the thread that needs it first, and again only
-    ///     if it failed. It must not touch this storage
+    /// @param nbytes the size in bytes
+    /// @param source makes an allocation of exactly that size. It is called by the first thread that needs the bytes,
+    ///     and again only if it failed. It must not use this storage
     /// @return the storage
     public static Storage deferred(long nbytes, Supplier<Allocation> source) {
         Objects.requireNonNull(source, "source");
         return new Storage(nbytes, Device.CPU, null, StorageBacking.deferred(source), 0);
     }
 
-    /// Creates a storage whose bytes are made at the first call that needs them, and which is released when what it was
-    /// made from is closed. Using it after that throws an exception that names it.
+    /// Creates a storage whose bytes are made by the first call that needs them, and which its owner releases when it
+    /// is closed. Access after that throws an exception that names the owner.
     ///
-    /// @param nbytes its size in bytes
-    /// @param source as of [#deferred(long, Supplier)]
-    /// @param owner what releases it when it is closed, for instance the path of a file, for messages
+    /// @param nbytes the size in bytes
+    /// @param source as for [#deferred(long, Supplier)]
+    /// @param owner the owner, for instance the path of a file, for messages
     /// @return the storage
     public static Storage deferred(long nbytes, Supplier<Allocation> source, Object owner) {
         Storage storage = deferred(nbytes, source);
@@ -220,13 +218,13 @@ public final class Storage implements Iterable<Integer> {
         return storage;
     }
 
-    /// Creates a storage on a device whose bytes are made at the first call that needs them, and which is released when
-    /// what it was made from is closed. Once the bytes are there it is like any other storage of that device.
+    /// Creates a storage on a device whose bytes are made by the first call that needs them, and which its owner
+    /// releases when it is closed.
     ///
-    /// @param nbytes its size in bytes
-    /// @param memory the memory of the device, for copies
-    /// @param source as of [#deferred(long, Supplier)]; makes an allocation on the device
-    /// @param owner as of [#deferred(long, Supplier, Object)]
+    /// @param nbytes the size in bytes
+    /// @param memory the memory of the device
+    /// @param source as for [#deferred(long, Supplier)]; makes an allocation on the device
+    /// @param owner as for [#deferred(long, Supplier, Object)]
     /// @return the storage
     public static Storage deferred(long nbytes, DeviceMemory memory, Supplier<Allocation> source, Object owner) {
         Objects.requireNonNull(source, "source");
@@ -235,13 +233,13 @@ public final class Storage implements Iterable<Integer> {
         return storage;
     }
 
-    /// Creates a storage whose bytes are decoded at the first call that needs them, as those of [#deferred], and which
+    /// Creates a storage whose bytes are decoded by the first call that needs them, as those of [#deferred], and which
     /// [#borrow] can decode without keeping them.
     ///
-    /// @param nbytes its size in bytes
-    /// @param source decodes into an allocation of exactly that size; called by any thread, several times, also at
-    ///     once. It must not touch this storage
-    /// @param owner what releases it when it is closed, for instance the path of a file, for messages
+    /// @param nbytes the size in bytes
+    /// @param source decodes the bytes into an allocation of exactly that size. It is called by any thread, several
+    ///     times and concurrently. It must not use this storage
+    /// @param owner the owner, for instance the path of a file, for messages
     /// @return the storage
     public static Storage decoded(long nbytes, Supplier<Allocation> source, Object owner) {
         Objects.requireNonNull(source, "source");
@@ -252,7 +250,7 @@ public final class Storage implements Iterable<Integer> {
 
     /// Creates a storage with a size and a device but no bytes, as on PyTorch's meta device.
     ///
-    /// @param nbytes its size in bytes
+    /// @param nbytes the size in bytes
     /// @return the storage
     public static Storage meta(long nbytes) {
         return new Storage(nbytes, Device.META, null, StorageBacking.nothing(), 0);
@@ -260,8 +258,8 @@ public final class Storage implements Iterable<Integer> {
 
     /// Creates a storage as [#meta(long)], which is released when what it describes is closed.
     ///
-    /// @param nbytes its size in bytes
-    /// @param owner as of [#deferred(long, Supplier, Object)]
+    /// @param nbytes the size in bytes
+    /// @param owner as for [#deferred(long, Supplier, Object)]
     /// @return the storage
     public static Storage meta(long nbytes, Object owner) {
         Storage storage = meta(nbytes);
@@ -290,11 +288,12 @@ public final class Storage implements Iterable<Integer> {
         return id;
     }
 
-    /// Returns the address of the first byte (`data_ptr` in PyTorch), for native code; [#id] identifies storages more
-    /// reliably, since a slice may begin where its base does and an address is used again after its storage is freed.
+    /// Returns the address of the first byte (`data_ptr` in PyTorch), for native code. It does not identify the
+    /// storage, as [#id] does: a slice may have the address of its base, and addresses are reused after a storage is
+    /// freed.
     ///
     /// @return the address, on the storage's device; 0 for a meta or empty storage
-    /// @throws UnsupportedOperationException if the bytes lie on the heap, where the garbage collector moves them
+    /// @throws UnsupportedOperationException if the bytes are on the heap, where the garbage collector moves them
     /// @throws IllegalStateException if the storage was freed
     public long dataPtr() {
         if (isMeta() || nbytes == 0) {
@@ -332,7 +331,7 @@ public final class Storage implements Iterable<Integer> {
         return device.isCuda();
     }
 
-    /// {@return whether there is a size and no bytes}
+    /// {@return whether this is a meta storage, which has a size and no bytes}
     public boolean isMeta() {
         return device.isMeta();
     }
@@ -345,31 +344,30 @@ public final class Storage implements Iterable<Integer> {
         return (from != null && from.isPinned()) || (there != null && there.isPinned());
     }
 
-    /// {@return whether other processes see what is written here (`is_shared` in PyTorch)} Bytes that are not there yet
-    /// are made now.
+    /// {@return whether writes are visible to other processes (`is_shared` in PyTorch)} Makes deferred bytes.
     ///
     /// @throws IllegalStateException if the storage was freed
     public boolean isShared() {
         return !isMeta() && root().allocation().sharing() == Allocation.Sharing.SHARED;
     }
 
-    /// {@return whether writing throws} Bytes that are not there yet are made now.
+    /// {@return whether writes throw} Makes deferred bytes.
     ///
     /// @throws IllegalStateException if the storage was freed
     public boolean isReadOnly() {
         return !isMeta() && deviceSegment().isReadOnly();
     }
 
-    /// {@return the file or the name of shared memory that has the bytes (`filename` in PyTorch); empty for other
-    /// memory and for slices} Bytes that are not there yet are made now.
+    /// {@return the name of the file or shared memory that has the bytes (`filename` in PyTorch); empty for other
+    /// memory and for slices} Makes deferred bytes.
     ///
     /// @throws IllegalStateException if the storage was freed
     public Optional<String> filename() {
         return isMeta() || holding.base() != null ? Optional.empty() : allocation().filename();
     }
 
-    /// {@return what the bytes are made of, as messages name it: the file that was opened, or as [#filename]; empty for
-    /// other memory; of a slice, that of its base} Makes no bytes.
+    /// {@return the origin of the bytes for messages: the file that was opened, otherwise as [#filename]; of a slice,
+    /// that of its base; empty for other memory} Does not make deferred bytes.
     public Optional<String> location() {
         Storage root = root();
         Object from = isMeta() ? null : root.owner;
@@ -385,27 +383,27 @@ public final class Storage implements Iterable<Integer> {
         return Optional.ofNullable(owner);
     }
 
-    /// {@return the properties that the allocation has for the memory; of a slice, those of its base} Bytes
-    /// that are not there yet are made now.
+    /// {@return the origin of the allocation; of a slice, that of its base} Makes deferred bytes.
     ///
     /// @throws IllegalStateException if the storage was freed
     public Optional<Allocation.Origin> origin() {
         return isMeta() ? Optional.empty() : root().allocation().origin();
     }
 
-    /// {@return the file behind the bytes, if they are there already and there is one that can be queried; of a slice,
-    /// that of its base} Makes no bytes.
+    /// {@return the backing of the allocation; of a slice, that of its base; empty if the bytes are deferred or have
+    /// none}
     public Optional<Backing> backing() {
         Allocation there = root().holding.allocation();
         return there == null ? Optional.empty() : there.backing();
     }
 
-    /// Compares bytes with the checksums of the file that they are mapped from, as [Backing#check], if the bytes are
-    /// there and the file has checksums. Done before bytes are copied, as nothing finds damage in a copy.
+    /// Compares bytes with the checksums of the file that they are mapped from, as [Backing#check]. Does nothing if the
+    /// bytes are deferred or the file has no checksums. Callers use it before they copy bytes, as damage cannot be
+    /// detected in the copy.
     ///
-    /// @param from the first byte
+    /// @param from the offset of the first byte
     /// @param to the end, exclusive
-    /// @throws IllegalStateException if the storage is freed meanwhile; the interrupted status of the thread stays
+    /// @throws IllegalStateException if the storage is freed meanwhile; the interrupted status of the thread is kept
     /// @throws RuntimeException if bytes are damaged
     public void checkBytes(long from, long to) {
         Backing file = backing().filter(Backing::hasChecksums).orElse(null);
@@ -420,27 +418,28 @@ public final class Storage implements Iterable<Integer> {
         }
     }
 
-    /// {@return the allocator of the bytes, if they came from one: not from a file or a wrapped segment}
+    /// {@return the allocator of the bytes; empty if they were not allocated by one, but are for instance those of a
+    /// file or a wrapped segment}
     public Optional<Allocator> allocator() {
         return Optional.ofNullable(allocator);
     }
 
-    /// {@return the storage that this one is a slice of; of a slice of a slice, the one at the bottom}
+    /// {@return the base of a slice, which is never a slice itself}
     public Optional<Storage> base() {
         return Optional.ofNullable(holding.base());
     }
 
-    /// {@return where a slice begins in its base, in bytes; 0 if this is no slice}
+    /// {@return the offset of a slice in its base, in bytes; 0 if this is not a slice}
     public long sliceOffset() {
         return start;
     }
 
-    /// {@return whether the bytes are there already, so that [#segment] maps and allocates nothing}
+    /// {@return whether the bytes are not deferred (any more), so that [#segment] neither maps nor allocates memory}
     public boolean isMaterialized() {
         return root().holding.allocation() != null;
     }
 
-    /// Makes the bytes now, wherever they are, if they are not there yet.
+    /// Makes deferred bytes, on whichever device they are.
     ///
     /// @return this storage
     /// @throws IllegalStateException if the storage was freed
@@ -452,40 +451,39 @@ public final class Storage implements Iterable<Integer> {
         return this;
     }
 
-    /// {@return what makes the bytes, if they are not there yet: for code that makes those of many storages at once} Of
-    /// a slice, it is that of its base.
+    /// {@return the source of deferred bytes, for code that makes those of many storages at once; of a slice, that of
+    /// its base; empty if the bytes are not deferred}
     public Optional<Supplier<Allocation>> source() {
         return Optional.ofNullable(root().holding.source());
     }
 
     // ---- bytes ----
 
-    /// Returns the bytes themselves, made now if they were not needed before. The segment must not be used after the
-    /// storage is freed or resized, nor after it was collected.
+    /// Returns the bytes, without a copy. Makes deferred bytes. The segment must not be used after the storage is
+    /// freed, resized or collected.
     ///
     /// @return a segment of [#nbytes] bytes
-    /// @throws IllegalStateException if the storage was freed, has no bytes (meta), lies on a device that the host
-    ///     cannot reach, or is a slice of a storage that became too small for it
+    /// @throws IllegalStateException if the storage was freed, has no bytes (meta), is on a device that the host cannot
+    ///     access, or is a slice of a storage that became too small
     public MemorySegment segment() {
         MemorySegment there = bytes;
         return there != null ? there : hostSegment();
     }
 
-    /// {@return whether [#borrow] would decode the bytes for the loan alone, since they were not needed before} Decodes
-    /// nothing.
+    /// {@return whether [#borrow] would decode deferred bytes for the loan only} Decodes nothing.
     public boolean isDecodedOnDemand() {
         Storage root = root();
         return root.referenceCount() > 0 && root.holding.isLent();
     }
 
-    /// Borrows the bytes for one piece of work that reads them from end to end. Bytes of a compressed, swapped or
-    /// unaligned storage that are not there yet are decoded for the loan alone and freed when it is closed, and those
-    /// of a `.croft` file that are in several runs, or that several storages have, are mapped or copied for it alone.
-    /// So work on all storages of a file needs memory for one at a time. Every other storage lends the bytes that it
-    /// has, or makes and keeps them. A storage that is borrowed many times keeps them too. The bytes of a device are
-    /// copied to the host for the loan alone; [#forEachPart] needs less memory.
+    /// Borrows the bytes for one operation that reads all of them, so that an operation on all storages of a file needs
+    /// memory for one storage at a time. Deferred bytes that are compressed, byte-swapped or unaligned in the file are
+    /// decoded for the loan only, and freed when it is closed. So are bytes of a `.croft` file that are in several
+    /// extents or belong to several storages. A storage that is borrowed several times keeps its bytes. The bytes of
+    /// any other storage are made, kept and returned. The bytes of a device are copied to the host for the loan only;
+    /// [#forEachPart] needs less memory.
     ///
-    /// @return the loan, which has to be closed
+    /// @return the loan, which must be closed
     /// @throws IllegalStateException if the storage was freed
     public Loan borrow() {
         checkAlive();
@@ -509,13 +507,13 @@ public final class Storage implements Iterable<Integer> {
         });
     }
 
-    /// Passes bytes to some work, part after part in ascending order, in the calling thread. Those that the host can
-    /// reach are passed in place and as one part; those of a device come through host buffers of bounded size.
+    /// Passes bytes to an action in one or more parts, in ascending order, in the calling thread. Bytes that the host
+    /// can access are passed in place, as one part; bytes of a device are copied through host buffers of bounded size.
     ///
-    /// @param offset the first byte
-    /// @param length how many bytes
-    /// @param work called with each part, which is valid during the call, and its offset from the first byte
-    /// @throws IndexOutOfBoundsException if that is not inside this storage
+    /// @param offset the offset of the first byte
+    /// @param length the number of bytes
+    /// @param work called with each part, which is valid during the call, and its offset from `offset`
+    /// @throws IndexOutOfBoundsException if the range is not inside this storage
     /// @throws IllegalStateException if this storage was freed, or has no bytes (meta)
     public void forEachPart(long offset, long length, HostWriter work) {
         Objects.checkFromIndexSize(offset, length, nbytes);
@@ -544,7 +542,7 @@ public final class Storage implements Iterable<Integer> {
         return segment().get(ValueLayout.JAVA_BYTE, checkIndex(index));
     }
 
-    /// {@return the byte at an index as PyTorch shows it, from 0 to 255}
+    /// {@return the byte at an index as an unsigned number, from 0 to 255, as in PyTorch}
     ///
     /// @param index from 0 to `nbytes() - 1`
     /// @throws IndexOutOfBoundsException if there is no such byte
@@ -556,10 +554,10 @@ public final class Storage implements Iterable<Integer> {
     /// Writes one byte.
     ///
     /// @param index from 0 to `nbytes() - 1`
-    /// @param value what to write
+    /// @param value the value
     /// @throws IndexOutOfBoundsException if there is no such byte
     /// @throws UnsupportedOperationException if the storage is read-only
-    /// @throws IllegalStateException if it was freed or lies on a device that the host cannot reach
+    /// @throws IllegalStateException if it was freed or is on a device that the host cannot access
     public void set(long index, byte value) {
         checkIndex(index);
         if (!isMeta()) {
@@ -587,7 +585,7 @@ public final class Storage implements Iterable<Integer> {
 
     /// Sets all bytes to one value (`fill_` in PyTorch).
     ///
-    /// @param value what to write
+    /// @param value the value
     /// @return this storage
     /// @throws UnsupportedOperationException if the storage is read-only
     public Storage fill(byte value) {
@@ -610,11 +608,11 @@ public final class Storage implements Iterable<Integer> {
     /// Copies all bytes of another storage of the same size, from any device to any other (`copy_` in PyTorch).
     /// Overlapping slices are copied as if through a temporary buffer.
     ///
-    /// @param source where to copy from
+    /// @param source the storage to copy
     /// @return this storage
     /// @throws IllegalArgumentException if the sizes differ
     /// @throws UnsupportedOperationException if this storage is read-only
-    /// @throws IllegalStateException if one of both was freed, or the source has no bytes (meta)
+    /// @throws IllegalStateException if one of the storages was freed, or the source has no bytes (meta)
     public Storage copyFrom(Storage source) {
         if (source.nbytes != nbytes) {
             throw new IllegalArgumentException(
@@ -626,12 +624,12 @@ public final class Storage implements Iterable<Integer> {
         return this;
     }
 
-    /// Reverses the byte order of all elements, in place (`byteswap` in PyTorch); of a complex number, that of its
-    /// two parts.
+    /// Reverses the byte order of all elements in place (`byteswap` in PyTorch). The two parts of a complex number are
+    /// reversed separately.
     ///
     /// @param dtype the type of the elements
     /// @return this storage
-    /// @throws IllegalArgumentException if the storage is no whole number of elements
+    /// @throws IllegalArgumentException if the size of the storage is not a multiple of the element size
     /// @throws UnsupportedOperationException if the storage is read-only
     public Storage byteswap(DType dtype) {
         checkWhole(nbytes, dtype);
@@ -642,7 +640,7 @@ public final class Storage implements Iterable<Integer> {
         return this;
     }
 
-    /// {@return whether both have the same bytes; identity does not matter}
+    /// {@return whether both storages have the same size and bytes}
     ///
     /// @param other another storage
     public boolean contentEquals(Storage other) {
@@ -651,8 +649,8 @@ public final class Storage implements Iterable<Integer> {
 
     // ---- size ----
 
-    /// {@return whether [#resize] works: the storage came from an allocator, is no slice, and no other process shares
-    /// it} A meta storage has no bytes to move, and can be resized unless it is a slice.
+    /// {@return whether the storage can be resized: it was allocated by an allocator, is not a slice and not shared
+    /// with other processes} A meta storage can be resized unless it is a slice.
     public boolean isResizable() {
         if (isMeta()) {
             return holding.base() == null;
@@ -661,8 +659,8 @@ public final class Storage implements Iterable<Integer> {
         return allocator != null && there != null && there.sharing() == Allocation.Sharing.PRIVATE;
     }
 
-    /// Changes the size (`resize_` in PyTorch, `resize` in Torch7). The bytes move to another place: as many as fit
-    /// stay, new ones are zero. If it fails, nothing has changed.
+    /// Changes the size (`resize_` in PyTorch, `resize` in Torch7). The bytes move to new memory and are truncated or
+    /// padded with zeros. If the method throws, nothing has changed.
     ///
     /// @param newSize the new size in bytes
     /// @return this storage
@@ -687,18 +685,18 @@ public final class Storage implements Iterable<Integer> {
 
     // ---- copies and slices ----
 
-    /// {@return a new storage on the same device with a copy of the bytes (`clone` in PyTorch)} It comes from the same
-    /// allocator, or off the heap.
+    /// {@return a new storage on the same device with a copy of the bytes (`clone` in PyTorch)} It is allocated by the
+    /// same allocator, or off the heap if there is none.
     @CheckReturnValue
     public Storage copy() {
         checkAlive();
         return isMeta() ? meta(nbytes) : copyTo(likeAllocator());
     }
 
-    /// {@return a new zeroed storage on the same device and from the same allocator, or off the heap (`new` in PyTorch
-    /// and Torch7)}
+    /// {@return a new zeroed storage on the same device, allocated by the same allocator, or off the heap if there is
+    /// none (`new` in PyTorch and Torch7)}
     ///
-    /// @param size its size in bytes
+    /// @param size the size in bytes
     @CheckReturnValue
     public Storage allocateLike(long size) {
         if (isMeta()) {
@@ -712,8 +710,8 @@ public final class Storage implements Iterable<Integer> {
         return from == null || isShared() ? Allocator.on(device) : from;
     }
 
-    /// {@return the bytes, each read as an unsigned integer, converted to elements of a type (`float()`, `long()`, … of
-    /// PyTorch's untyped storages)}
+    /// {@return a new storage with one element for each byte, converted from its unsigned value (`float()`, `long()`, …
+    /// of PyTorch's untyped storages)}
     ///
     /// @param dtype the type
     @CheckReturnValue
@@ -721,13 +719,13 @@ public final class Storage implements Iterable<Integer> {
         return new TypedStorage(this, DType.UINT8).to(dtype);
     }
 
-    /// Returns a storage on a part of the bytes: what is written to one shows in the other. It has a separate identity,
-    /// and holds a reference to this storage until it is released or collected.
+    /// Returns a storage on a part of the bytes. Writes to one are visible in the other. The slice has a separate
+    /// identity, and holds a reference to this storage until it is released or collected.
     ///
-    /// @param offset the first byte
-    /// @param size how many bytes
+    /// @param offset the offset of the first byte
+    /// @param size the size in bytes
     /// @return the slice
-    /// @throws IndexOutOfBoundsException if that is not inside this storage (PyTorch cuts it off at the end)
+    /// @throws IndexOutOfBoundsException if the slice is not inside this storage (PyTorch truncates it)
     /// @throws IllegalStateException if this storage was freed
     @CheckReturnValue
     public Storage slice(long offset, long size) {
@@ -746,7 +744,7 @@ public final class Storage implements Iterable<Integer> {
 
     // ---- devices ----
 
-    /// {@return this storage if the host can reach its bytes, else a copy that the host can reach}
+    /// {@return this storage if it is in host memory, otherwise a copy in host memory}
     ///
     /// @throws IllegalStateException if it was freed or has no bytes (meta)
     @CheckReturnValue
@@ -754,7 +752,7 @@ public final class Storage implements Iterable<Integer> {
         return to(Device.CPU);
     }
 
-    /// {@return this storage if it is on the first CUDA device, else a copy there}
+    /// {@return this storage if it is on the first CUDA device, otherwise a copy on it}
     ///
     /// @throws IllegalStateException if it was freed, has no bytes (meta), or there is no such device
     @CheckReturnValue
@@ -762,10 +760,10 @@ public final class Storage implements Iterable<Integer> {
         return to(Device.cuda(0));
     }
 
-    /// {@return this storage if it is on the device, else a copy there} Of several tensors that share a storage, use
-    /// [StorageCopier] to keep them sharing.
+    /// {@return this storage if it is on the device, otherwise a copy on it} [StorageCopier] copies several tensors and
+    /// keeps the sharing of their storages.
     ///
-    /// @param target the device; without an index, the first one of its type
+    /// @param target the device; if it has no index, the first of its type
     /// @throws IllegalStateException if it was freed, has no bytes (meta), or there is no such device
     @CheckReturnValue
     public Storage to(Device target) {
@@ -780,7 +778,7 @@ public final class Storage implements Iterable<Integer> {
         return allocator.device().equals(device) ? this : copyTo(allocator);
     }
 
-    /// {@return this storage if it is pinned, else a copy in pinned host memory}
+    /// {@return this storage if it is pinned, otherwise a copy in pinned host memory}
     ///
     /// @throws IllegalStateException if it was freed, has no bytes (meta), or there is no pinned memory
     @CheckReturnValue
@@ -790,21 +788,21 @@ public final class Storage implements Iterable<Integer> {
         return isPinned() ? this : copyTo(MemoryProviders.pinned());
     }
 
-    /// Pins the bytes where they are, so that devices copy from and to them directly (`cudaHostRegister`). Nothing is
-    /// copied, and the storage keeps its identity. It is pinned until it is released, resized or moved; a slice is
-    /// pinned with its base. Does nothing if it is pinned already.
+    /// Pins the bytes in place, so that devices copy from and to them directly (`cudaHostRegister`). Nothing is copied,
+    /// and the storage keeps its identity. It is pinned until it is released, resized or moved. A slice is pinned with
+    /// its base. Does nothing if the storage is pinned already.
     ///
-    /// Bytes that are not pinned are copied through pinned buffers. Pinning takes time for each page, so it is for
-    /// bytes that are copied more than once. All pages come into physical memory, and stay there: a mapped file is read
-    /// from its first byte to its last, and each page of a copy-on-write mapping is copied; the pages of a read-only
-    /// one are those of the page cache. So no storage is pinned implicitly. Some drivers refuse bytes in a page of
-    /// which other bytes are pinned already; anonymous mappings share no pages.
+    /// Bytes that are not pinned are copied through pinned buffers. Pinning costs time for each page, so it pays only
+    /// for bytes that are copied more than once. Pinned pages stay in physical memory: a mapped file is read
+    /// completely, and each page of a copy-on-write mapping is copied; a read-only mapping pins the pages of the page
+    /// cache. No storage is pinned implicitly. Some drivers refuse to pin bytes in a page that has other pinned bytes;
+    /// anonymous mappings do not share pages.
     ///
-    /// Bytes that the storage does not own, as those of [#wrap], have to stay valid until this storage is released.
+    /// Bytes that the storage does not own, such as those of [#wrap], must stay valid until this storage is released.
     ///
     /// @return this storage
-    /// @throws IllegalStateException if it was freed, is not in memory of the host off the heap, there is no CUDA
-    ///     device, or the system refuses; the storage is as before then, and is copied through pinned buffers
+    /// @throws IllegalStateException if it was freed, is not in host memory off the heap, there is no CUDA device, or
+    ///     the system refuses to pin the bytes; nothing has changed then
     public Storage pinInPlace() {
         checkAlive();
         checkBytes();
@@ -833,12 +831,12 @@ public final class Storage implements Iterable<Integer> {
 
     /// Moves the bytes to memory of the same device that other processes can open by a handle, on the CPU also by
     /// [#filename] (`share_memory_` in PyTorch, which does nothing for CUDA storages). The storage keeps its identity,
-    /// tensors and slices, but cannot be resized any more. A slice moves with its base. (In PyTorch it
-    /// leaves it.) Does nothing if it is shared already.
+    /// tensors and slices, but cannot be resized any more. A slice moves with its base. (In PyTorch, it moves alone.)
+    /// Does nothing if the storage is shared already.
     ///
     /// @return this storage
     /// @throws IllegalStateException if it was freed, has no bytes (meta), or there is no shared memory on its device
-    /// @throws OutOfMemoryError if there is not that much shared memory; nothing has changed then
+    /// @throws OutOfMemoryError if there is not enough shared memory; nothing has changed then
     public Storage shareMemory() {
         checkAlive();
         checkBytes();
@@ -853,9 +851,9 @@ public final class Storage implements Iterable<Integer> {
     }
 
     /// Moves the bytes to other memory of the same device. The storage keeps its identity, tensors and slices. Segments
-    /// that were taken before must not be used any more.
+    /// that were returned before must not be used any more.
     ///
-    /// @param target where to move them
+    /// @param target the allocator of the new memory
     /// @return this storage
     /// @throws IllegalArgumentException if the allocator is for another device
     /// @throws IllegalStateException if it was freed, has no bytes (meta), or is a slice
@@ -880,7 +878,7 @@ public final class Storage implements Iterable<Integer> {
         return new WeakStorage(this);
     }
 
-    /// Adds a reference (`retain` in Torch7). Atomic.
+    /// Adds a reference (`retain` in Torch7). The operation is atomic.
     ///
     /// @return this storage
     /// @throws IllegalStateException if it was freed
@@ -891,8 +889,8 @@ public final class Storage implements Iterable<Integer> {
         return this;
     }
 
-    /// Removes a reference and frees the bytes if it was the last (`free` in Torch7). Atomic. Those of
-    /// [Allocator#offHeap] and of the heap are left to the garbage collector.
+    /// Removes a reference, and frees the bytes if it was the last (`free` in Torch7). The operation is atomic. Bytes
+    /// of [Allocator#offHeap] and of the heap are freed by the garbage collector.
     ///
     /// @throws IllegalStateException if it was freed before
     public void release() {
@@ -909,7 +907,7 @@ public final class Storage implements Iterable<Integer> {
         }
     }
 
-    /// {@return how many references there are; 0 once the storage is freed}
+    /// {@return the number of references; 0 after the storage was freed}
     public int referenceCount() {
         return holding.references();
     }
@@ -921,16 +919,16 @@ public final class Storage implements Iterable<Integer> {
         return "storage #" + id + " of " + nbytes + " bytes on " + device + (referenceCount() == 0 ? " (freed)" : "");
     }
 
-    /// {@return the bytes as PyTorch prints an untyped storage, one on a line; of more than 1000 only the ends} Bytes
-    /// that are not there yet are fetched; those that the host cannot read are not shown.
+    /// {@return the bytes as PyTorch prints an untyped storage, one on a line; of more than 1000 only those at the
+    /// ends} Makes deferred bytes. Bytes that the host cannot access are not printed.
     @Override
     public String toString() {
         String elements = Bulk.ask(this, () -> lines(nbytes, index -> Integer.toString(getUnsigned(index))));
         return elements + "\n[torch.storage.UntypedStorage(device=" + device + ") of size " + nbytes + "]";
     }
 
-    /// Returns elements as PyTorch prints them, each on a line; of many only the ends, where PyTorch shows them all;
-    /// dots if the host cannot read them.
+    /// Returns elements as PyTorch prints them, each on a line; of many, only those at the ends; dots if the host
+    /// cannot access them.
     ///
     /// @param size their number
     /// @param text the text of the one at an index
@@ -950,7 +948,7 @@ public final class Storage implements Iterable<Integer> {
         return lines.toString();
     }
 
-    /// Returns the reason why there are no bytes, in a word or two; null if there are.
+    /// Returns the reason why there are no bytes, for messages; null if there are bytes.
     @Nullable
     String missing() {
         Storage root = root();
@@ -983,7 +981,7 @@ public final class Storage implements Iterable<Integer> {
         return one.byteSize() == other.byteSize() && Faults.haveSameBytes(one, other);
     }
 
-    /// Returns whether a file is behind the bytes, which may become shorter. Those that are not there yet are not made.
+    /// Returns whether the bytes are mapped from a file, which may be truncated. Does not make deferred bytes.
     boolean isFileBacked() {
         Allocation there = root().holding.allocation();
         return there != null && there.filename().isPresent();
@@ -1022,7 +1020,7 @@ public final class Storage implements Iterable<Integer> {
         }
     }
 
-    /// Returns the bytes on whatever device. The host may follow them only on the CPU.
+    /// Returns the bytes on any device. The host can access them only on the CPU.
     private MemorySegment deviceSegment() {
         return device.isCpu() ? segment() : holding.base() != null ? window() : allocation().segment();
     }
@@ -1119,7 +1117,7 @@ public final class Storage implements Iterable<Integer> {
         }
     }
 
-    /// What copies and fills the bytes if the host cannot.
+    /// Returns the memory of the device that copies and fills the bytes; null if the host does.
     private @Nullable DeviceMemory deviceMemory() {
         if (!isRemote()) {
             return null;
@@ -1127,7 +1125,7 @@ public final class Storage implements Iterable<Integer> {
         return root().allocator instanceof DeviceMemory memory ? memory : MemoryProviders.device(device);
     }
 
-    /// Returns whether there are bytes, and out of the host's reach.
+    /// Returns whether there are bytes that the host cannot access.
     private boolean isRemote() {
         return !device.isCpu() && !isMeta();
     }
@@ -1179,6 +1177,6 @@ public final class Storage implements Iterable<Integer> {
         }
     }
 
-    /// The bytes of a slice, for as long as the base has the bytes they were cut from.
+    /// The bytes of a slice, valid while the bytes of its base are `whole`.
     private record Window(MemorySegment whole, MemorySegment part) {}
 }

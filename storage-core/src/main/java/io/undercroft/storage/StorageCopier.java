@@ -3,12 +3,12 @@ package io.undercroft.storage;
 import java.util.IdentityHashMap;
 import java.util.function.UnaryOperator;
 
-/// Copies tensors and storages such that those which shared a storage share its copy. Each storage is copied once,
-/// whole, however many tensors and slices use it. (PyTorch's `deepcopy` of tensors that are copied together; its
-/// `to(device)` copies tensor by tensor and loses the sharing.)
+/// Copies tensors and storages and keeps the sharing of storages: tensors that share a storage share its copy. Each
+/// storage is copied once and as a whole. (PyTorch's `deepcopy` keeps the sharing of tensors that are copied together;
+/// its `to(device)` copies each tensor and does not.)
 ///
-/// Give everything that belongs together to one instance. It remembers what it copied, and so keeps it from the garbage
-/// collector, until it is itself collected. Not safe for several threads at once.
+/// All tensors that may share storages must be copied by one instance. It keeps the storages that it copied reachable
+/// until it is collected itself. Instances are not thread-safe.
 public final class StorageCopier {
     private final UnaryOperator<Storage> copying;
     private final IdentityHashMap<Storage, Storage> copies = new IdentityHashMap<>();
@@ -17,25 +17,26 @@ public final class StorageCopier {
         this.copying = copying;
     }
 
-    /// {@return a copier to a device; storages that are there already are returned as they are}
+    /// {@return a copier to a device; storages that are on the device already are not copied}
     ///
-    /// @param device where to copy
+    /// @param device the device of the copies
     public static StorageCopier to(Device device) {
         return new StorageCopier(storage -> storage.to(device));
     }
 
-    /// {@return a copier to new memory}
+    /// {@return a copier to memory of an allocator}
     ///
     /// @param allocator the allocator of the copies
     public static StorageCopier into(Allocator allocator) {
         return new StorageCopier(storage -> storage.copyTo(allocator));
     }
 
-    /// {@return the copy of a storage: the same one each time} The copy of a slice is a slice of the copy of its base.
+    /// {@return the copy of a storage, which is the same object for each call} The copy of a slice is a slice of the
+    /// copy of its base.
     ///
-    /// @param storage what to copy
-    /// @throws IllegalStateException if the storage was freed, has no bytes (meta) or is a slice of one that became too
-    ///     small, or there is no such device
+    /// @param storage the storage to copy
+    /// @throws IllegalStateException if the storage was freed, has no bytes (meta) or is a slice of a storage that
+    ///     became too small, or there is no such device
     public Storage copy(Storage storage) {
         Storage known = copies.get(storage);
         if (known != null) {
@@ -50,7 +51,7 @@ public final class StorageCopier {
     /// {@return a tensor of the same geometry, flags and gradient on the copy of its storage; the gradient is copied
     /// likewise}
     ///
-    /// @param tensor what to copy
+    /// @param tensor the tensor to copy
     /// @throws IllegalStateException as [#copy(Storage)], or if the storage became too small for the tensor
     public Tensor copy(Tensor tensor) {
         tensor.checkHolds(tensor.storage().nbytes());
@@ -63,7 +64,7 @@ public final class StorageCopier {
 
     /// {@return a typed storage on the copy of its bytes}
     ///
-    /// @param storage what to copy
+    /// @param storage the storage to copy
     /// @throws IllegalStateException as [#copy(Storage)]
     public TypedStorage copy(TypedStorage storage) {
         return new TypedStorage(copy(storage.untyped()), storage.dtype());

@@ -15,34 +15,33 @@ import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/// A strided window on a storage: dtype, shape, strides and storage offset. The counterpart of PyTorch's `TensorImpl`.
+/// A strided view of a storage: dtype, shape, strides and storage offset. The counterpart of PyTorch's `TensorImpl`.
 ///
-/// A tensor is immutable metadata; only the elements that it uses can be written, and every tensor on the same storage
-/// sees it. Views ([#select], [#narrow], [#transpose], …) are new tensors on the same storage and copy nothing.
-/// (PyTorch's `set_` changes a tensor in place; ours, [#set], makes a new one, so that a tensor can be used by many
-/// threads.) Methods behave as those of the same name in PyTorch unless documented otherwise; `fill_` and `copy_` are
-/// [#fill] and [#copyFrom].
+/// A tensor is immutable, except that its elements, which are in the storage, can be written; writes are visible in
+/// every tensor on the same storage. Views ([#select], [#narrow], [#transpose], …) are new tensors on the same storage
+/// and copy nothing. ([#set] returns a new tensor; PyTorch's `set_` changes a tensor in place.) Methods behave as those
+/// of the same name in PyTorch unless documented otherwise; `fill_` and `copy_` are [#fill] and [#copyFrom].
 ///
-/// Shape, strides and offsets count elements. No element can lie outside the storage: that is checked when a tensor is
-/// made. A tensor without elements may have any offset, as in PyTorch, and reads nothing. If the storage is resized
-/// later and becomes too small, views can still be made, and every access throws [IllegalStateException].
+/// Shape, strides and offsets count elements. Methods that create a tensor check that all elements are inside the
+/// storage. A tensor without elements may have any offset, as in PyTorch. If the storage is resized later and becomes
+/// too small, views can still be created, and every access throws [IllegalStateException].
 ///
-/// A tensor on the meta device has a shape and no elements. Views and copies of it are meta tensors, writing all its
-/// elements does nothing, and reading or writing a single one throws [IllegalStateException].
+/// A tensor on the meta device has a shape and no elements. Its views and copies are meta tensors. Methods that write
+/// all elements do nothing; methods that read or write a single element throw [IllegalStateException].
 ///
-/// A tensor does not count as a reference to its storage; [Storage] describes when the bytes are freed.
+/// A tensor is not a reference to its storage; [Storage] describes when the bytes are freed.
 public abstract sealed class Tensor {
     /// The properties of a tensor besides its geometry.
     public enum Flag {
-        /// The tensor takes part in differentiation (`requires_grad` in PyTorch); carried, not acted upon.
+        /// The tensor requires a gradient (`requires_grad` in PyTorch). The flag is kept and saved, and has no effect.
         REQUIRES_GRAD,
-        /// The elements are the complex conjugates of what is stored (PyTorch's lazy `conj()`).
+        /// The elements are the complex conjugates of the stored numbers (PyTorch's lazy `conj()`).
         CONJ,
-        /// The elements are the negatives of what is stored (PyTorch's lazy negation bit).
+        /// The elements are the negatives of the stored numbers (PyTorch's lazy negation bit).
         NEG
     }
 
-    /// Whether two NaNs count as close to each other.
+    /// Whether NaNs are close to each other in comparisons.
     public enum NaNs {
         /// A NaN is not close to anything, as `equal_nan=False` in PyTorch.
         DIFFERENT,
@@ -58,15 +57,15 @@ public abstract sealed class Tensor {
     final long offset;
     /// The sizes, then the strides; see [Geometry].
     final long[] geometry;
-    /// The first byte of the storage that no element needs; 0 if there are no elements.
+    /// The end of the last element in the storage, in bytes; 0 if there are no elements.
     final long end;
     private final long numel;
     private final @Nullable Tensor grad;
-    /// Made at first need. Several threads may make it at once, which does no harm: a shape is immutable.
+    /// Created at the first use. Several threads may create it, which is harmless as shapes are immutable.
     private @Nullable Shape shape;
 
-    /// A tensor that may reach outside its storage: [#checkStorageHolds] checks that once for all views, [#segment] at
-    /// each access.
+    /// Creates a tensor whose elements may be outside the storage: [#checkStorageHolds] checks that once for all views,
+    /// [#segment] at each access.
     ///
     /// @throws IllegalArgumentException if no storage can hold such a tensor
     private Tensor(Storage storage, ElementType type, long offset, long[] geometry, @Nullable Tensor grad) {
@@ -86,13 +85,14 @@ public abstract sealed class Tensor {
 
     /// Creates a tensor on a storage.
     ///
-    /// @param storage what it uses
-    /// @param dtype type of the elements
-    /// @param offset storage offset of the first element, in elements
-    /// @param shape size in each dimension
-    /// @param stride elements from one index to the next in each dimension; 0 repeats, negative is not allowed
+    /// @param storage the storage of the elements
+    /// @param dtype the type of the elements
+    /// @param offset the storage offset of the first element, in elements
+    /// @param shape the size in each dimension
+    /// @param stride the stride in each dimension, in elements, 0 or more
     /// @return the tensor
-    /// @throws IllegalArgumentException if the strides do not fit the shape or an element would lie outside the storage
+    /// @throws IllegalArgumentException if the number of strides is not that of the dimensions, a stride is negative,
+    ///     or an element is outside the storage
     public static Tensor of(Storage storage, DType dtype, long offset, Shape shape, long... stride) {
         Objects.requireNonNull(storage, "storage");
         return checked(on(storage, ElementType.of(dtype), offset, Geometry.of(shape, stride)));
@@ -100,42 +100,42 @@ public abstract sealed class Tensor {
 
     /// Creates a tensor on a storage, in row-major order.
     ///
-    /// @param storage storage of the elements
-    /// @param dtype type of the elements
-    /// @param offset storage offset of the first element, in elements
-    /// @param shape size in each dimension
+    /// @param storage the storage of the elements
+    /// @param dtype the type of the elements
+    /// @param offset the storage offset of the first element, in elements
+    /// @param shape the size in each dimension
     /// @return the tensor
-    /// @throws IllegalArgumentException if an element would lie outside the storage
+    /// @throws IllegalArgumentException if an element is outside the storage
     public static Tensor of(Storage storage, DType dtype, long offset, Shape shape) {
         return of(storage, dtype, offset, shape, Objects.requireNonNull(shape, "shape").contiguousStride());
     }
 
     /// Creates a zeroed tensor on a new storage, in row-major order.
     ///
-    /// @param dtype type of the elements
-    /// @param sizes size in each dimension
+    /// @param dtype the type of the elements
+    /// @param sizes the size in each dimension
     /// @return the tensor
-    /// @throws IllegalArgumentException if a size is negative, or the bytes are more than 2^63-1
+    /// @throws IllegalArgumentException if a size is negative, or the size in bytes is more than 2^63-1
     public static Tensor zeros(DType dtype, long... sizes) {
         return zeros(Allocator.offHeap(), dtype, sizes);
     }
 
-    /// {@return a tensor of zeros}
+    /// {@return a zeroed tensor on a new storage, in row-major order}
     ///
     /// @param dtype the element type
     /// @param shape the shape
-    /// @throws IllegalArgumentException if the tensor would be larger than 2^63-1 bytes
+    /// @throws IllegalArgumentException if the size in bytes is more than 2^63-1
     public static Tensor zeros(DType dtype, Shape shape) {
         return zeros(dtype, shape.toArray());
     }
 
-    /// Creates a zeroed tensor on a new storage, in row-major order, in memory of the caller's choice.
+    /// Creates a zeroed tensor on a new storage of an allocator, in row-major order.
     ///
     /// @param allocator the allocator of the bytes
-    /// @param dtype type of the elements
-    /// @param sizes size in each dimension
+    /// @param dtype the type of the elements
+    /// @param sizes the size in each dimension
     /// @return the tensor
-    /// @throws IllegalArgumentException if a size is negative, or the bytes are more than 2^63-1
+    /// @throws IllegalArgumentException if a size is negative, or the size in bytes is more than 2^63-1
     /// @throws OutOfMemoryError if the bytes cannot be allocated
     public static Tensor zeros(Allocator allocator, DType dtype, long... sizes) {
         Shape shape = Shape.of(sizes);
@@ -144,62 +144,62 @@ public abstract sealed class Tensor {
 
     /// Creates a tensor of ones on a new storage.
     ///
-    /// @param dtype type of the elements
-    /// @param sizes size in each dimension
+    /// @param dtype the type of the elements
+    /// @param sizes the size in each dimension
     /// @return the tensor
     /// @throws IllegalArgumentException as [#zeros(DType,long...)]
     public static Tensor ones(DType dtype, long... sizes) {
         return zeros(dtype, sizes).fill(1);
     }
 
-    /// Creates a tensor of one number repeated, on a new storage.
+    /// Creates a tensor on a new storage, with all elements set to a number.
     ///
-    /// @param dtype type of the elements
+    /// @param dtype the type of the elements
     /// @param value the number; converted as [#setDouble(long[],double)] does
-    /// @param sizes size in each dimension
+    /// @param sizes the size in each dimension
     /// @return the tensor
     /// @throws IllegalArgumentException as [#zeros(DType,long...)]
     public static Tensor full(DType dtype, double value, long... sizes) {
         return zeros(dtype, sizes).fill(value);
     }
 
-    /// Creates a tensor of one number repeated, on a new storage.
+    /// Creates a tensor on a new storage, with all elements set to a number.
     ///
-    /// @param dtype type of the elements
+    /// @param dtype the type of the elements
     /// @param value the number; converted as [#setLong(long[],long)] does
-    /// @param sizes size in each dimension
+    /// @param sizes the size in each dimension
     /// @return the tensor
     /// @throws IllegalArgumentException as [#zeros(DType,long...)]
     public static Tensor full(DType dtype, long value, long... sizes) {
         return zeros(dtype, sizes).fill(value);
     }
 
-    /// Creates a tensor of one number repeated, on a new storage.
+    /// Creates a tensor on a new storage, with all elements set to a number.
     ///
-    /// @param dtype type of the elements
+    /// @param dtype the type of the elements
     /// @param value the number; a dtype that is not complex drops the imaginary part
-    /// @param sizes size in each dimension
+    /// @param sizes the size in each dimension
     /// @return the tensor
     /// @throws IllegalArgumentException as [#zeros(DType,long...)]
     public static Tensor full(DType dtype, Complex value, long... sizes) {
         return zeros(dtype, sizes).fill(value);
     }
 
-    /// Creates a tensor with a shape and no elements; nothing is allocated, however large it is.
+    /// Creates a tensor with a shape and no elements, for which nothing is allocated.
     ///
-    /// @param dtype type of the elements
-    /// @param sizes size in each dimension
+    /// @param dtype the type of the elements
+    /// @param sizes the size in each dimension
     /// @return the tensor, on [Device#META]
-    /// @throws IllegalArgumentException if a size is negative, or the bytes would be more than 2^63-1
+    /// @throws IllegalArgumentException if a size is negative, or the size in bytes is more than 2^63-1
     public static Tensor meta(DType dtype, long... sizes) {
         Shape shape = Shape.of(sizes);
         return rowMajor(Storage.meta(Tensors.nbytes(dtype, shape)), ElementType.of(dtype), shape);
     }
 
-    /// {@return a one-dimensional tensor of the whole numbers from 0 to `end - 1`}
+    /// {@return a one-dimensional tensor of the integers from 0 to `end - 1`}
     ///
-    /// @param dtype type of the elements
-    /// @param end how many
+    /// @param dtype the type of the elements
+    /// @param end the number of elements
     /// @throws IllegalArgumentException if `end` is negative
     public static Tensor arange(DType dtype, long end) {
         return Tensors.arange(dtype, end);
@@ -207,26 +207,25 @@ public abstract sealed class Tensor {
 
     /// {@return a one-dimensional tensor of the numbers `start`, `start + step`, … before `end`}
     ///
-    /// @param dtype type of the elements
+    /// @param dtype the type of the elements
     /// @param start the first number
-    /// @param end where to stop
-    /// @param step from one to the next; may be negative
-    /// @throws IllegalArgumentException if a step of that sign does not lead from `start` to `end`, or there are more
-    ///     than 2^63-1
+    /// @param end the end, exclusive
+    /// @param step the step, which may be negative
+    /// @throws IllegalArgumentException if the step is 0 or has the wrong sign, or there are more than 2^63-1 elements
     public static Tensor arange(DType dtype, double start, double end, double step) {
         return Tensors.arange(dtype, start, end, step);
     }
 
-    /// {@return a tensor of no dimension and dtype float64}
+    /// {@return a float64 tensor without dimensions}
     ///
-    /// @param value its one element
+    /// @param value its element
     public static Tensor scalar(double value) {
         return of(value).view();
     }
 
-    /// {@return a tensor of no dimension and dtype int64}
+    /// {@return an int64 tensor without dimensions}
     ///
-    /// @param value its one element
+    /// @param value its element
     public static Tensor scalar(long value) {
         return of(value).view();
     }
@@ -266,8 +265,7 @@ public abstract sealed class Tensor {
         return Tensors.of(DType.INT16, Layouts.SHORT, values, values.length);
     }
 
-    /// {@return a one-dimensional int8 tensor of the given values} Bytes have a sign in Java, and keep it;
-    /// `view(DType.UINT8)` shows them without.
+    /// {@return a one-dimensional int8 tensor of the given values} `view(DType.UINT8)` returns them as unsigned bytes.
     ///
     /// @param values the elements
     public static Tensor of(byte... values) {
@@ -291,8 +289,8 @@ public abstract sealed class Tensor {
     /// {@return a float32 tensor of the given values}
     ///
     /// @param values the elements in row-major order; copied
-    /// @param sizes the sizes, whose product is the number of values; one may be -1 and is found from the others
-    /// @throws IllegalArgumentException if the number of values differs
+    /// @param sizes the sizes, whose product is the number of values; one may be -1 and is computed from the others
+    /// @throws IllegalArgumentException if the number of values is not the product of the sizes
     public static Tensor of(float[] values, long... sizes) {
         return of(values).view(sizes);
     }
@@ -300,8 +298,8 @@ public abstract sealed class Tensor {
     /// {@return a float64 tensor of the given values}
     ///
     /// @param values the elements in row-major order; copied
-    /// @param sizes the sizes, whose product is the number of values; one may be -1 and is found from the others
-    /// @throws IllegalArgumentException if the number of values differs
+    /// @param sizes the sizes, whose product is the number of values; one may be -1 and is computed from the others
+    /// @throws IllegalArgumentException if the number of values is not the product of the sizes
     public static Tensor of(double[] values, long... sizes) {
         return of(values).view(sizes);
     }
@@ -309,8 +307,8 @@ public abstract sealed class Tensor {
     /// {@return an int64 tensor of the given values}
     ///
     /// @param values the elements in row-major order; copied
-    /// @param sizes the sizes, whose product is the number of values; one may be -1 and is found from the others
-    /// @throws IllegalArgumentException if the number of values differs
+    /// @param sizes the sizes, whose product is the number of values; one may be -1 and is computed from the others
+    /// @throws IllegalArgumentException if the number of values is not the product of the sizes
     public static Tensor of(long[] values, long... sizes) {
         return of(values).view(sizes);
     }
@@ -318,15 +316,15 @@ public abstract sealed class Tensor {
     /// {@return an int32 tensor of the given values}
     ///
     /// @param values the elements in row-major order; copied
-    /// @param sizes the sizes, whose product is the number of values; one may be -1 and is found from the others
-    /// @throws IllegalArgumentException if the number of values differs
+    /// @param sizes the sizes, whose product is the number of values; one may be -1 and is computed from the others
+    /// @throws IllegalArgumentException if the number of values is not the product of the sizes
     public static Tensor of(int[] values, long... sizes) {
         return of(values).view(sizes);
     }
 
     // ---- what it is ----
 
-    /// {@return what the tensor uses; the same object for all its views}
+    /// {@return the storage of the elements, which is the same object for all views}
     public Storage storage() {
         return storage;
     }
@@ -341,8 +339,8 @@ public abstract sealed class Tensor {
         return storage.device();
     }
 
-    /// {@return how the elements lie: [Layout#STRIDED], which every tensor with one storage is} The other layouts have
-    /// separate types, such as [SparseCooTensor].
+    /// {@return the memory layout: [Layout#STRIDED]} Tensors of the other layouts have separate types, such as
+    /// [SparseCooTensor].
     public Layout layout() {
         return Layout.STRIDED;
     }
@@ -364,26 +362,26 @@ public abstract sealed class Tensor {
 
     /// {@return the size of one dimension, in elements}
     ///
-    /// @param dim from 0, or from -1 backwards
+    /// @param dim the dimension, negative from the end
     /// @throws IndexOutOfBoundsException if there is no such dimension
     public long size(int dim) {
         return geometry[Shape.checkDim(dim, dim())];
     }
 
-    /// {@return the strides, in elements, in a fresh array}
+    /// {@return the strides, in elements, in a new array}
     public long[] stride() {
         return Geometry.strides(geometry);
     }
 
     /// {@return the stride of one dimension, in elements}
     ///
-    /// @param dim from 0, or from -1 backwards
+    /// @param dim the dimension, negative from the end
     /// @throws IndexOutOfBoundsException if there is no such dimension
     public long stride(int dim) {
         return geometry[dim() + Shape.checkDim(dim, dim())];
     }
 
-    /// {@return where the first element lies in the storage, in elements}
+    /// {@return the offset of the first element in the storage, in elements}
     public long storageOffset() {
         return offset;
     }
@@ -393,14 +391,14 @@ public abstract sealed class Tensor {
         return numel;
     }
 
-    /// {@return the bytes of one element; 1 for elements narrower than a byte}
+    /// {@return the size of one element in bytes; 1 for elements narrower than a byte}
     public int itemsize() {
         return type.dtype.itemsize();
     }
 
-    /// {@return the bytes that the elements take when they lie without gaps, whatever their strides are now}
+    /// {@return the size of the elements in bytes when they are contiguous, whatever their strides are}
     ///
-    /// @throws ArithmeticException if that is more than 2^63-1, which is possible only for a tensor that repeats
+    /// @throws ArithmeticException if it is more than 2^63-1, which is possible only for strides of 0 and overlapping
     ///     elements
     public long nbytes() {
         return type.dtype.nbytes(numel);
@@ -409,7 +407,7 @@ public abstract sealed class Tensor {
     /// {@return the address of the first element (`data_ptr` in PyTorch), on the storage's device; 0 for a meta tensor
     /// and for one without elements}
     ///
-    /// @throws UnsupportedOperationException if the bytes lie on the heap, where the garbage collector moves them
+    /// @throws UnsupportedOperationException if the bytes are on the heap, where the garbage collector moves them
     /// @throws IllegalStateException if the storage was freed or has become too small, or the tensor starts inside a
     ///     byte
     public long dataPtr() {
@@ -423,8 +421,8 @@ public abstract sealed class Tensor {
         return storage.dataPtr() + firstByte();
     }
 
-    /// {@return whether both are the same window of the same storage, dtype included (`is_set_to` in PyTorch, which
-    /// leaves the dtype out)}
+    /// {@return whether both have the same storage, dtype, shape, strides and offset (`is_set_to` in PyTorch, which
+    /// does not compare the dtype)}
     ///
     /// @param other another tensor
     public boolean isSetTo(Tensor other) {
@@ -446,19 +444,19 @@ public abstract sealed class Tensor {
 
     /// {@return whether a flag is set}
     ///
-    /// @param flag which one
+    /// @param flag the flag
     public boolean is(Flag flag) {
         return type.flags.contains(flag);
     }
 
-    /// {@return whether the elements lie in row-major order without gaps} As in PyTorch, dimensions of size 1 do not
-    /// matter, and an empty tensor is contiguous.
+    /// {@return whether the elements are in row-major order without gaps} As in PyTorch, strides of dimensions of size
+    /// 1 are not compared, and an empty tensor is contiguous.
     public boolean isContiguous() {
         return numel == 0 || Geometry.isDense(geometry, null);
     }
 
-    /// {@return whether the elements lie in a given order without gaps} As in PyTorch, this is false for a
-    /// tensor with another number of dimensions than the format.
+    /// {@return whether the elements are in an order without gaps} As in PyTorch, this is false if the format is for
+    /// another number of dimensions.
     ///
     /// @param format the order
     public boolean isContiguous(MemoryFormat format) {
@@ -469,12 +467,12 @@ public abstract sealed class Tensor {
 
     // ---- reading ----
 
-    /// {@return one element as a double} Integers are rounded if they have more than 53 bits; of a complex element it
-    /// is the real part.
+    /// {@return one element as a double} Integers of more than 53 bits are rounded. A complex element loses its
+    /// imaginary part.
     ///
     /// @param index one index for each dimension, negative from the end
     /// @throws IndexOutOfBoundsException if there is no such element
-    /// @throws UnsupportedOperationException if the dtype has no numbers
+    /// @throws UnsupportedOperationException if the dtype is not numeric
     /// @throws IllegalStateException if the storage was freed, has no bytes (meta) or has become too small
     public double getDouble(long... index) {
         return doubleAt(position(index));
@@ -495,7 +493,7 @@ public abstract sealed class Tensor {
         return doubleAt(position(i, j));
     }
 
-    /// {@return one element as a float, rounded from [#getDouble(long...)]}
+    /// {@return one element as [#getDouble(long...)], rounded to a float}
     ///
     /// @param index one index for each dimension, negative from the end
     public float getFloat(long... index) {
@@ -517,13 +515,13 @@ public abstract sealed class Tensor {
         return floatAt(position(i, j));
     }
 
-    /// {@return one element as a long} Floating-point elements lose their fraction and are limited to the range of
-    /// `long`, as a Java cast does it. A uint64 from 2^63 on comes as its 64 bits, for [Long#toUnsignedString] and its
-    /// like.
+    /// {@return one element as a long} Floating-point elements are converted as by a cast in Java: they lose their
+    /// fraction and are limited to the range of `long`. A uint64 element is returned as its 64 bits, to be read as an
+    /// unsigned long.
     ///
     /// @param index one index for each dimension, negative from the end
     /// @throws IndexOutOfBoundsException if there is no such element
-    /// @throws UnsupportedOperationException if the dtype has no numbers
+    /// @throws UnsupportedOperationException if the dtype is not numeric
     /// @throws IllegalStateException if the storage was freed, has no bytes (meta) or has become too small
     public long getLong(long... index) {
         return longAt(position(index));
@@ -549,7 +547,7 @@ public abstract sealed class Tensor {
     /// @param index one index for each dimension, negative from the end
     /// @throws ArithmeticException if the element does not fit into an `int`
     /// @throws IndexOutOfBoundsException if there is no such element
-    /// @throws UnsupportedOperationException if the dtype has no numbers
+    /// @throws UnsupportedOperationException if the dtype is not numeric
     /// @throws IllegalStateException if the storage was freed, has no bytes (meta) or has become too small
     public int getInt(long... index) {
         return Math.toIntExact(getLong(index));
@@ -559,7 +557,7 @@ public abstract sealed class Tensor {
     ///
     /// @param index one index for each dimension, negative from the end
     /// @throws IndexOutOfBoundsException if there is no such element
-    /// @throws UnsupportedOperationException if the dtype has no numbers
+    /// @throws UnsupportedOperationException if the dtype is not numeric
     /// @throws IllegalStateException if the storage was freed, has no bytes (meta) or has become too small
     public Complex getComplex(long... index) {
         return complexAt(segment(), position(index));
@@ -575,15 +573,15 @@ public abstract sealed class Tensor {
 
     // ---- writing ----
 
-    /// Writes one element, converted to its dtype as PyTorch's `to` converts: floating-point dtypes round to nearest,
-    /// ties to even; integer dtypes drop the fraction and then the upper bits, as C does (300.7 is 44 as uint8, where a
-    /// Java cast would give 255). What does not fit 64 bits, and for int8, int16, uint16 and int32 what does not fit 32
-    /// bits, counts as the lowest integer of that width, as does NaN; as on x86-64; in C the result is undefined.
+    /// Writes one element, converted to its dtype as by PyTorch's `to`. Floating-point dtypes round to nearest, ties to
+    /// even. Integer dtypes drop the fraction and then the upper bits, as C does: 300.7 becomes 44 as uint8. Numbers
+    /// that do not fit 64 bits (for int8, int16, uint16 and int32: 32 bits) and NaN become the lowest integer of that
+    /// width first. In C, such conversions are undefined; this is the result on x86-64.
     ///
     /// @param index one index for each dimension, negative from the end
-    /// @param value what to write
+    /// @param value the value
     /// @throws IndexOutOfBoundsException if there is no such element
-    /// @throws UnsupportedOperationException if the dtype has no numbers or the storage is read-only
+    /// @throws UnsupportedOperationException if the dtype is not numeric or the storage is read-only
     /// @throws IllegalStateException if the storage was freed, has no bytes (meta) or has become too small
     public void setDouble(long[] index, double value) {
         setDoubleAt(position(index), value);
@@ -592,7 +590,7 @@ public abstract sealed class Tensor {
     /// Writes one element of a tensor of one dimension, as [#setDouble(long[],double)].
     ///
     /// @param i its index, negative from the end
-    /// @param value what to write
+    /// @param value the value
     public void setDouble(long i, double value) {
         setDoubleAt(position(i), value);
     }
@@ -601,7 +599,7 @@ public abstract sealed class Tensor {
     ///
     /// @param i its index in the first dimension, negative from the end
     /// @param j its index in the second
-    /// @param value what to write
+    /// @param value the value
     public void setDouble(long i, long j, double value) {
         setDoubleAt(position(i, j), value);
     }
@@ -609,7 +607,7 @@ public abstract sealed class Tensor {
     /// Writes one element, converted as [#setDouble(long[],double)] does.
     ///
     /// @param index one index for each dimension, negative from the end
-    /// @param value what to write
+    /// @param value the value
     /// @throws IndexOutOfBoundsException as [#setDouble(long[],double)], which throws the same exceptions
     public void setFloat(long[] index, float value) {
         setDoubleAt(position(index), value);
@@ -618,7 +616,7 @@ public abstract sealed class Tensor {
     /// Writes one element of a tensor of one dimension, converted as [#setDouble(long[],double)] does.
     ///
     /// @param i its index, negative from the end
-    /// @param value what to write
+    /// @param value the value
     public void setFloat(long i, float value) {
         setDoubleAt(position(i), value);
     }
@@ -627,18 +625,18 @@ public abstract sealed class Tensor {
     ///
     /// @param i its index in the first dimension, negative from the end
     /// @param j its index in the second
-    /// @param value what to write
+    /// @param value the value
     public void setFloat(long i, long j, float value) {
         setDoubleAt(position(i, j), value);
     }
 
-    /// Writes one element, converted to its dtype as PyTorch's `to` converts: integers too wide for the dtype lose
-    /// their upper bits without an exception (300 is 44 as uint8), floating-point dtypes round to nearest.
+    /// Writes one element, converted to its dtype as by PyTorch's `to`: integer dtypes drop the upper bits (300 becomes
+    /// 44 as uint8), floating-point dtypes round to nearest.
     ///
     /// @param index one index for each dimension, negative from the end
-    /// @param value what to write
+    /// @param value the value
     /// @throws IndexOutOfBoundsException if there is no such element
-    /// @throws UnsupportedOperationException if the dtype has no numbers or the storage is read-only
+    /// @throws UnsupportedOperationException if the dtype is not numeric or the storage is read-only
     /// @throws IllegalStateException if the storage was freed, has no bytes (meta) or has become too small
     public void setLong(long[] index, long value) {
         setLongAt(position(index), value);
@@ -647,7 +645,7 @@ public abstract sealed class Tensor {
     /// Writes one element of a tensor of one dimension, as [#setLong(long[],long)].
     ///
     /// @param i its index, negative from the end
-    /// @param value what to write
+    /// @param value the value
     public void setLong(long i, long value) {
         setLongAt(position(i), value);
     }
@@ -656,18 +654,18 @@ public abstract sealed class Tensor {
     ///
     /// @param i its index in the first dimension, negative from the end
     /// @param j its index in the second
-    /// @param value what to write
+    /// @param value the value
     public void setLong(long i, long j, long value) {
         setLongAt(position(i, j), value);
     }
 
-    /// Writes one element; a dtype that is not complex drops the imaginary part, and a truth value is true if either
-    /// part is not 0.
+    /// Writes one element. A dtype that is not complex drops the imaginary part; a bool element is true if either part
+    /// is not 0.
     ///
     /// @param index one index for each dimension, negative from the end
-    /// @param value what to write
+    /// @param value the value
     /// @throws IndexOutOfBoundsException if there is no such element
-    /// @throws UnsupportedOperationException if the dtype has no numbers or the storage is read-only
+    /// @throws UnsupportedOperationException if the dtype is not numeric or the storage is read-only
     /// @throws IllegalStateException if the storage was freed, has no bytes (meta) or has become too small
     public void setComplex(long[] index, Complex value) {
         setComplexAt(position(index), value);
@@ -676,7 +674,7 @@ public abstract sealed class Tensor {
     /// Writes one element of a tensor of one dimension, as [#setComplex(long[],Complex)].
     ///
     /// @param i its index, negative from the end
-    /// @param value what to write
+    /// @param value the value
     public void setComplex(long i, Complex value) {
         setComplexAt(position(i), value);
     }
@@ -685,31 +683,31 @@ public abstract sealed class Tensor {
     ///
     /// @param i its index in the first dimension, negative from the end
     /// @param j its index in the second
-    /// @param value what to write
+    /// @param value the value
     public void setComplex(long i, long j, Complex value) {
         setComplexAt(position(i, j), value);
     }
 
-    /// Returns an accessor of the elements, for loops over many of them. Loops should use it instead of the methods
-    /// that take indices, which check the tensor for each element.
+    /// Returns an accessor for loops over many elements. It is faster than the methods that take indices, which check
+    /// the tensor for each element.
     ///
     /// @return an accessor, valid until the storage is freed or resized
     /// @throws IllegalArgumentException if there are not 1 or 2 dimensions
     /// @throws IllegalStateException if the storage was freed, has no bytes (meta), is on a device that the host cannot
-    ///     reach, or has become too small
+    ///     access, or has become too small
     public TensorAccessor accessor() {
         return new TensorAccessor(this);
     }
 
     // ---- bytes ----
 
-    /// Returns the bytes of the elements, of a tensor that is contiguous and whose flags do not change what is stored.
+    /// Returns the bytes of the elements of a contiguous tensor, without a copy.
     ///
-    /// @return exactly the elements' bytes, in the storage; writing there writes the tensor. It is read-only if the
-    ///     storage is, and must not be used after the storage is freed, resized or collected
-    /// @throws IllegalStateException if the elements are not one run of stored bytes ([#contiguous()] first): the
-    ///     tensor is not contiguous, or negated or conjugated, or starts inside a byte; or if the storage was freed,
-    ///     has no bytes or has become too small
+    /// @return the bytes of the elements in the storage. The segment is read-only if the storage is, and must not be
+    ///     used after the storage is freed, resized or collected
+    /// @throws IllegalStateException if the tensor is not contiguous, has [Flag#CONJ] or [Flag#NEG], or starts inside a
+    ///     byte ([#contiguous()] returns one that does not); or if the storage was freed, has no bytes or has become
+    ///     too small
     public MemorySegment bytes() {
         if (!isOneRun()) {
             throw new IllegalStateException("the elements of this tensor of shape " + shape() + ", stride "
@@ -720,10 +718,10 @@ public abstract sealed class Tensor {
         return numel() == 0 ? all.asSlice(0, 0) : all.asSlice(firstByte(), nbytes());
     }
 
-    /// Copies the elements in row-major order, conjugation and negation carried out, to memory that the caller owns.
+    /// Copies the elements in row-major order to a segment. Elements of a conjugated or negated tensor are resolved.
     ///
-    /// @param target as many bytes as [#nbytes]
-    /// @throws IllegalArgumentException if the target has another size
+    /// @param target a segment of [#nbytes] bytes
+    /// @throws IllegalArgumentException if the segment has another size
     /// @throws IllegalStateException if the storage was freed, has no bytes (meta) or has become too small
     public void copyTo(MemorySegment target) {
         if (target.byteSize() != nbytes()) {
@@ -735,40 +733,35 @@ public abstract sealed class Tensor {
 
     // ---- arrays and buffers ----
 
-    /// {@return the elements in row-major order, as [converted][#to(DType)] to float32}
+    /// {@return the elements in row-major order, [converted][#to(DType)] to float32}
     ///
-    /// @throws IllegalArgumentException if there are more than an array can hold
+    /// @throws IllegalArgumentException if there are too many for an array
     /// @throws IllegalStateException if the storage was freed, has no bytes (meta) or has become too small
     public float[] toFloatArray() {
         return TensorArrays.toArray(this, DType.FLOAT32, FLOAT, float[]::new);
     }
 
-    /// {@return the elements in row-major order, as [converted][#to(DType)] to float64; otherwise as
-    /// [#toFloatArray]}
+    /// {@return the elements in row-major order, [converted][#to(DType)] to float64; otherwise as [#toFloatArray]}
     public double[] toDoubleArray() {
         return TensorArrays.toArray(this, DType.FLOAT64, DOUBLE, double[]::new);
     }
 
-    /// {@return the elements in row-major order, as [converted][#to(DType)] to int64; otherwise as
-    /// [#toFloatArray]}
+    /// {@return the elements in row-major order, [converted][#to(DType)] to int64; otherwise as [#toFloatArray]}
     public long[] toLongArray() {
         return TensorArrays.toArray(this, DType.INT64, LONG, long[]::new);
     }
 
-    /// {@return the elements in row-major order, as [converted][#to(DType)] to int32; otherwise as
-    /// [#toFloatArray]}
+    /// {@return the elements in row-major order, [converted][#to(DType)] to int32; otherwise as [#toFloatArray]}
     public int[] toIntArray() {
         return TensorArrays.toArray(this, DType.INT32, INT, int[]::new);
     }
 
-    /// {@return the elements in row-major order, as [converted][#to(DType)] to int16; otherwise as
-    /// [#toFloatArray]}
+    /// {@return the elements in row-major order, [converted][#to(DType)] to int16; otherwise as [#toFloatArray]}
     public short[] toShortArray() {
         return TensorArrays.toArray(this, DType.INT16, Layouts.SHORT, short[]::new);
     }
 
-    /// {@return the elements in row-major order, as [converted][#to(DType)] to int8; otherwise as
-    /// [#toFloatArray]}
+    /// {@return the elements in row-major order, [converted][#to(DType)] to int8; otherwise as [#toFloatArray]}
     public byte[] toByteArray() {
         return TensorArrays.toArray(this, DType.INT8, Layouts.BYTE, byte[]::new);
     }
@@ -787,24 +780,24 @@ public abstract sealed class Tensor {
     /// {@return a tensor on the same elements with exactly these flags}
     ///
     /// @param wanted the flags
-    /// @throws IllegalArgumentException if [Flag#CONJ] is set for elements that are not complex, or [Flag#NEG] of
-    ///     elements that are no numbers
+    /// @throws IllegalArgumentException if [Flag#CONJ] is set and the dtype is not complex, or [Flag#NEG] is set and
+    ///     the dtype is bool, quantized or bits
     @CheckReturnValue
     public Tensor withFlags(Set<Flag> wanted) {
         return on(storage, type.with(wanted), offset, geometry, grad);
     }
 
-    /// {@return the gradient, if the tensor has one} It is carried, not computed. Views, copies and what is saved of a
-    /// tensor have none, as in PyTorch.
+    /// {@return the gradient, if the tensor has one} It is never computed. As in PyTorch, views and copies have none,
+    /// and it is not saved with the tensor.
     public Optional<Tensor> grad() {
         return Optional.ofNullable(grad);
     }
 
-    /// {@return this tensor with a gradient (PyTorch sets it in place)} [Flag#REQUIRES_GRAD] stays as it is, as in
-    /// PyTorch, where `grad` can be set on any tensor.
+    /// {@return this tensor with a gradient (PyTorch sets it in place)} [Flag#REQUIRES_GRAD] is not changed, as in
+    /// PyTorch.
     ///
     /// @param gradient a tensor of the same shape, dtype and device, usually on a separate storage
-    /// @throws IllegalArgumentException if it is another shape, dtype or device, or this tensor itself
+    /// @throws IllegalArgumentException if the shape, dtype or device differs, or the gradient is this tensor
     @CheckReturnValue
     public Tensor withGrad(Tensor gradient) {
         if (gradient == this) {
@@ -822,32 +815,32 @@ public abstract sealed class Tensor {
 
     /// {@return the slice at one index of a dimension, which is removed}
     ///
-    /// @param dim which dimension, negative from the end
-    /// @param index from 0, or from -1 backwards
+    /// @param dim the dimension, negative from the end
+    /// @param index the index, negative from the end
     /// @throws IndexOutOfBoundsException if there is no such dimension or index
     @CheckReturnValue
     public Tensor select(int dim, long index) {
         return Views.select(this, dim, index);
     }
 
-    /// {@return the part of a dimension from `start` on}
+    /// {@return a range of indices of a dimension}
     ///
-    /// @param dim which dimension, negative from the end
-    /// @param start first index, negative from the end
-    /// @param length how many
-    /// @throws IndexOutOfBoundsException if that is not inside the dimension
+    /// @param dim the dimension, negative from the end
+    /// @param start the first index, negative from the end
+    /// @param length the number of indices
+    /// @throws IndexOutOfBoundsException if the range is not inside the dimension
     @CheckReturnValue
     public Tensor narrow(int dim, long start, long length) {
         return Views.narrow(this, dim, start, length);
     }
 
-    /// {@return every `step`-th index of a dimension, as Python's `start:end:step`} Ends count from the end if
-    /// negative, and are limited to the dimension.
+    /// {@return every `step`-th index of a dimension, as Python's `start:end:step`} Negative bounds count from the end;
+    /// bounds are limited to the dimension.
     ///
-    /// @param dim which dimension, negative from the end
+    /// @param dim the dimension, negative from the end
     /// @param start the first index
-    /// @param end the first index not to take; `Long.MAX_VALUE` for all
-    /// @param step from one index to the next, 1 or more
+    /// @param end the end, exclusive; `Long.MAX_VALUE` for all
+    /// @param step the step, 1 or more
     /// @throws IndexOutOfBoundsException if there is no such dimension
     /// @throws IllegalArgumentException if the step is not positive
     @CheckReturnValue
@@ -855,17 +848,18 @@ public abstract sealed class Tensor {
         return Views.slice(this, dim, start, end, step);
     }
 
-    /// {@return the tensor with two dimensions swapped} A tensor without dimensions takes 0 and -1, as in PyTorch.
+    /// {@return the tensor with two dimensions exchanged} For a tensor without dimensions, 0 and -1 are allowed, as in
+    /// PyTorch.
     ///
     /// @param first a dimension, negative from the end
-    /// @param second another
+    /// @param second another dimension
     /// @throws IndexOutOfBoundsException if there is no such dimension
     @CheckReturnValue
     public Tensor transpose(int first, int second) {
         return Views.transpose(this, first, second);
     }
 
-    /// {@return a matrix with its dimensions swapped; a tensor with fewer as it is}
+    /// {@return a tensor of two dimensions with its dimensions exchanged; one with fewer dimensions unchanged}
     ///
     /// @throws IllegalArgumentException if there are more than two dimensions
     @CheckReturnValue
@@ -888,26 +882,26 @@ public abstract sealed class Tensor {
 
     /// {@return the tensor with one dimension moved and the others in their order}
     ///
-    /// @param source which dimension, negative from the end
-    /// @param destination where it shall be, negative from the end
+    /// @param source the dimension, negative from the end
+    /// @param destination its new number, negative from the end
     /// @throws IndexOutOfBoundsException if there is no such dimension
     @CheckReturnValue
     public Tensor movedim(int source, int destination) {
         return Views.movedim(this, source, destination);
     }
 
-    /// Returns the same elements in another shape, if strides can express it without a copy.
+    /// Returns the same elements in another shape, if strides can express the shape without a copy.
     ///
-    /// @param sizes the new sizes; one may be -1 and is found from the others
+    /// @param sizes the new sizes; one may be -1 and is computed from the others
     /// @return the view
-    /// @throws IllegalArgumentException if the number of elements differs, or no strides describe that shape
-    ///     without a copy ([#reshape] copies then)
+    /// @throws IllegalArgumentException if the number of elements differs, or no strides express the shape ([#reshape]
+    ///     copies then)
     @CheckReturnValue
     public Tensor view(long... sizes) {
         return Views.view(this, sizes);
     }
 
-    /// The same elements in another shape, as [#view(long...)].
+    /// Returns the same elements in another shape, as [#view(long...)].
     ///
     /// @param shape the new shape
     /// @return the view
@@ -917,21 +911,22 @@ public abstract sealed class Tensor {
         return view(shape.toArray());
     }
 
-    /// The same bytes as elements of another dtype. Between dtypes of different widths the last dimension becomes
-    /// longer or shorter, and must have stride 1; to a wider dtype its size, the other strides and the offset must be
-    /// multiples of how much wider.
+    /// Returns the same bytes as elements of another dtype. If the widths differ, the last dimension changes its size,
+    /// and must have stride 1. If the dtype is wider, the size of the last dimension, the other strides and the offset
+    /// must be multiples of the ratio of the widths.
     ///
-    /// @param dtype the type to see the bytes as
+    /// @param dtype the new dtype
     /// @return the view
-    /// @throws IllegalArgumentException if that is not so, or the tensor is negated or conjugated by a flag
+    /// @throws IllegalArgumentException if these conditions are not met, or the tensor is negated or conjugated by a
+    ///     flag
     @CheckReturnValue
     public Tensor view(DType dtype) {
         return Views.view(this, dtype);
     }
 
-    /// The same elements in another shape: a [view][#view(long...)] if one will do, else a copy.
+    /// Returns the same elements in another shape: a [view][#view(long...)] if possible, otherwise a copy.
     ///
-    /// @param sizes the new sizes; one may be -1 and is found from the others
+    /// @param sizes the new sizes; one may be -1 and is computed from the others
     /// @return the view or the copy
     /// @throws IllegalArgumentException if the number of elements differs
     @CheckReturnValue
@@ -940,16 +935,16 @@ public abstract sealed class Tensor {
         return view != null ? view : copy().view(sizes);
     }
 
-    /// {@return the elements in one dimension: a view if one will do, else a copy}
+    /// {@return the elements in one dimension: a view if possible, otherwise a copy}
     @CheckReturnValue
     public Tensor flatten() {
         return flatten(0, -1);
     }
 
-    /// {@return some dimensions joined to one: a view if one will do, else a copy}
+    /// {@return the tensor with adjacent dimensions joined to one: a view if possible, otherwise a copy}
     ///
-    /// @param startDim the first to join, negative from the end
-    /// @param endDim the last to join
+    /// @param startDim the first of the dimensions, negative from the end
+    /// @param endDim the last of the dimensions
     /// @throws IndexOutOfBoundsException if there is no such dimension
     /// @throws IllegalArgumentException if the last comes before the first
     @CheckReturnValue
@@ -963,9 +958,9 @@ public abstract sealed class Tensor {
         return Views.squeeze(this);
     }
 
-    /// {@return the tensor without those of the given dimensions that have size 1}
+    /// {@return the tensor without the given dimensions that have size 1}
     ///
-    /// @param dims which dimensions, negative from the end
+    /// @param dims the dimensions, negative from the end
     /// @throws IndexOutOfBoundsException if there is no such dimension
     /// @throws IllegalArgumentException if a dimension is given twice
     @CheckReturnValue
@@ -975,18 +970,17 @@ public abstract sealed class Tensor {
 
     /// {@return the tensor with a new dimension of size 1}
     ///
-    /// @param dim which one it shall be, up to the number of dimensions that there are; negative from the end
-    /// @throws IndexOutOfBoundsException if there are not so many dimensions
+    /// @param dim the number of the new dimension, from 0 to the present number of dimensions, negative from the end
+    /// @throws IndexOutOfBoundsException if the number is out of that range
     @CheckReturnValue
     public Tensor unsqueeze(int dim) {
         return Views.unsqueeze(this, dim);
     }
 
-    /// {@return the tensor with dimensions of size 1 repeated, by stride 0, and new dimensions put in front}
+    /// {@return the tensor with dimensions of size 1 expanded, by stride 0, and new dimensions inserted at the front}
     ///
-    /// @param sizes the new sizes; -1 keeps the old one
-    /// @throws IllegalArgumentException if a dimension that is not 1 would have to change, or there are fewer than
-    ///     before
+    /// @param sizes the new sizes; -1 keeps a size
+    /// @throws IllegalArgumentException if a size other than 1 would change, or there are fewer dimensions than before
     @CheckReturnValue
     public Tensor expand(long... sizes) {
         return Views.expand(this, sizes);
@@ -994,9 +988,9 @@ public abstract sealed class Tensor {
 
     /// {@return the windows of a dimension, which may overlap, in a new last dimension}
     ///
-    /// @param dim which dimension, negative from the end; it counts the windows now
-    /// @param size indices in a window, 0 or more
-    /// @param step indices from one window to the next, 1 or more
+    /// @param dim the dimension, negative from the end; in the result it counts the windows
+    /// @param size the number of indices of a window, 0 or more
+    /// @param step the number of indices from one window to the next, 1 or more
     /// @throws IndexOutOfBoundsException if there is no such dimension
     /// @throws IllegalArgumentException if the dimension is shorter than a window, or size or step are out of range
     @CheckReturnValue
@@ -1006,7 +1000,7 @@ public abstract sealed class Tensor {
 
     /// {@return the main diagonal of the first two dimensions, in a new last dimension}
     ///
-    /// @throws IndexOutOfBoundsException if there are no two dimensions
+    /// @throws IndexOutOfBoundsException if there are fewer than two dimensions
     @CheckReturnValue
     public Tensor diagonal() {
         return diagonal(0, 0, 1);
@@ -1014,12 +1008,12 @@ public abstract sealed class Tensor {
 
     /// {@return a diagonal of two dimensions, in a new last dimension}
     ///
-    /// @param diagonalOffset 0 for the main diagonal, more for those above it, less for those below; empty if there is
-    ///     none
-    /// @param dim1 the rows, negative from the end
-    /// @param dim2 the columns
+    /// @param diagonalOffset 0 for the main diagonal, positive for diagonals above it, negative for those below it; a
+    ///     diagonal outside the matrix is empty
+    /// @param dim1 the dimension of the rows, negative from the end
+    /// @param dim2 the dimension of the columns
     /// @throws IndexOutOfBoundsException if there is no such dimension
-    /// @throws IllegalArgumentException if both are the same
+    /// @throws IllegalArgumentException if both dimensions are the same
     @CheckReturnValue
     public Tensor diagonal(long diagonalOffset, int dim1, int dim2) {
         return Views.diagonal(this, diagonalOffset, dim1, dim2);
@@ -1027,31 +1021,31 @@ public abstract sealed class Tensor {
 
     /// {@return a tensor of any geometry on the same storage (`as_strided` in PyTorch)}
     ///
-    /// @param sizes size in each dimension
-    /// @param steps stride in each dimension, in elements
-    /// @param storageOffset where the first element lies, in elements of the storage
-    /// @throws IllegalArgumentException if an element would lie outside the storage
+    /// @param sizes the size in each dimension
+    /// @param steps the stride in each dimension, in elements
+    /// @param storageOffset the offset of the first element in the storage, in elements
+    /// @throws IllegalArgumentException if an element is outside the storage
     @CheckReturnValue
     public Tensor asStrided(Shape sizes, long[] steps, long storageOffset) {
         return set(storage, storageOffset, sizes, steps);
     }
 
-    /// {@return a tensor of the same dtype on another storage (`set_` in PyTorch, which changes the tensor instead)}
+    /// {@return a tensor of the same dtype on another storage (`set_` in PyTorch, which changes the tensor)}
     ///
-    /// @param source what it uses
-    /// @param storageOffset where the first element lies, in elements
-    /// @param sizes size in each dimension
-    /// @param steps stride in each dimension, in elements
-    /// @throws IllegalArgumentException if an element would lie outside the storage (PyTorch grows the storage instead)
+    /// @param source the storage
+    /// @param storageOffset the offset of the first element in the storage, in elements
+    /// @param sizes the size in each dimension
+    /// @param steps the stride in each dimension, in elements
+    /// @throws IllegalArgumentException if an element is outside the storage (PyTorch resizes the storage)
     @CheckReturnValue
     public Tensor set(Storage source, long storageOffset, Shape sizes, long... steps) {
         return checked(on(source, type, storageOffset, Geometry.of(sizes, steps)));
     }
 
-    /// {@return a one-dimensional tensor of the same dtype on all of another storage} Bytes at the end that make no
-    /// whole element are left out.
+    /// {@return a one-dimensional tensor of the same dtype on all of another storage} Bytes at the end that do not make
+    /// a whole element are ignored.
     ///
-    /// @param source what it uses
+    /// @param source the storage
     @CheckReturnValue
     public Tensor set(Storage source) {
         return on(source, type, 0, new long[]{Tensors.elementsIn(source.nbytes(), dtype()), 1});
@@ -1068,19 +1062,19 @@ public abstract sealed class Tensor {
     /// {@return the negatives of the elements, without a copy, by [Flag#NEG]} (PyTorch's `neg` copies; its `_neg_view`
     /// is this.)
     ///
-    /// @throws IllegalArgumentException if the elements are no numbers: bool, quantized or bits
+    /// @throws IllegalArgumentException if the dtype is bool, quantized or bits
     @CheckReturnValue
     public Tensor neg() {
         return withType(type.toggled(Flag.NEG));
     }
 
-    /// {@return this tensor if it is not conjugated by a flag, else a copy whose bytes are the conjugates}
+    /// {@return this tensor if it does not have [Flag#CONJ], otherwise a copy that stores the conjugates}
     @CheckReturnValue
     public Tensor resolveConj() {
         return is(Flag.CONJ) ? copy() : this;
     }
 
-    /// {@return this tensor if it is not negated by a flag, else a copy whose bytes are the negatives}
+    /// {@return this tensor if it does not have [Flag#NEG], otherwise a copy that stores the negatives}
     @CheckReturnValue
     public Tensor resolveNeg() {
         return is(Flag.NEG) ? copy() : this;
@@ -1110,8 +1104,8 @@ public abstract sealed class Tensor {
 
     /// {@return the pairs of the last dimension as complex numbers, as a view}
     ///
-    /// @throws IllegalArgumentException if the elements are not float16, float32 or float64, or do not lie in pairs:
-    ///     the last dimension must have size 2 and stride 1, the other strides and the offset be even
+    /// @throws IllegalArgumentException if the dtype is not float16, float32 or float64, the last dimension does not
+    ///     have size 2 and stride 1, or another stride or the offset is odd
     @CheckReturnValue
     public Tensor viewAsComplex() {
         return Views.viewAsComplex(this);
@@ -1119,7 +1113,7 @@ public abstract sealed class Tensor {
 
     // ---- copies ----
 
-    /// {@return this tensor if [#bytes] accepts it, else a [#copy()]}
+    /// {@return this tensor if [#bytes] can return its bytes, otherwise a [#copy()]}
     ///
     /// @throws IllegalStateException if a copy is needed and the storage was freed or has become too small
     @CheckReturnValue
@@ -1127,8 +1121,8 @@ public abstract sealed class Tensor {
         return isOneRun() ? this : copy();
     }
 
-    /// {@return this tensor if its elements lie in an order without gaps and are what is stored, else a copy in that
-    /// order}
+    /// {@return this tensor if it is [contiguous][#isContiguous(MemoryFormat)] in an order and has neither [Flag#CONJ]
+    /// nor [Flag#NEG], otherwise a copy in that order}
     ///
     /// @param format the order
     /// @throws IllegalArgumentException if the format is for another number of dimensions
@@ -1138,9 +1132,9 @@ public abstract sealed class Tensor {
         return type.isResolved() && startsOnByte() && isContiguous(format) ? this : copy(format);
     }
 
-    /// {@return the same elements in row-major order on a new storage} Conjugation and negation are carried
-    /// out. (PyTorch's `clone` keeps the strides of a tensor that is dense in some other order; ours is always
-    /// row-major, and [#copy(MemoryFormat)] is for the other orders.)
+    /// {@return a copy of the elements in row-major order on a new storage} Elements of a conjugated or negated tensor
+    /// are resolved. (PyTorch's `clone` keeps the strides of a tensor that is dense in another order;
+    /// [#copy(MemoryFormat)] copies to other orders.)
     ///
     /// @throws IllegalStateException if the storage was freed or has become too small
     @CheckReturnValue
@@ -1148,7 +1142,7 @@ public abstract sealed class Tensor {
         return copy(MemoryFormat.CONTIGUOUS);
     }
 
-    /// {@return the same elements in a given order on a new storage} Conjugation and negation are carried out.
+    /// {@return a copy of the elements in a given order on a new storage, as [#copy()]}
     ///
     /// @param format the order
     /// @throws IllegalArgumentException if the format is for another number of dimensions
@@ -1158,8 +1152,8 @@ public abstract sealed class Tensor {
         return Tensors.empty(this, type.resolved(), format, Allocator.offHeap()).copyFrom(this);
     }
 
-    /// {@return the same elements in row-major order in memory of the caller's choice} Conjugation and negation are
-    /// carried out. A meta tensor stays one.
+    /// {@return a copy of the elements in row-major order in memory of an allocator, as [#copy()]} The copy of a meta
+    /// tensor is a meta tensor.
     ///
     /// @param allocator the allocator of the bytes
     /// @throws IllegalStateException if the storage was freed or has become too small
@@ -1169,17 +1163,16 @@ public abstract sealed class Tensor {
         return Tensors.empty(this, type.resolved(), MemoryFormat.CONTIGUOUS, allocator).copyFrom(this);
     }
 
-    /// Copies all elements of another tensor into this one (`copy_` in PyTorch): they are expanded to this shape and
-    /// converted to this dtype. The two may overlap.
+    /// Copies all elements of another tensor into this one (`copy_` in PyTorch). They are expanded to this shape and
+    /// converted to this dtype. The tensors may overlap.
     ///
-    /// @param source where to copy from
+    /// @param source the tensor to copy
     /// @return this tensor
-    /// @throws IllegalArgumentException if the source cannot be expanded to this shape, or this tensor shows an element
-    ///     of its storage twice by stride 0
-    /// @throws UnsupportedOperationException if a dtype has no numbers and the other is not the same, or this storage
-    ///     is read-only
-    /// @throws IllegalStateException if a storage was freed or has become too small, or only the source is a meta
-    ///     tensor
+    /// @throws IllegalArgumentException if the source cannot be expanded to this shape, or this tensor has a dimension
+    ///     of stride 0 and size 2 or more
+    /// @throws UnsupportedOperationException if the dtypes differ and one is not numeric, or this storage is read-only
+    /// @throws IllegalStateException if a storage was freed or has become too small, or the source is a meta tensor and
+    ///     this one is not
     public Tensor copyFrom(Tensor source) {
         Tensors.copy(source, this);
         return this;
@@ -1187,9 +1180,9 @@ public abstract sealed class Tensor {
 
     /// Copies elements of this dtype in row-major order into this tensor.
     ///
-    /// @param source as many bytes as [#nbytes], little-endian
+    /// @param source a segment of [#nbytes] bytes, little-endian
     /// @return this tensor
-    /// @throws IllegalArgumentException if the source has another size
+    /// @throws IllegalArgumentException if the segment has another size
     /// @throws UnsupportedOperationException if the storage is read-only
     /// @throws IllegalStateException if the storage was freed or has become too small
     public Tensor copyFrom(MemorySegment source) {
@@ -1202,10 +1195,10 @@ public abstract sealed class Tensor {
 
     /// Sets all elements to one number, converted as [#setDouble(long[],double)] does.
     ///
-    /// @param value what to write
+    /// @param value the value
     /// @return this tensor
-    /// @throws IllegalArgumentException if this tensor shows an element of its storage twice by stride 0
-    /// @throws UnsupportedOperationException if the dtype has no numbers or the storage is read-only
+    /// @throws IllegalArgumentException if this tensor has a dimension of stride 0 and size 2 or more
+    /// @throws UnsupportedOperationException if the dtype is not numeric or the storage is read-only
     /// @throws IllegalStateException if the storage was freed or has become too small
     public Tensor fill(double value) {
         return fill(of(value));
@@ -1213,47 +1206,47 @@ public abstract sealed class Tensor {
 
     /// Sets all elements to one integer, converted as [#setLong(long[],long)] does; otherwise as [#fill(double)].
     ///
-    /// @param value what to write
+    /// @param value the value
     /// @return this tensor
     public Tensor fill(long value) {
         return fill(of(value));
     }
 
-    /// Sets all elements to one complex number, as [#fill(double)]; a dtype that is not complex drops the imaginary
-    /// part.
+    /// Sets all elements to one complex number, converted as [#setComplex(long[],Complex)] does; otherwise as
+    /// [#fill(double)].
     ///
-    /// @param value what to write
+    /// @param value the value
     /// @return this tensor
     public Tensor fill(Complex value) {
         return fill(of(value));
     }
 
-    /// Returns the elements as another dtype, converted as PyTorch's `to` converts them.
+    /// Returns the elements converted to another dtype, as by PyTorch's `to`.
     ///
-    /// @param dtype the type wanted
-    /// @return this tensor if it has that dtype, else a row-major copy
-    /// @throws UnsupportedOperationException if one of the dtypes has no numbers
+    /// @param dtype the new dtype
+    /// @return this tensor if it has that dtype, otherwise a row-major copy
+    /// @throws UnsupportedOperationException if one of the dtypes is not numeric
     /// @throws IllegalStateException if the storage was freed or has become too small
     @CheckReturnValue
     public Tensor to(DType dtype) {
         return dtype.equals(dtype()) ? this : Tensors.converted(this, dtype);
     }
 
-    /// Returns the elements on another device. A tensor that is not all of its storage becomes a row-major one of its
-    /// own elements only; use [StorageCopier] to keep several tensors on one storage. One that comes from a device
-    /// keeps its strides, as devices copy runs of bytes: its storage has those from its first element to its last. On
-    /// [Device#META] nothing is copied, and the tensor has the same strides on a storage of the same size (PyTorch
-    /// keeps the order of the strides only).
+    /// Returns the elements on another device. The copy has the elements of this tensor only, in row-major order;
+    /// [StorageCopier] copies several tensors and keeps them on one storage. A copy from a device keeps the strides, as
+    /// devices copy contiguous bytes: its storage has all bytes from the first element to the last. On [Device#META]
+    /// nothing is copied, and the result has the same strides on a storage of the same size. (PyTorch keeps only the
+    /// order of the strides.)
     ///
     /// @param device the target device
-    /// @return this tensor if it is there, else one on a new storage
+    /// @return this tensor if it is on that device, otherwise a tensor on a new storage
     /// @throws IllegalStateException if the storage was freed or has no bytes (meta), or there is no such device
     @CheckReturnValue
     public Tensor to(Device device) {
         return device.equals(device()) ? this : Tensors.moved(this, device);
     }
 
-    /// {@return this tensor if the host can read its elements, else a copy that it can read}
+    /// {@return this tensor if it is in host memory, otherwise a copy in host memory}
     ///
     /// @throws IllegalStateException if the storage was freed or has no bytes (meta)
     @CheckReturnValue
@@ -1261,7 +1254,7 @@ public abstract sealed class Tensor {
         return to(Device.CPU);
     }
 
-    /// {@return this tensor if it is on the first CUDA device, else a copy there, as [#to(Device)]}
+    /// {@return this tensor if it is on the first CUDA device, otherwise a copy on it, as [#to(Device)]}
     ///
     /// @throws IllegalStateException if the storage was freed or has no bytes (meta), or there is no such device
     @CheckReturnValue
@@ -1274,7 +1267,7 @@ public abstract sealed class Tensor {
         return device().isCuda();
     }
 
-    /// {@return this tensor if it is in pinned host memory, else a row-major copy there, which devices copy fast from}
+    /// {@return this tensor if it is in pinned host memory, otherwise a row-major copy in pinned host memory}
     ///
     /// @throws IllegalStateException if the storage was freed or has no bytes (meta), or there is no pinned memory
     @CheckReturnValue
@@ -1290,19 +1283,19 @@ public abstract sealed class Tensor {
     // ---- sharing between processes ----
 
     /// Moves the storage to memory that other processes can attach (`share_memory_` in PyTorch), as
-    /// [Storage#shareMemory]: all tensors on it use the shared memory from then on. A gradient is not moved, as in
+    /// [Storage#shareMemory]. All tensors on the storage then use the shared memory. A gradient is not moved, as in
     /// PyTorch.
     ///
     /// @return this tensor
     /// @throws IllegalStateException if the storage was freed, has no bytes (meta), or there is no shared memory on its
     ///     device
-    /// @throws OutOfMemoryError if there is not that much shared memory; nothing has changed then
+    /// @throws OutOfMemoryError if there is not enough shared memory; nothing has changed then
     public Tensor shareMemory() {
         storage.shareMemory();
         return this;
     }
 
-    /// {@return whether other processes see what is written here (`is_shared` in PyTorch)}
+    /// {@return whether writes are visible to other processes (`is_shared` in PyTorch)}
     ///
     /// @throws IllegalStateException if the storage was freed
     public boolean isShared() {
@@ -1311,8 +1304,8 @@ public abstract sealed class Tensor {
 
     // ---- comparing ----
 
-    /// {@return whether both have the same dtype, shape and elements, bit for bit} NaNs with the same bits are equal,
-    /// 0.0 and -0.0 are not; strides and identity do not matter. [#equal] compares numbers.
+    /// {@return whether both tensors have the same dtype, shape and bits of all elements} NaNs with the same bits are
+    /// equal; 0.0 and -0.0 are not. [#equal] compares numbers.
     ///
     /// @param other another tensor
     /// @throws IllegalStateException if a storage was freed, has no bytes (meta) or has become too small
@@ -1320,30 +1313,31 @@ public abstract sealed class Tensor {
         return dtype().equals(other.dtype()) && isSameSize(other) && Comparison.sameBits(this, other);
     }
 
-    /// {@return whether both have the same shape and equal numbers (`torch.equal`)} NaN equals nothing, 0.0 equals
-    /// -0.0; different dtypes are converted to a common one first, as PyTorch does.
+    /// {@return whether both tensors have the same shape and equal numbers (`torch.equal`)} NaN does not equal any
+    /// number; 0.0 equals -0.0. Different dtypes are converted to a common dtype first, as in PyTorch.
     ///
     /// @param other another tensor
-    /// @throws IllegalArgumentException if the dtypes have no common one (int32 and uint32, for instance)
-    /// @throws UnsupportedOperationException if the dtype has no numbers
+    /// @throws IllegalArgumentException if the dtypes have no common dtype, for instance int32 and uint32
+    /// @throws UnsupportedOperationException if the dtype is not numeric
     /// @throws IllegalStateException if a storage was freed, has no bytes (meta) or has become too small
     public boolean equal(Tensor other) {
         return isSameSize(other) && Comparison.allEqual(this, other);
     }
 
-    /// {@return a bool tensor: for each element whether it equals that of another tensor, as [#equal] compares} The two
-    /// are expanded to a common shape.
+    /// {@return a bool tensor that says for each element whether it equals that of another tensor, as by [#equal]} The
+    /// tensors are expanded to a common shape.
     ///
     /// @param other another tensor
     /// @throws IllegalArgumentException if there is no common shape, or no common dtype
-    /// @throws UnsupportedOperationException if the dtype has no numbers
+    /// @throws UnsupportedOperationException if the dtype is not numeric
     /// @throws IllegalStateException if a storage was freed, has no bytes or has become too small
     @CheckReturnValue
     public Tensor eq(Tensor other) {
         return Comparison.eachEqual(this, other);
     }
 
-    /// {@return as [#isClose(Tensor,double,double,NaNs)] with PyTorch's defaults: 1e-5, 1e-8, [NaNs#DIFFERENT]}
+    /// {@return the result of [#isClose(Tensor,double,double,NaNs)] with PyTorch's defaults: 1e-5, 1e-8,
+    /// [NaNs#DIFFERENT]}
     ///
     /// @param other another tensor
     @CheckReturnValue
@@ -1351,9 +1345,9 @@ public abstract sealed class Tensor {
         return isClose(other, DEFAULT_RTOL, DEFAULT_ATOL, NaNs.DIFFERENT);
     }
 
-    /// Compares each element with that of another tensor. Two elements are close if they are equal, or finitely
+    /// Compares each element with that of another tensor. Two elements are close if they are equal, or finite with
     /// `abs(this - other) <= atol + abs(rtol * other)`. As in PyTorch, each step is rounded to the dtype, and integers
-    /// are converted to float32. The two are expanded to a common shape.
+    /// are converted to float32. The tensors are expanded to a common shape.
     ///
     /// @param other the tensor to compare with, of the same dtype
     /// @param rtol the tolerance relative to `other`
@@ -1361,7 +1355,7 @@ public abstract sealed class Tensor {
     /// @param nans whether NaNs are close to each other
     /// @return a bool tensor
     /// @throws IllegalArgumentException if the dtypes differ, there is no common shape, or a tolerance is negative
-    /// @throws UnsupportedOperationException if the dtype has no numbers
+    /// @throws UnsupportedOperationException if the dtype is not numeric
     /// @throws IllegalStateException if a storage was freed, has no bytes or has become too small
     @CheckReturnValue
     public Tensor isClose(Tensor other, double rtol, double atol, NaNs nans) {
@@ -1385,10 +1379,11 @@ public abstract sealed class Tensor {
         return Comparison.allClose(this, other, new Comparison.Tolerance(rtol, atol, nans));
     }
 
-    /// {@return the only element of a tensor of any rank: a [Double] for a floating-point dtype, else a [Long]}
+    /// {@return the only element of a tensor of one element: a [Double] for floating-point and quantized dtypes,
+    /// otherwise a [Long]}
     ///
-    /// @throws IllegalStateException if it has none or several elements
-    /// @throws UnsupportedOperationException if the dtype has no numbers, or complex ones
+    /// @throws IllegalStateException if the tensor does not have exactly one element
+    /// @throws UnsupportedOperationException if the dtype is not numeric, or complex
     public Number item() {
         if (numel() != 1) {
             throw new IllegalStateException(
@@ -1403,27 +1398,27 @@ public abstract sealed class Tensor {
         };
     }
 
-    /// {@return the elements as PyTorch prints them: of more than 1000 only the ends} Bytes that are not there yet are
-    /// fetched; without any (meta, freed, or a storage that has become too small) the size is printed instead.
+    /// {@return the elements as PyTorch prints them; of more than 1000 only those at the ends} Makes deferred bytes. If
+    /// there are no bytes (meta, freed, or a storage that has become too small), the size is printed.
     @Override
     public String toString() {
         return toString(dtype());
     }
 
-    /// Returns the elements converted to another dtype, printed as [#toString()] prints them. Only elements that are
+    /// Returns the elements converted to another dtype, as [#toString()] prints them. Only the elements that are
     /// printed are converted.
     ///
-    /// @param dtype the type that they are converted to
+    /// @param dtype the dtype that they are converted to
     /// @return the same as `to(dtype).toString()`
-    /// @throws UnsupportedOperationException if one of the dtypes has no numbers
+    /// @throws UnsupportedOperationException if one of the dtypes is not numeric
     public String toString(DType dtype) {
         return Bulk.ask(storage, () -> TensorPrinter.print(this, dtype));
     }
 
     // ---- for this package ----
 
-    /// Creates a tensor of the class for its dtype and flags. It may reach outside its storage; [#checkStorageHolds]
-    /// checks that.
+    /// Creates a tensor of the class for its dtype and flags. Its elements may be outside the storage;
+    /// [#checkStorageHolds] checks that.
     static Tensor on(Storage storage, ElementType type, long offset, long[] geometry) {
         return on(storage, type, offset, geometry, null);
     }
@@ -1487,12 +1482,12 @@ public abstract sealed class Tensor {
         return dtype.isByteSized() ? offset * dtype.itemsize() : offset * dtype.bits() / 8;
     }
 
-    /// Returns the storage's bytes, all elements among them.
+    /// Returns the bytes of the storage, after a check that they have all elements.
     MemorySegment segment() {
         return checkHolds(storage.segment());
     }
 
-    /// Returns the storage's bytes for writing, all elements among them.
+    /// Returns the bytes of the storage for writing, after a check that they have all elements.
     MemorySegment writable() {
         return checkHolds(storage.writable());
     }
@@ -1545,8 +1540,7 @@ public abstract sealed class Tensor {
 
     // ---- places ----
 
-    /// Returns the storage offset of an index of one dimension. Only strides that no element is reached by can make it
-    /// overflow.
+    /// Returns the storage offset of an index of one dimension. It can overflow only for strides that no element uses.
     long offsetOf(int d, long index) {
         long step = geometry[dim() + d];
         try {

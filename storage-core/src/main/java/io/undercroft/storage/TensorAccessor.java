@@ -11,12 +11,12 @@ import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
 /// The elements of a tensor of one or two dimensions, for loops over many of them (`TensorAccessor` in PyTorch's C++).
-/// Programs that iterate over elements should use it.
+/// Programs that iterate over elements should use an accessor.
 ///
-/// It reads and converts as the methods of [Tensor] with the same names, but checks the tensor and finds its bytes once
-/// and not for each element, so that such a loop takes as long as one over a [MemorySegment]. This holds for float32 as
-/// floats or doubles, for float64 as doubles, and for int32 and int64 as longs. Elements of another dtype are best
-/// converted all at once, by [Tensor#to(DType)].
+/// Its methods convert elements as the methods of [Tensor] with the same names, but the tensor is checked once and not
+/// for each element. A loop over float32 elements as floats or doubles, float64 elements as doubles, or int32 or int64
+/// elements as longs takes as long as a loop over a [MemorySegment]. Elements of other dtypes should be converted by
+/// [Tensor#to(DType)] first.
 ///
 /// ```java
 /// TensorAccessor a = matrix.accessor();
@@ -27,12 +27,11 @@ import java.util.Objects;
 /// }
 /// ```
 ///
-/// Indices count from 0; negative ones are out of bounds. An accessor keeps the tensor reachable. It is for the bytes
-/// that the storage had when it was made: it must not be used after the storage is freed or resized. It may be used by
-/// several threads, as the tensor may.
+/// Indices count from 0; negative indices are out of bounds. An accessor keeps the tensor reachable. It must not be
+/// used after the storage is freed or resized. It may be used by several threads.
 ///
-/// Reading and writing throw [IndexOutOfBoundsException] if there is no such element, and
-/// [UnsupportedOperationException] if the dtype has no numbers, or when an element of a read-only storage is written.
+/// All methods throw an [IndexOutOfBoundsException] if there is no such element, and an [UnsupportedOperationException]
+/// if the dtype is not numeric or an element of a read-only storage is written.
 public final class TensorAccessor {
     private final Tensor tensor;
     private final MemorySegment bytes;
@@ -121,7 +120,7 @@ public final class TensorAccessor {
     /// Writes one element of a tensor of one dimension, as [Tensor#setFloat(long,float)].
     ///
     /// @param i its index
-    /// @param value what to write
+    /// @param value the value
     public void setFloat(long i, float value) {
         setFloatAt(position(i), value);
     }
@@ -130,7 +129,7 @@ public final class TensorAccessor {
     ///
     /// @param i its index in the first dimension
     /// @param j its index in the second
-    /// @param value what to write
+    /// @param value the value
     public void setFloat(long i, long j, float value) {
         setFloatAt(position(i, j), value);
     }
@@ -138,7 +137,7 @@ public final class TensorAccessor {
     /// Writes one element of a tensor of one dimension, as [Tensor#setDouble(long,double)].
     ///
     /// @param i its index
-    /// @param value what to write
+    /// @param value the value
     public void setDouble(long i, double value) {
         setDoubleAt(position(i), value);
     }
@@ -147,7 +146,7 @@ public final class TensorAccessor {
     ///
     /// @param i its index in the first dimension
     /// @param j its index in the second
-    /// @param value what to write
+    /// @param value the value
     public void setDouble(long i, long j, double value) {
         setDoubleAt(position(i, j), value);
     }
@@ -155,7 +154,7 @@ public final class TensorAccessor {
     /// Writes one element of a tensor of one dimension, as [Tensor#setLong(long,long)].
     ///
     /// @param i its index
-    /// @param value what to write
+    /// @param value the value
     public void setLong(long i, long value) {
         setLongAt(position(i), value);
     }
@@ -164,7 +163,7 @@ public final class TensorAccessor {
     ///
     /// @param i its index in the first dimension
     /// @param j its index in the second
-    /// @param value what to write
+    /// @param value the value
     public void setLong(long i, long j, long value) {
         setLongAt(position(i, j), value);
     }
@@ -179,7 +178,7 @@ public final class TensorAccessor {
         return offset + Objects.checkIndex(i, rows) * rowStride + column(j);
     }
 
-    /// Of adjacent elements the compiler makes vector instructions, if it does not see a stride.
+    /// The compiler vectorizes loops over adjacent elements only if there is no multiplication by a stride.
     private long column(long i) {
         long index = Objects.checkIndex(i, columns);
         return columnStride == 1 ? index : index * columnStride;

@@ -30,32 +30,32 @@ import java.util.function.Consumer;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
-/// A storage seen as a row of elements of one type: `torch.FloatStorage`, `torch.IntStorage` and so on, of PyTorch and
-/// of Torch7.
+/// A view of a storage as a one-dimensional array of elements of one type: `torch.FloatStorage`, `torch.IntStorage` and
+/// so on, of PyTorch and of Torch7.
 ///
-/// **This is the legacy view.** PyTorch keeps it for old code and old files, and will remove it. New code uses
-/// a [Storage], for bytes and sharing, and a [Tensor] on it, for elements. What Torch7 calls a storage is this type.
+/// **This is the legacy view.** PyTorch has deprecated it. New code should use a [Storage] for bytes and sharing, and a
+/// [Tensor] on it for elements. Torch7's storages correspond to this type.
 ///
-/// Nothing is kept here: the bytes, the identity, the device and the references belong to [#untyped]. Two typed
-/// storages are equal if they see the same storage as the same type. Bytes at the end that fill no element are left
-/// alone.
+/// The bytes, the identity, the device and the references are those of [#untyped]. Two typed storages are equal if they
+/// have the same storage and the same type. Bytes at the end that do not make a whole element are ignored.
 ///
-/// **Elements.** Sizes, offsets and indexes count elements, from 0 (Torch7 counts from 1; in PyTorch, -1 is the last
-/// element, and a slice that ends outside is cut: both are refused here). Those narrower than a byte
-/// cannot be accessed separately here: as in PyTorch, an element of [DType#QUINT4X2] or [DType#QUINT2X4] is the byte
-/// that holds two or four of them, and quantized elements are the integers that are stored. (Their scale and zero point
-/// belong to a tensor.)
+/// **Elements.** Sizes, offsets and indexes count elements, from 0. (Torch7 counts from 1. In PyTorch, -1 is the last
+/// element, and a slice that ends outside is truncated; here both throw.) As in PyTorch, an element of [DType#QUINT4X2]
+/// or [DType#QUINT2X4] is the byte that has two or four of them, and quantized elements are the stored integers. (Their
+/// scale and zero point belong to a tensor.)
 ///
-/// **Numbers that do not fit** are converted as Torch7 does, which is what C does on x86-64: a double loses its
-/// fraction; out of the range of `int` (for uint32 and elements of 64 bits: `long`) it becomes the lowest `int`
-/// (`long`), as does NaN; narrower integers then take the lower bits. So 300.7 is 44 as a byte, and 1e10 is 0. As
-/// uint64, 2^63 to 2^64 fit too, and what is larger becomes 0. (PyTorch refuses such numbers.) Truth values are true
-/// for everything but 0. Types that are not complex drop an imaginary part.
+/// **Numbers that do not fit** are converted as by Torch7, which is the conversion of C on x86-64: a double loses its
+/// fraction. If the result is out of the range of `int` (for uint32 and elements of 64 bits: `long`), or the double is
+/// NaN, it becomes the lowest `int` (`long`). Narrower integers take the lower bits of the result. So 300.7 becomes 44
+/// as a byte, and 1e10 becomes 0. As uint64, numbers from 2^63 to 2^64 fit too, and larger ones become 0. (PyTorch
+/// throws for such numbers.) As a bool, every number except 0 is true. Types that are not complex drop the imaginary
+/// part.
 ///
-/// **Errors.** An index outside is an [IndexOutOfBoundsException]; a size that is negative or too large for any storage
-/// an [IllegalArgumentException]; elements of a freed or meta storage, or of another device, an
-/// [IllegalStateException]; writing a read-only one an [UnsupportedOperationException], as are elements of a type
-/// without numbers, such as [DType#BITS8]. Writing to a meta storage does nothing.
+/// **Errors.** An index out of bounds throws an [IndexOutOfBoundsException]. A size that is negative or too large for
+/// any storage throws an [IllegalArgumentException]. Access to elements of a freed or meta storage, or of another
+/// device, throws an [IllegalStateException]; writing to a meta storage does nothing. Writing to a read-only storage
+/// throws an [UnsupportedOperationException], and so does access to elements of a type that is not numeric, such as
+/// [DType#BITS8].
 ///
 /// **Threads.** As for [Storage].
 ///
@@ -73,7 +73,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         }
     }
 
-    /// Checks that nothing is missing.
+    /// Checks that the arguments are not null.
     public TypedStorage {
         Objects.requireNonNull(untyped, "untyped");
         Objects.requireNonNull(dtype, "dtype");
@@ -81,10 +81,10 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
 
     // ---- making ----
 
-    /// Allocates a storage of zeros. (PyTorch and Torch7 leave it uninitialised.)
+    /// Allocates a storage of zeros. (PyTorch and Torch7 do not initialise it.)
     ///
     /// @param dtype the type of the elements
-    /// @param size how many
+    /// @param size the number of elements
     /// @return the storage
     /// @throws IllegalArgumentException if the size is negative or too large for any storage
     /// @throws OutOfMemoryError if the bytes cannot be allocated
@@ -95,7 +95,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// Allocates a storage of zeros.
     ///
     /// @param dtype the type of the elements
-    /// @param size how many
+    /// @param size the number of elements
     /// @param allocator the allocator of the bytes
     /// @return the storage
     /// @throws IllegalArgumentException if the size is negative or too large for any storage
@@ -104,9 +104,9 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         return new TypedStorage(Storage.allocate(bytes(dtype, size), allocator), dtype);
     }
 
-    /// Allocates a storage of zeros of the default type, which is what `torch.Storage` stands for.
+    /// Allocates a storage of zeros of the default type, as `torch.Storage`.
     ///
-    /// @param size how many elements of [DType#defaultType]
+    /// @param size the number of elements
     /// @return the storage
     /// @throws IllegalArgumentException if the size is negative or too large for any storage
     /// @throws OutOfMemoryError if the bytes cannot be allocated
@@ -117,9 +117,9 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// Creates a new storage of the given elements.
     ///
     /// @param dtype their type
-    /// @param elements what to convert to it
+    /// @param elements the elements, which are converted to the type
     /// @return the storage
-    /// @throws UnsupportedOperationException if the type has no numbers
+    /// @throws UnsupportedOperationException if the type is not numeric
     public static TypedStorage of(DType dtype, double... elements) {
         TypedStorage given = allocate(DType.FLOAT64, elements.length);
         MemorySegment.copy(elements, 0, given.untyped.writable(), DOUBLE, 0, elements.length);
@@ -129,20 +129,20 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// Creates a new storage of the given elements.
     ///
     /// @param dtype their type
-    /// @param elements what to convert to it
+    /// @param elements the elements, which are converted to the type
     /// @return the storage
-    /// @throws UnsupportedOperationException if the type has no numbers
+    /// @throws UnsupportedOperationException if the type is not numeric
     public static TypedStorage of(DType dtype, long... elements) {
         TypedStorage given = allocate(DType.INT64, elements.length);
         MemorySegment.copy(elements, 0, given.untyped.writable(), LONG, 0, elements.length);
         return allocate(dtype, elements.length).copyFrom(given);
     }
 
-    /// Creates a storage on memory at an address, as [Storage#ofAddress]: neither copied, nor owned, nor resizable.
+    /// Creates a storage on memory at an address, as [Storage#ofAddress].
     ///
     /// @param dtype the type of the elements
-    /// @param address where the first one begins
-    /// @param size how many there are
+    /// @param address the address of the first element
+    /// @param size the number of elements there are
     /// @return the storage
     /// @throws IllegalArgumentException if the size is negative or too large for any storage
     public static TypedStorage ofAddress(DType dtype, long address, long size) {
@@ -154,7 +154,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// Returns the element type of a storage class.
     ///
     /// @param name one of PyTorch's 17 names, with or without `torch.` or `torch.cuda.`, for instance
-    ///     `torch.FloatStorage`; or `torch.Storage`, which stands for [DType#defaultType]
+    ///     `torch.FloatStorage`; or `torch.Storage`, for [DType#defaultType]
     /// @return the type
     /// @throws IllegalArgumentException if there is no such storage class
     public static DType dtypeOf(String name) {
@@ -168,7 +168,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     }
 
     /// {@return the name of PyTorch's and Torch7's storage class for the type, without `torch.`, for instance
-    /// `FloatStorage`; `TypedStorage` for newer types, which have no class in PyTorch either}
+    /// `FloatStorage`; `TypedStorage` for newer types, which have no storage class}
     public String typeName() {
         return CLASS_NAMES.getOrDefault(dtype, "TypedStorage");
     }
@@ -179,7 +179,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
 
     // ---- sizes ----
 
-    /// {@return the number of elements; bytes that fill no whole element do not count (as in PyTorch and Torch7)}
+    /// {@return the number of whole elements}
     public long size() {
         return untyped.nbytes() / elementSize();
     }
@@ -204,7 +204,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         return untyped.isCuda();
     }
 
-    /// {@return this storage if the host can reach its bytes, else a copy that the host can reach}
+    /// {@return this storage if it is in host memory, otherwise a copy in host memory}
     ///
     /// @throws IllegalStateException if it was freed or has no bytes (meta)
     @CheckReturnValue
@@ -212,7 +212,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         return to(Device.CPU);
     }
 
-    /// {@return this storage if it is on the first CUDA device, else a copy there}
+    /// {@return this storage if it is on the first CUDA device, otherwise a copy on it}
     ///
     /// @throws IllegalStateException if it was freed, has no bytes (meta), or there is no such device
     @CheckReturnValue
@@ -220,9 +220,9 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         return to(Device.cuda(0));
     }
 
-    /// {@return this storage if it is on the device, else a copy there}
+    /// {@return this storage if it is on the device, otherwise a copy on it}
     ///
-    /// @param target the device; without an index, the first one of its type
+    /// @param target the device; if it has no index, the first of its type
     /// @throws IllegalStateException if it was freed, has no bytes (meta), or there is no such device
     @CheckReturnValue
     public TypedStorage to(Device target) {
@@ -235,7 +235,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         return untyped.isPinned();
     }
 
-    /// {@return this storage if it is pinned, else a copy in pinned host memory}
+    /// {@return this storage if it is pinned, otherwise a copy in pinned host memory}
     ///
     /// @throws IllegalStateException if it was freed, has no bytes (meta), or there is no pinned memory
     @CheckReturnValue
@@ -245,20 +245,20 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
 
     /// {@return the address of the first element, as [Storage#dataPtr]}
     ///
-    /// @throws UnsupportedOperationException if the bytes lie on the heap
+    /// @throws UnsupportedOperationException if the bytes are on the heap
     /// @throws IllegalStateException if it was freed
     public long dataPtr() {
         return untyped.dataPtr();
     }
 
-    /// {@return the file or the name of shared memory that has the bytes, as [Storage#filename]}
+    /// {@return the name of the file or shared memory that has the bytes, as [Storage#filename]}
     ///
     /// @throws IllegalStateException if it was freed
     public Optional<String> filename() {
         return untyped.filename();
     }
 
-    /// {@return whether other processes see what is written here, as [Storage#isShared]}
+    /// {@return whether writes are visible to other processes, as [Storage#isShared]}
     ///
     /// @throws IllegalStateException if it was freed
     public boolean isShared() {
@@ -269,20 +269,20 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     ///
     /// @return this storage
     /// @throws IllegalStateException if it was freed, has no bytes (meta), or there is no shared memory on its device
-    /// @throws OutOfMemoryError if there is not that much shared memory; nothing has changed then
+    /// @throws OutOfMemoryError if there is not enough shared memory; nothing has changed then
     public TypedStorage shareMemory() {
         untyped.shareMemory();
         return this;
     }
 
-    /// {@return whether [#resize] works, as [Storage#isResizable]}
+    /// {@return whether the storage can be resized, as [Storage#isResizable]}
     public boolean isResizable() {
         return untyped.isResizable();
     }
 
-    /// Changes the number of elements: as many as fit stay, new ones are zero.
+    /// Changes the number of elements, as [Storage#resize]. New elements are zero.
     ///
-    /// @param size the new number
+    /// @param size the new number of elements
     /// @return this storage
     /// @throws IllegalArgumentException if the size is negative or too large for any storage
     /// @throws UnsupportedOperationException if the storage cannot be resized, as [Storage#resize]
@@ -308,14 +308,14 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         };
     }
 
-    /// {@return an element as a float, rounded from [#getDouble(long)]}
+    /// {@return an element as [#getDouble(long)], rounded to a float}
     ///
     /// @param index from 0 to `size() - 1`
     public float getFloat(long index) {
         return (float) getDouble(index);
     }
 
-    /// {@return an element as a long, without its fraction; uint64 ones from 2^63 on are negative}
+    /// {@return an element as a long, without its fraction; uint64 elements from 2^63 on are negative}
     ///
     /// @param index from 0 to `size() - 1`
     public long getLong(long index) {
@@ -335,7 +335,8 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         return new Complex(elements.getDouble(bytes, index), elements.getImaginary(bytes, index));
     }
 
-    /// {@return an element as what it is: [Double], [Complex], [Boolean], [Long], or for uint64 [BigInteger]}
+    /// {@return an element as an object of the class for its type: [Double], [Complex], [Boolean], [Long], or
+    /// [BigInteger] for uint64}
     ///
     /// @param index from 0 to `size() - 1`
     public Object get(long index) {
@@ -353,7 +354,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// Writes an element.
     ///
     /// @param index from 0 to `size() - 1`
-    /// @param value the number; one that does not fit is [converted][TypedStorage] without an exception
+    /// @param value the number, [converted][TypedStorage] to the type
     public void setDouble(long index, double value) {
         if (untyped.isMeta()) {
             check(index, untyped.nbytes());
@@ -370,7 +371,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// Writes an element.
     ///
     /// @param index from 0 to `size() - 1`
-    /// @param value the number; one that does not fit is [converted][TypedStorage] without an exception
+    /// @param value the number, [converted][TypedStorage] to the type
     public void setFloat(long index, float value) {
         setDouble(index, value);
     }
@@ -378,7 +379,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// Writes an element.
     ///
     /// @param index from 0 to `size() - 1`
-    /// @param value the number; one that does not fit is [converted][TypedStorage] without an exception
+    /// @param value the number, [converted][TypedStorage] to the type
     public void setLong(long index, long value) {
         if (untyped.isMeta()) {
             check(index, untyped.nbytes());
@@ -395,7 +396,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// Writes an element.
     ///
     /// @param index from 0 to `size() - 1`
-    /// @param value the number, converted to the type; unless that is complex, the imaginary part is dropped
+    /// @param value the number, converted to the type; types that are not complex drop the imaginary part
     public void setComplex(long index, Complex value) {
         if (untyped.isMeta()) {
             check(index, untyped.nbytes());
@@ -405,12 +406,12 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         codec().setComplex(bytes, index, value.real(), value.imaginary());
     }
 
-    /// {@return the elements in order, each as [#get] gives it}
+    /// {@return the elements in order, each as [#get] returns it}
     public Stream<Object> stream() {
         return LongStream.range(0, size()).mapToObj(this::get);
     }
 
-    /// {@return the elements in order, each as [#get] gives it}
+    /// {@return the elements in order, each as [#get] returns it}
     @Override
     public Iterator<Object> iterator() {
         return stream().iterator();
@@ -424,25 +425,25 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
 
     // ---- whole storages ----
 
-    /// Writes one value over all elements.
+    /// Sets all elements to one number.
     ///
-    /// @param value the number; one that does not fit is [converted][TypedStorage] without an exception
+    /// @param value the number, [converted][TypedStorage] to the type
     /// @return this storage
     public TypedStorage fill(double value) {
         return fill(element -> codec().setDouble(element, 0, value));
     }
 
-    /// Writes one value over all elements.
+    /// Sets all elements to one number.
     ///
-    /// @param value the number; one that does not fit is [converted][TypedStorage] without an exception
+    /// @param value the number, [converted][TypedStorage] to the type
     /// @return this storage
     public TypedStorage fill(long value) {
         return fill(element -> codec().setLong(element, 0, value));
     }
 
-    /// Writes one value over all elements.
+    /// Sets all elements to one number.
     ///
-    /// @param value the number, converted to the type; unless that is complex, the imaginary part is dropped
+    /// @param value the number, converted to the type; types that are not complex drop the imaginary part
     /// @return this storage
     public TypedStorage fill(Complex value) {
         return fill(element -> codec().setComplex(element, 0, value.real(), value.imaginary()));
@@ -454,16 +455,15 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         return change(target -> Bulk.repeat(element, target));
     }
 
-    /// Copies all elements of another storage, from any device to any other, and converts them if the types differ.
-    /// (`copy` in Torch7. PyTorch's `copy_` does not convert: that is [Storage#copyFrom].)
+    /// Copies all elements of another storage, from any device to any other, and converts them if the types differ
+    /// (`copy` in Torch7). PyTorch's `copy_`, which does not convert, corresponds to [Storage#copyFrom].
     ///
-    /// Slices of one storage that overlap are copied as if through a third place; Torch7 and PyTorch leave what a
-    /// `memcpy` happens to leave.
+    /// Overlapping slices of one storage are copied as if through a temporary buffer. (In Torch7 and PyTorch, the
+    /// result is undefined.)
     ///
-    /// @param source where to copy from
+    /// @param source the storage to copy
     /// @return this storage
-    /// @throws IllegalArgumentException if the sizes differ (Torch7 checks that for equal types only, and reads or
-    ///     leaves out what is too much otherwise)
+    /// @throws IllegalArgumentException if the sizes differ (Torch7 checks sizes only if the types are equal)
     public TypedStorage copyFrom(TypedStorage source) {
         if (source.size() != size()) {
             throw new IllegalArgumentException("cannot copy " + source.describe() + " over " + describe());
@@ -521,11 +521,11 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     }
 
     /// {@return a new storage with the same elements, on the same device, converted as PyTorch converts (`float()`,
-    /// `long()`, …)} It is a copy also if the type is the same. Quantized elements are converted as the
-    /// integers that are stored, which PyTorch refuses to do.
+    /// `long()`, …)} It is a copy also if the type is the same. Quantized elements are converted as their stored
+    /// integers. (PyTorch does not convert them.)
     ///
-    /// @param target the type
-    /// @throws UnsupportedOperationException if the types differ and one of them has no numbers
+    /// @param target the type of the copy
+    /// @throws UnsupportedOperationException if the types differ and one of them is not numeric
     @CheckReturnValue
     public TypedStorage to(DType target) {
         if (target.equals(dtype)) {
@@ -552,17 +552,17 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         return new TypedStorage(untyped.copy(), dtype);
     }
 
-    /// {@return a new storage of zeros of the same type, on the same device and from the same allocator (`new` in
-    /// Torch7)}
+    /// {@return a new storage of zeros of the same type, on the same device and allocated by the same allocator (`new`
+    /// in Torch7)}
     ///
-    /// @param size how many elements
+    /// @param size the number of elements elements
     /// @throws IllegalArgumentException if the size is negative or too large for any storage
     @CheckReturnValue
     public TypedStorage allocateLike(long size) {
         return new TypedStorage(untyped.allocateLike(bytes(dtype, size)), dtype);
     }
 
-    /// Returns a view on the elements from an offset to the end, as [#slice(long, long)].
+    /// Returns a view of the elements from an offset to the end, as [#slice(long, long)].
     ///
     /// @param offset the first element of the view
     /// @return the view
@@ -572,12 +572,12 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         return slice(offset, size() - offset);
     }
 
-    /// Returns a view on some of the elements (in Torch7, a storage made of another one): what is written to one shows
-    /// in the other. It is a storage with a separate identity that keeps this one alive and cannot be resized, as
-    /// [Storage#slice]. A view may be empty, which Torch7 forbids.
+    /// Returns a view of some of the elements (in Torch7, a storage made of a storage). Writes to one are visible in
+    /// the other. It has a separate identity, keeps this storage alive and cannot be resized, as [Storage#slice]. It
+    /// may be empty. (In Torch7, it may not.)
     ///
     /// @param offset the first element of the view
-    /// @param size how many
+    /// @param size the number of elements
     /// @return the view
     /// @throws IndexOutOfBoundsException if the view is not inside this storage
     @CheckReturnValue
@@ -591,20 +591,20 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
 
     // ---- text ----
 
-    /// {@return the bytes as UTF-8 text} NULs are kept. Only for [DType#UINT8] and [DType#INT8], as in Torch7, whose
-    /// strings are bytes: [#string(Charset)] with ISO_8859_1 takes any.
+    /// {@return the bytes as UTF-8 text} NULs are kept. Only for [DType#UINT8] and [DType#INT8], as in Torch7. Its
+    /// strings are byte strings, which [#string(Charset)] with ISO_8859_1 returns.
     ///
-    /// @throws IllegalStateException if the bytes are no UTF-8
-    /// @throws UnsupportedOperationException if the elements are no bytes or chars
+    /// @throws IllegalStateException if the bytes are not valid UTF-8
+    /// @throws UnsupportedOperationException if the type is not uint8 or int8
     public String string() {
         return string(StandardCharsets.UTF_8);
     }
 
     /// {@return the bytes as text} NULs are kept.
     ///
-    /// @param charset what the bytes mean
-    /// @throws IllegalStateException if the bytes are no text of the charset, or too many for a string
-    /// @throws UnsupportedOperationException if the elements are no bytes or chars
+    /// @param charset the charset of the bytes
+    /// @throws IllegalStateException if the bytes are not valid in the charset, or too many for a string
+    /// @throws UnsupportedOperationException if the type is not uint8 or int8
     public String string(Charset charset) {
         checkText();
         if (size() > Integer.MAX_VALUE - 8) {
@@ -621,25 +621,25 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         }
     }
 
-    /// Resizes the storage to the length of a text in UTF-8, and writes it. No NUL is added; those in it are kept.
+    /// Resizes the storage to the length of a text in UTF-8, and writes the text without a NUL at its end.
     ///
-    /// @param text what to write
+    /// @param text the text
     /// @return this storage
-    /// @throws IllegalArgumentException if the text has half of a surrogate pair
-    /// @throws UnsupportedOperationException if the elements are no bytes or chars, or the storage cannot be resized,
-    ///     also if its size is right already (as in Torch7)
+    /// @throws IllegalArgumentException if the text has an unpaired surrogate
+    /// @throws UnsupportedOperationException if the type is not uint8 or int8, or the storage cannot be resized, also
+    ///     if its size would not change (as in Torch7)
     public TypedStorage string(String text) {
         return string(text, StandardCharsets.UTF_8);
     }
 
-    /// Resizes the storage to the length of a text in bytes, and writes it. No NUL is added; those in it are kept.
+    /// Resizes the storage to the length of a text in bytes, and writes the text without a NUL at its end.
     ///
-    /// @param text what to write
-    /// @param charset how to write it
+    /// @param text the text
+    /// @param charset the charset of the bytes
     /// @return this storage
-    /// @throws IllegalArgumentException if the charset cannot write the text
-    /// @throws UnsupportedOperationException if the elements are no bytes or chars, or the storage cannot be resized,
-    ///     also if its size is right already (as in Torch7)
+    /// @throws IllegalArgumentException if the charset cannot encode the text
+    /// @throws UnsupportedOperationException if the type is not uint8 or int8, or the storage cannot be resized, also
+    ///     if its size would not change (as in Torch7)
     public TypedStorage string(String text, Charset charset) {
         checkText();
         try {
@@ -678,15 +678,15 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         untyped.release();
     }
 
-    /// {@return how many references to the untyped storage there are; 0 once it is freed}
+    /// {@return the number of references to the untyped storage; 0 after it was freed}
     public int referenceCount() {
         return untyped.referenceCount();
     }
 
     // ---- printing ----
 
-    /// {@return the elements as PyTorch prints them, one on a line; of more than 1000 only the ends} Those that the
-    /// host cannot read are not shown, and elements without numbers are shown as hexadecimal digits.
+    /// {@return the elements as PyTorch prints them, one on a line; of more than 1000 only those at the ends} Elements
+    /// that the host cannot access are not printed; elements that are not numeric are printed as hexadecimal digits.
     @Override
     public String toString() {
         String lines = Bulk.ask(untyped, () -> untyped.lines(size(), this::text));
@@ -705,9 +705,9 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         };
     }
 
-    /// {@return the elements as Torch7 prints them, without the line feed at the end} All of them are shown.
+    /// {@return all elements as Torch7 prints them, without the line feed at the end}
     ///
-    /// @throws UnsupportedOperationException if Torch7 has no such type
+    /// @throws UnsupportedOperationException if Torch7 does not have the type
     public String toTorch7String() {
         if (!TORCH7.contains(dtype)) {
             throw new UnsupportedOperationException("Torch7 cannot print " + describe() + "; it has no such type");

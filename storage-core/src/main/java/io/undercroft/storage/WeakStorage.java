@@ -3,10 +3,10 @@ package io.undercroft.storage;
 import java.lang.ref.WeakReference;
 import java.util.Optional;
 
-/// A weak reference to a storage, which prevents neither garbage collection nor freeing. The
-/// counterpart of PyTorch's `StorageWeakRef`, for caches that find a storage again while it lives.
+/// A weak reference to a storage, which prevents neither garbage collection nor freeing, for instance for caches. The
+/// counterpart of PyTorch's `StorageWeakRef`.
 ///
-/// Safe for any thread.
+/// Instances are thread-safe.
 public final class WeakStorage {
     private final long id;
     private final WeakReference<Storage> reference;
@@ -16,7 +16,7 @@ public final class WeakStorage {
         this.reference = new WeakReference<>(storage);
     }
 
-    /// {@return the number of the storage, also after the storage was collected}
+    /// {@return the [id][Storage#id] of the storage, also after the storage was collected}
     public long id() {
         return id;
     }
@@ -27,9 +27,9 @@ public final class WeakStorage {
         return storage == null || storage.referenceCount() == 0;
     }
 
-    /// Takes a reference to the storage if it is not freed. Atomic, so that it cannot be freed in between.
+    /// Adds a reference to the storage unless it was freed or collected. Atomic.
     ///
-    /// @return the storage, which the caller has to [Storage#release]; nothing if it was freed or collected
+    /// @return the storage, which the caller must [release][Storage#release]; empty if it was freed or collected
     public Optional<Storage> retain() {
         return Optional.ofNullable(reference.get()).filter(Storage::tryRetain);
     }

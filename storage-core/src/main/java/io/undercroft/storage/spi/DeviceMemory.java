@@ -10,29 +10,28 @@ import java.util.Optional;
 
 /// The memory of one device that the host cannot read or write directly.
 ///
-/// The addresses and sizes of the segments of its allocations are those on the device. The host never accesses them,
-/// but passes them, or slices of them, back to the methods here. All methods return when the bytes are in place, and
-/// throw [IllegalStateException] if the device fails. Mapped bytes of the host were found to be readable immediately
-/// before they are passed to these methods. An allocation that is freed while its bytes are copied stays until the copy
-/// has ended; bytes that were freed before are refused. Instances are safe for use by several threads.
+/// The segments of its allocations have addresses on the device. The host never accesses them, but passes them, or
+/// slices of them, to the methods of this interface. All methods return after the bytes were copied, and throw
+/// [IllegalStateException] if the device fails or the bytes were freed before. Callers check that mapped bytes of the
+/// host are readable immediately before they pass them. An allocation that is freed during a copy is released after the
+/// copy has ended. Instances are thread-safe.
 public interface DeviceMemory extends Allocator {
     /// {@return the device, with its index}
     @Override
     Device device();
 
-    /// Allocates bytes that the caller overwrites completely before they are read. By default they are zeroed.
+    /// Allocates bytes that the caller overwrites completely before they are read. By default, they are zeroed.
     ///
-    /// @param nbytes how many bytes, 0 or more
+    /// @param nbytes the size in bytes, 0 or more
     /// @return an allocation of exactly that size
     default Allocation allocateUninitialized(long nbytes) {
         return allocate(nbytes);
     }
 
-    /// {@return whether an allocation failed because too few bytes of the device are free} Loading a file then throws
-    /// an [OutOfMemoryError] that names the file and has the failure as its cause. The message of the failure says how
-    /// many bytes were free, if that is known.
+    /// {@return whether an allocation failed because the device does not have enough free memory} A load of a file then
+    /// throws an [OutOfMemoryError] that names the file and has the failure as its cause.
     ///
-    /// @param failure what [#allocate] or [#allocateUninitialized] threw
+    /// @param failure the exception of [#allocate] or [#allocateUninitialized]
     default boolean isOutOfMemory(Throwable failure) {
         return failure instanceof OutOfMemoryError;
     }
@@ -55,13 +54,13 @@ public interface DeviceMemory extends Allocator {
     /// @param target on this device, of the same size
     void fromHost(MemorySegment source, MemorySegment target);
 
-    /// Copies within the device; the two may overlap.
+    /// Copies within the device. The segments may overlap.
     ///
     /// @param source on this device
     /// @param target on this device, of the same size
     void copy(MemorySegment source, MemorySegment target);
 
-    /// Copies from another device to this one. By default, the bytes pass through a host buffer of bounded size.
+    /// Copies from another device to this one. By default, the bytes are copied through a host buffer of bounded size.
     ///
     /// @param other the memory of the other device
     /// @param source on the other device
@@ -76,14 +75,14 @@ public interface DeviceMemory extends Allocator {
     /// @param value the value
     void fill(MemorySegment target, byte value);
 
-    /// Copies bytes that are not in memory of the host yet, such as those of a file. They pass through host buffers of
-    /// bounded size that belong to the device. A device may read several parts at the same time, and copy one part
-    /// while it reads another.
+    /// Copies bytes that are not in host memory, such as those of a file, to the device. They are copied in parts
+    /// through host buffers of bounded size, which belong to the device. A device may read several parts concurrently,
+    /// and copy one part while it reads another.
     ///
-    /// By default, one thread reads and copies part after part.
+    /// By default, the calling thread reads and copies one part after the other.
     ///
-    /// @param uploads what to copy, in the order in which it is best read
-    /// @throws RuntimeException what a reader threw; no reader runs any more by then
+    /// @param uploads the bytes to copy, in the order in which they should be read
+    /// @throws RuntimeException the exception of a reader, after all readers have ended
     default void upload(List<Upload> uploads) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment buffer = arena.allocate(DefaultTransfer.bufferSize(uploads), DefaultTransfer.ALIGNMENT);
@@ -96,13 +95,13 @@ public interface DeviceMemory extends Allocator {
         }
     }
 
-    /// Copies bytes to where the host consumes them part by part, such as a file. They pass through host buffers of
-    /// bounded size that belong to the device. The parts are consumed one after the other, in ascending order, by the
-    /// calling thread.
+    /// Copies bytes of the device to a consumer, such as a writer of a file. They are copied in parts through host
+    /// buffers of bounded size, which belong to the device. The calling thread consumes the parts one after the other,
+    /// in ascending order.
     ///
     /// @param source on this device
-    /// @param target consumes the parts
-    /// @throws RuntimeException what the consumer threw
+    /// @param target the consumer of the parts
+    /// @throws RuntimeException the exception of the consumer
     default void download(MemorySegment source, HostWriter target) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment buffer = arena.allocate(DefaultTransfer.bufferSize(source), DefaultTransfer.ALIGNMENT);
@@ -113,29 +112,29 @@ public interface DeviceMemory extends Allocator {
         }
     }
 
-    /// One run of bytes to copy to the device.
+    /// A range of bytes to copy to the device.
     ///
-    /// @param target on the device
-    /// @param source supplies the bytes
+    /// @param target the bytes on the device
+    /// @param source the source of the bytes
     record Upload(MemorySegment target, HostReader source) {}
 
-    /// Supplies bytes part by part.
+    /// A source of bytes that are read in parts.
     @FunctionalInterface
     interface HostReader {
-        /// Reads bytes into a buffer. Called by several threads at the same time, for parts that do not overlap, and
-        /// for each byte once.
+        /// Reads bytes into a buffer. Called by several threads concurrently, for parts that do not overlap, once for
+        /// each byte.
         ///
-        /// @param offset the first byte, counted from the start of the upload
-        /// @param into a buffer of the host; all of it is to be filled
+        /// @param offset the offset of the first byte in the upload
+        /// @param into a buffer of the host, which the reader must fill
         void read(long offset, MemorySegment into);
     }
 
-    /// Consumes bytes part by part.
+    /// A consumer of bytes that are written in parts.
     @FunctionalInterface
     interface HostWriter {
         /// Consumes bytes. The buffer must not be used after the call.
         ///
-        /// @param offset the first byte, counted from the start of the download
+        /// @param offset the offset of the first byte in the download
         /// @param from the bytes, in a buffer of the host
         void write(long offset, MemorySegment from);
     }

@@ -4,35 +4,36 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.function.Supplier;
 
-/// How the JVM reports that mapped bytes could not be read (their file was cut, or its disk failed): by an
-/// [InternalError] without a specific type, and not always where it happened.
+/// Methods for errors of access to mapped bytes. If their file was truncated or its disk failed, the JVM throws an
+/// [InternalError], possibly later than the access.
 public final class Faults {
     private static final Object LOCK = new Object();
-    /// The bytes compared between checks. A loop without a way out is one that the compiler makes wide.
+    /// The number of bytes compared between checks. The compiler vectorizes only loops without an early exit.
     private static final int PIECE = 1 << 14;
 
     private Faults() {}
 
-    /// Throws a pending error now. Compiled code runs on after a fault, until the next safepoint check of the thread,
-    /// which this call makes, since it is not compiled. It takes some 30 ns.
+    /// Throws a pending error. After a fault, compiled code continues until the next safepoint poll of the thread,
+    /// which this call of a native method makes. It takes about 30 ns.
     public static void throwPending() {
         Thread.holdsLock(LOCK);
     }
 
-    /// {@return whether an error is such a report}
+    /// {@return whether an error reports such an access}
     ///
-    /// @param error what was thrown
+    /// @param error the error
     public static boolean isFault(InternalError error) {
         return String.valueOf(error.getMessage()).contains("unsafe memory access");
     }
 
-    /// Explains an access that failed. If a storage is freed while its bytes are accessed, the JVM ends the access with
-    /// an exception that does not say why, and interrupts the thread.
+    /// Finds the reason of an access that failed. If a storage is freed while its bytes are accessed, the JVM stops the
+    /// access with an exception that does not name the storage, and sets the interrupted status of the thread.
     ///
-    /// @param failure what was thrown
-    /// @param wasInterrupted whether the thread was interrupted before, as it is again if the storage was freed
-    /// @param again accesses the storage, and throws an exception that says what was closed if it was freed
-    /// @return that exception, or the first one if the storage is not freed
+    /// @param failure the exception of the access
+    /// @param wasInterrupted whether the thread was interrupted before the access; if the storage was freed, this
+    ///     status is restored
+    /// @param again accesses the storage, and throws an exception that names it if it was freed
+    /// @return that exception, or `failure` if the storage was not freed
     public static IllegalStateException ended(IllegalStateException failure, boolean wasInterrupted,
             Supplier<MemorySegment> again) {
         try {
@@ -46,11 +47,11 @@ public final class Faults {
         }
     }
 
-    /// Compares bytes that may be mapped. [MemorySegment#mismatch] would be as fast, but once it is compiled a fault in
-    /// it does not throw: it ends the JVM.
+    /// Compares bytes that may be mapped. [MemorySegment#mismatch] cannot be used: after it is compiled, a fault in it
+    /// crashes the JVM.
     ///
     /// @param one a segment
-    /// @param other another one of the same size
+    /// @param other another segment of the same size
     /// @return whether both hold the same bytes
     /// @throws InternalError if bytes could not be read
     public static boolean haveSameBytes(MemorySegment one, MemorySegment other) {

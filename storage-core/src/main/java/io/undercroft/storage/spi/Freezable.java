@@ -4,26 +4,26 @@ import io.undercroft.storage.Allocation;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 
-/// Memory whose current bytes can be kept for a reader without a copy, while its storage is still written.
-/// Found as the [origin][io.undercroft.storage.Storage#origin] of a storage; of a slice, it is all of its base.
-/// Instances are safe for use by several threads.
+/// Memory of which an image can be taken without a copy, while its storage is still written. It is the
+/// [origin][io.undercroft.storage.Storage#origin] of a storage; that of a slice is the memory of its base. Instances
+/// are thread-safe.
 public interface Freezable extends Allocation.Origin {
-    /// Keeps the bytes as they are now. They must not be written until this returns: such writes may be lost, or be in
-    /// the image. Afterwards the storage is used as before; its first write to each page takes longer,
-    /// as the page is copied.
+    /// Takes an image of the present bytes. They must not be written until this method returns: such writes may be lost
+    /// or be in the image. After that the storage can be written; the first write to each page takes longer, as the
+    /// page is copied.
     ///
-    /// @return the bytes of the whole allocation; nothing if an earlier image is still open, or the system refuses, and
-    ///     the bytes have to be copied
+    /// @return the image of the whole allocation; empty if an earlier image is still open or the system refuses, so
+    ///     that the bytes must be copied
     /// @throws IllegalStateException if the allocation was freed
     Optional<Image> freeze();
 
-    /// Bytes as they were when they were frozen. They stay until the image is closed, also if the storage is freed
-    /// before.
+    /// The bytes at the time when the image was taken. They are valid until the image is closed, also if the storage is
+    /// freed before.
     interface Image extends AutoCloseable {
         /// {@return the bytes, read-only, until the image is closed}
         MemorySegment segment();
 
-        /// Gives the bytes back. The second and later calls do nothing.
+        /// Releases the bytes. The second and later calls do nothing.
         @Override
         void close();
     }

@@ -7,20 +7,20 @@ import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.StreamSupport;
 
-/// Finds existing names that are similar to one that does not exist, for messages.
+/// Finds names that are similar to an unknown name, for messages.
 public final class NearNames {
     private static final int MOST_NAMED = 3;
-    /// More names, or longer ones, are not compared: this is only for a message.
+    /// More or longer names are not compared.
     private static final int MOST_NAMES = 20_000;
     private static final int LONGEST_NAME = 128;
-    /// Of how many characters one may be wrong.
+    /// The number of characters for which one edit is allowed.
     private static final int TYPO_RATE = 4;
 
     private NearNames() {}
 
     private record Candidate(String name, int distance) {}
 
-    /// {@return a question for the end of a message, such as `; did you mean 'float32'?`; nothing if no name is near}
+    /// {@return a question for the end of a message, such as `; did you mean 'float32'?`; empty if no name is similar}
     ///
     /// @param wanted the name that was given
     /// @param names the names that exist
@@ -28,12 +28,12 @@ public final class NearNames {
         return question(wanted, names, name -> edits(wanted, name), name -> "'" + name + "'");
     }
 
-    /// {@return a question for the end of a message, or nothing if no name is near}
+    /// {@return a question for the end of a message; empty if no name is similar}
     ///
     /// @param wanted the name that was given
     /// @param names the names that exist
-    /// @param distance how far a name is from the one that was given, as [#edits] counts it
-    /// @param quoted how a name is shown
+    /// @param distance the distance of a name from `wanted`, as [#edits]
+    /// @param quoted quotes a name
     public static Optional<String> question(String wanted, Iterable<String> names, ToIntFunction<String> distance,
             UnaryOperator<String> quoted) {
         if (wanted.length() > LONGEST_NAME) {
@@ -48,8 +48,8 @@ public final class NearNames {
         return near.isEmpty() ? Optional.empty() : Optional.of("; did you mean " + near + "?");
     }
 
-    /// {@return the fewest characters to insert, delete, replace or exchange with the next one to make one name of the
-    /// other; 0 if only the case differs}
+    /// {@return the edit distance of two names: the least number of characters to insert, delete, replace or exchange
+    /// with the next; 0 if only the case differs}
     ///
     /// @param from a name
     /// @param to another name

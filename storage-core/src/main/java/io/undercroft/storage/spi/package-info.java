@@ -1,8 +1,8 @@
-/// Service interfaces for memory that the JDK does not manage: shared between processes, pinned, on a device.
+/// Service interfaces of modules that provide memory which the JDK does not: shared memory, pinned memory, memory of
+/// devices. Programs that use tensors do not need them.
 ///
-/// A module with such memory names a [io.undercroft.storage.spi.MemoryProvider] in `META-INF/services`, and
-/// [io.undercroft.storage.Storage] finds it. Users never call these types themselves.
-/// [io.undercroft.storage.spi.NearNames] finds similar names for the messages of all modules.
+/// A module declares its [io.undercroft.storage.spi.MemoryProvider] in `META-INF/services` or `module-info`.
+/// [io.undercroft.storage.spi.Faults] and [io.undercroft.storage.spi.NearNames] are utilities of all modules.
 @NullMarked
 package io.undercroft.storage.spi;
 
