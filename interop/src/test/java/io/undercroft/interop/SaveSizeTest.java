@@ -8,7 +8,8 @@ import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.DiskFile;
-import io.undercroft.serializer.internal.writing.FormatWriter;
+import io.undercroft.serializer.internal.disk.FileTarget;
+import io.undercroft.serializer.internal.writing.Save;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
@@ -102,13 +103,17 @@ class SaveSizeTest {
         }
     }
 
+    private static void saveToFullDisk(Path path, Object state, SaveOptions options) throws IOException {
+        Save.prepare(FileTarget.of(path, new FullDisk(4000)), Formats.forWriting(path, null), state, options, null)
+                .run();
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"a.npz", "a.npy", "a.safetensors", "a.safetensors.index.json", "a.gguf", "a.pt", "a.t7"})
     void whatDoesNotFitOnTheDiskIsRefusedBeforeTheFirstByte(String name) {
-        FormatWriter writer = new FormatWriter(new FullDisk(4000));
         Path path = folder.resolve(name);
-        assertThatThrownBy(() -> writer.write(path, state(name, Tensor.zeros(DType.FLOAT32, 1000)),
-                Formats.forWriting(path, null), SaveOptions.defaults())).isInstanceOf(FileSystemException.class)
+        assertThatThrownBy(() -> saveToFullDisk(path, state(name, Tensor.zeros(DType.FLOAT32, 1000)),
+                SaveOptions.defaults())).isInstanceOf(FileSystemException.class)
                 .hasMessageContaining(path.toString()).message().contains("4000 free", "No file was made");
         assertThat(folder.toFile().list()).allMatch(file -> file.endsWith(".lock"));
     }
@@ -116,10 +121,9 @@ class SaveSizeTest {
     /// How much they become is known when they are written.
     @Test
     void deflatedElementsAreNotRefusedForTheirSizeInMemory() {
-        FormatWriter writer = new FormatWriter(new FullDisk(4000));
         Path path = folder.resolve("a.npz");
-        assertThatThrownBy(() -> writer.write(path, Map.of("w", Tensor.zeros(DType.FLOAT32, 1000)),
-                Formats.forWriting(path, null), SaveOptions.defaults().setting("npz.compression", "deflate")))
+        assertThatThrownBy(() -> saveToFullDisk(path, Map.of("w", Tensor.zeros(DType.FLOAT32, 1000)),
+                SaveOptions.defaults().setting("npz.compression", "deflate")))
                 .isInstanceOf(AssertionError.class)
                 .hasMessageContaining("is made");
     }

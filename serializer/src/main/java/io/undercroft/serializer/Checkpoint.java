@@ -17,6 +17,10 @@ import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.Settings;
 import io.undercroft.serializer.internal.Stores;
 import io.undercroft.serializer.internal.disk.Disk;
+import io.undercroft.serializer.internal.disk.FileTarget;
+import io.undercroft.serializer.internal.disk.StoredTarget;
+import io.undercroft.serializer.internal.disk.Target;
+import io.undercroft.serializer.internal.extents.FileHistory;
 import io.undercroft.serializer.internal.graph.ObjectDecoder;
 import io.undercroft.serializer.internal.graph.ObjectEncoder;
 import io.undercroft.serializer.internal.loading.EagerLoad;
@@ -25,12 +29,7 @@ import io.undercroft.serializer.internal.loading.InPlaceLoad;
 import io.undercroft.serializer.internal.loading.NameLookup;
 import io.undercroft.serializer.internal.loading.StateMatch;
 import io.undercroft.serializer.internal.loading.ValueAs;
-import io.undercroft.serializer.internal.planning.Staging;
-import io.undercroft.serializer.internal.writing.CroftWriter;
-import io.undercroft.serializer.internal.writing.FormatWriter;
-import io.undercroft.serializer.internal.writing.LastSeen;
-import io.undercroft.serializer.internal.writing.PreparedSave;
-import io.undercroft.serializer.internal.writing.StoreWriter;
+import io.undercroft.serializer.internal.writing.Save;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Companion;
@@ -416,24 +415,41 @@ public final class Checkpoint implements AutoCloseable {
     ///     message has the path to what it cannot hold. Also if the format does not have one of the
     ///     [settings][CheckpointFormat#settings] or of the options
     public static SaveReport save(Path path, @Nullable Object state, SaveOptions options) throws IOException {
-        Objects.requireNonNull(path, "path");
+        return save(target(path, Disk.system()), state, options);
+    }
+
+    private static SaveReport save(Target target, @Nullable Object state, SaveOptions options) throws IOException {
+        return Save.prepare(target, formatToWrite(target, options), state, options, null).run();
+    }
+
+    private static Target target(Path path, Disk disk) throws IOException {
+        return FileTarget.of(Objects.requireNonNull(path, "path"), disk);
+    }
+
+    private static Target target(URI uri, SaveOptions options) throws IOException {
         Objects.requireNonNull(options, "options");
-        CheckpointFormat format = formatToWrite(path, options);
-        return Formats.isCroft(format)
-                ? new CroftWriter(Disk.system()).save(path, state, options)
-                : new FormatWriter(Disk.system()).write(path, state, format, options);
+        requireScheme(uri);
+        return uri.getScheme().equalsIgnoreCase("file")
+                ? target(Path.of(uri), Disk.system())
+                : new StoredTarget(Stores.target(uri, options), Stores.settingsForWriting(uri));
     }
 
-    private static CheckpointFormat formatToWrite(Path path, SaveOptions options) {
-        return formatToWrite(path.toString(), String.valueOf(path.getFileName()), options, Set.of());
+    private static Target target(StoreTarget target) {
+        return new StoredTarget(Objects.requireNonNull(target, "target"), Set.of());
     }
 
-    private static CheckpointFormat formatToWrite(String file, String fileName, SaveOptions options,
-            Set<String> settingsOfStore) {
-        CheckpointFormat format = Formats.forWriting(file, fileName, options.format().orElse(null));
-        Settings.check(file, format, options, settingsOfStore);
+    private static CheckpointFormat formatToWrite(Target target, SaveOptions options) {
+        Objects.requireNonNull(options, "options");
+        Set<String> settingsOfStore = Set.of();
+        if (target instanceof StoredTarget stored) {
+            options.requireForStore(target.location());
+            settingsOfStore = stored.settings();
+        }
+        CheckpointFormat format = Formats.forWriting(target.location(), target.fileName(),
+                options.format().orElse(null));
+        Settings.check(target.location(), format, options, settingsOfStore);
         if (!Formats.isCroft(format)) {
-            options.requireForeign(file, format.name());
+            options.requireForeign(target.location(), format.name());
         }
         return format;
     }
@@ -472,12 +488,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws IllegalArgumentException if the URI has no scheme or is invalid, the options have bases without a
     ///     [root][SaveOptions#root] or others that need a file of this host, or as [#save(Path, Object, SaveOptions)]
     public static SaveReport save(URI uri, @Nullable Object state, SaveOptions options) throws IOException {
-        Objects.requireNonNull(options, "options");
-        requireScheme(uri);
-        if (uri.getScheme().equalsIgnoreCase("file")) {
-            return save(Path.of(uri), state, options);
-        }
-        return save(Stores.target(uri, options), state, options, Stores.settingsForWriting(uri));
+        return save(target(uri, options), state, options);
     }
 
     /// Saves a state to a store, as [#save(URI, Object, SaveOptions)], for which the program made the target itself.
@@ -493,23 +504,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws IllegalArgumentException as [#save(URI, Object, SaveOptions)]
     public static SaveReport save(StoreTarget target, @Nullable Object state, SaveOptions options)
             throws IOException {
-        Objects.requireNonNull(target, "target");
-        Objects.requireNonNull(options, "options");
-        return save(target, state, options, Set.of());
-    }
-
-    private static SaveReport save(StoreTarget target, @Nullable Object state, SaveOptions options,
-            Set<String> settingsOfStore) throws IOException {
-        CheckpointFormat format = formatToWrite(target, options, settingsOfStore);
-        return Formats.isCroft(format)
-                ? CroftWriter.store(target, state, options)
-                : StoreWriter.write(target, state, format, options);
-    }
-
-    private static CheckpointFormat formatToWrite(StoreTarget target, SaveOptions options,
-            Set<String> settingsOfStore) {
-        options.requireForStore(target.location());
-        return formatToWrite(target.location(), target.fileName(), options, settingsOfStore);
+        return save(target(target), state, options);
     }
 
     /// Refuses what is no absolute URI.
@@ -556,12 +551,7 @@ public final class Checkpoint implements AutoCloseable {
 
     static PendingSave saveAsync(Disk disk, Path path, @Nullable Object state, SaveOptions options)
             throws IOException {
-        Objects.requireNonNull(path, "path");
-        Objects.requireNonNull(options, "options");
-        CheckpointFormat format = formatToWrite(path, options);
-        return start(options, staging -> Formats.isCroft(format)
-                ? new CroftWriter(disk).prepareSave(path, state, options, staging)
-                : new FormatWriter(disk).prepare(path, state, format, options, staging));
+        return saveAsync(target(path, disk), state, options);
     }
 
     /// Saves a state to a store in the background, with the default options; see
@@ -596,12 +586,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws FormatException if bytes of the state are in a damaged file, and the format is not `croft`
     /// @throws IllegalArgumentException as [#save(URI, Object, SaveOptions)]
     public static PendingSave saveAsync(URI uri, @Nullable Object state, SaveOptions options) throws IOException {
-        Objects.requireNonNull(options, "options");
-        requireScheme(uri);
-        if (uri.getScheme().equalsIgnoreCase("file")) {
-            return saveAsync(Path.of(uri), state, options);
-        }
-        return saveAsync(Stores.target(uri, options), state, options, Stores.settingsForWriting(uri));
+        return saveAsync(target(uri, options), state, options);
     }
 
     /// Saves a state to a store in the background, as [#saveAsync(URI, Object, SaveOptions)], for which the program
@@ -616,31 +601,15 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws IllegalArgumentException as [#saveAsync(URI, Object, SaveOptions)], which throws the same exceptions
     public static PendingSave saveAsync(StoreTarget target, @Nullable Object state, SaveOptions options)
             throws IOException {
-        Objects.requireNonNull(target, "target");
-        Objects.requireNonNull(options, "options");
-        return saveAsync(target, state, options, Set.of());
+        return saveAsync(target(target), state, options);
     }
 
-    private static PendingSave saveAsync(StoreTarget target, @Nullable Object state, SaveOptions options,
-            Set<String> settingsOfStore) throws IOException {
-        CheckpointFormat format = formatToWrite(target, options, settingsOfStore);
-        return start(options, staging -> Formats.isCroft(format)
-                ? CroftWriter.prepareStore(target, state, options, staging)
-                : StoreWriter.prepare(target, state, format, options, staging));
-    }
-
-    /// Takes what a save needs, for which there is memory.
-    @FunctionalInterface
-    private interface Preparation {
-        PreparedSave with(Staging staging) throws IOException;
-    }
-
-    private static PendingSave start(SaveOptions options, Preparation preparation) throws IOException {
-        if (options.snapshotMemory().isPresent()) {
-            return PendingSave.start(preparation.with(options.snapshotMemory().get().staging()));
-        }
+    private static PendingSave saveAsync(Target target, @Nullable Object state, SaveOptions options)
+            throws IOException {
+        CheckpointFormat format = formatToWrite(target, options);
         try (SnapshotMemory once = new SnapshotMemory()) {
-            return PendingSave.start(preparation.with(once.staging()));
+            return PendingSave.start(Save.prepare(target, format, state, options,
+                    options.snapshotMemory().orElse(once).staging()));
         }
     }
 
@@ -659,7 +628,7 @@ public final class Checkpoint implements AutoCloseable {
     public static DedupReport save(WritableByteChannel channel, @Nullable Object state, SaveOptions options)
             throws IOException {
         Objects.requireNonNull(channel, "channel");
-        return CroftWriter.stream(channel, state, options);
+        return Save.toChannel(channel, state, options);
     }
 
     /// {@return the known formats, in the order that [io.undercroft.serializer.spi] describes}
@@ -722,9 +691,9 @@ public final class Checkpoint implements AutoCloseable {
     }
 
     /// Records that a writer sees the newest snapshot of a `.croft` file.
-    void seen(LastSeen seen) throws IOException {
+    void seen(FileHistory history) throws IOException {
         if (contents instanceof CroftContents croft) {
-            seen.set(path(), croft.newest());
+            history.see(path(), croft.newest());
         }
     }
 

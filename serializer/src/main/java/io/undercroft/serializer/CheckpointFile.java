@@ -3,9 +3,10 @@ package io.undercroft.serializer;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.disk.Disk;
-import io.undercroft.serializer.internal.writing.CroftWriter;
+import io.undercroft.serializer.internal.disk.FileTarget;
+import io.undercroft.serializer.internal.extents.FileHistory;
 import io.undercroft.serializer.internal.writing.FileCopier;
-import io.undercroft.serializer.internal.writing.LastSeen;
+import io.undercroft.serializer.internal.writing.Save;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -52,14 +53,12 @@ public final class CheckpointFile implements AutoCloseable {
     private final OpenOptions opening;
     private final Map<SnapshotInfo, Checkpoint> opened = new HashMap<>();
     private final Disk disk;
-    private final CroftWriter writer;
-    private final LastSeen seen = new LastSeen();
+    private final FileHistory history = new FileHistory();
     private final SnapshotMemory memory = new SnapshotMemory();
     private volatile boolean closed;
 
     private CheckpointFile(Disk disk, Path path, SaveOptions saving, OpenOptions opening) {
         this.disk = disk;
-        this.writer = new CroftWriter(disk, seen);
         this.path = path;
         this.saving = saving;
         this.opening = opening;
@@ -124,7 +123,7 @@ public final class CheckpointFile implements AutoCloseable {
         Objects.requireNonNull(options, "options");
         checkOpen();
         try {
-            return writer.commit(path, state, options);
+            return prepared(state, options, null).run().dedup().orElseThrow();
         } catch (FormatException e) {
             throw unlessOtherFormat(e);
         }
@@ -172,11 +171,16 @@ public final class CheckpointFile implements AutoCloseable {
         Objects.requireNonNull(options, "options");
         checkOpen();
         try {
-            return PendingSave.start(writer.prepareCommit(path, state, options,
-                    options.snapshotMemory().orElse(memory).staging()));
+            return PendingSave.start(prepared(state, options, options.snapshotMemory().orElse(memory)));
         } catch (FormatException e) {
             throw unlessOtherFormat(e);
         }
+    }
+
+    private Save prepared(@Nullable Object state, SaveOptions options, @Nullable SnapshotMemory copies)
+            throws IOException {
+        return Save.prepareCommit(FileTarget.of(path, disk), history, state, options,
+                copies == null ? null : copies.staging());
     }
 
     private SaveOptions withMessage(String message) {
@@ -223,11 +227,11 @@ public final class CheckpointFile implements AutoCloseable {
     public synchronized Optional<Checkpoint> newest() throws IOException {
         checkOpen();
         if (!Files.exists(path)) {
-            seen.clear();
+            history.seeNone();
             return Optional.empty();
         }
         Checkpoint newest = kept(Checkpoint.open(path, opening.newest()));
-        newest.seen(seen);
+        newest.seen(history);
         return Optional.of(newest);
     }
 
@@ -322,7 +326,7 @@ public final class CheckpointFile implements AutoCloseable {
     }
 
     private FileCopier copier() {
-        return new FileCopier(disk, saving.progress(), seen);
+        return new FileCopier(disk, saving.progress(), history);
     }
 
     /// Writes the newest snapshot as a new file. Bytes that are stored in bases stay there; the new file looks for them

@@ -2,7 +2,7 @@ package io.undercroft.serializer;
 
 import io.undercroft.serializer.internal.Workers;
 import io.undercroft.serializer.internal.planning.SaveControl;
-import io.undercroft.serializer.internal.writing.PreparedSave;
+import io.undercroft.serializer.internal.writing.Save;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.concurrent.CancellationException;
@@ -36,19 +36,19 @@ import java.util.concurrent.CompletionException;
 /// **Threads.** All methods may be called from several threads at once.
 public final class PendingSave implements AutoCloseable {
     private final CompletableFuture<SaveReport> result = new CompletableFuture<>();
-    private final PreparedSave prepared;
+    private final Save prepared;
     private final SaveControl control;
     private final Thread hook;
     private volatile boolean toldHow;
 
-    private PendingSave(PreparedSave prepared) {
+    private PendingSave(Save prepared) {
         this.prepared = prepared;
         this.control = prepared.control();
         this.hook = Thread.ofPlatform().name("waits for the save of " + prepared.location()).unstarted(this::awaitEnd);
     }
 
     /// Begins a save that was prepared, which belongs to this from now on.
-    static PendingSave start(PreparedSave prepared) throws IOException {
+    static PendingSave start(Save prepared) throws IOException {
         PendingSave save = new PendingSave(prepared);
         save.addHook();
         try {

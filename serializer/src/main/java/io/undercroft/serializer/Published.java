@@ -13,7 +13,7 @@ import io.undercroft.mmap.SharedSegment;
 import io.undercroft.mmap.TrustedOwner;
 import io.undercroft.serializer.internal.CroftFormat;
 import io.undercroft.serializer.internal.graph.ObjectEncoder;
-import io.undercroft.serializer.internal.writing.CroftWriter;
+import io.undercroft.serializer.internal.writing.Save;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
@@ -114,7 +114,7 @@ public final class Published implements AutoCloseable {
         Objects.requireNonNull(name, "name");
         checkName(name, TrustedOwner.SELF_OR_ROOT);
         try (SharedMemoryDraft draft = SharedMemoryDraft.create()) {
-            DedupReport report = CroftWriter.draft(draft, name, state, options);
+            DedupReport report = Save.toMemory(draft, name, state, options);
             return new Published(draft.publish(name, lifetime), report);
         } catch (SharedMemoryException e) {
             throw e.reason() == Reason.FULL ? full(name, ObjectEncoder.of(state, options.classes()), e) : e;

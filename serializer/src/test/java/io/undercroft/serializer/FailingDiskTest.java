@@ -9,8 +9,7 @@ import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.serializer.FailingDisk.Failure;
 import io.undercroft.serializer.internal.disk.Disk;
-import io.undercroft.serializer.internal.disk.Replacing;
-import io.undercroft.serializer.internal.writing.CroftWriter;
+import io.undercroft.serializer.internal.disk.Target.Replacing;
 import io.undercroft.serializer.internal.writing.FileCopier;
 import io.undercroft.storage.Tensor;
 import io.undercroft.testsupport.Proc;
@@ -133,7 +132,7 @@ class FailingDiskTest {
     @ParameterizedTest
     @EnumSource
     void anAppendThatFailsCostsNothing(Failure failure) throws IOException {
-        assertThat(failEverywhere(failure, disk -> new CroftWriter(disk).commit(path, state(4), OPTIONS)))
+        assertThat(failEverywhere(failure, disk -> ForwardingDisk.commit(disk, path, state(4), OPTIONS)))
                 .isGreaterThan(12);
         assertOnlyTheFile();
     }
@@ -141,7 +140,7 @@ class FailingDiskTest {
     @ParameterizedTest
     @EnumSource
     void aFileThatCouldNotBeReplacedIsAsItWas(Failure failure) throws IOException {
-        assertThat(failEverywhere(failure, disk -> new CroftWriter(disk).save(path, state(4), OPTIONS)))
+        assertThat(failEverywhere(failure, disk -> ForwardingDisk.save(disk, path, state(4), OPTIONS)))
                 .isGreaterThan(8);
         assertCleanedUp(failure);
     }
@@ -164,13 +163,13 @@ class FailingDiskTest {
 
     @Test
     void anAppendThatFailsBeforeTheCommitLeavesTheSameBytes() throws IOException {
-        int all = operations(disk -> new CroftWriter(disk).commit(path, state(4), OPTIONS));
+        int all = operations(disk -> ForwardingDisk.commit(disk, path, state(4), OPTIONS));
         // The last two write the slot and bring it to the disk.
         for (int operation = 1; operation <= all - 2; operation++) {
             Files.write(path, before);
             var disk = new FailingDisk(operation, Failure.ONCE);
             assertThatExceptionOfType(IOException.class)
-                    .isThrownBy(() -> new CroftWriter(disk).commit(path, state(4), OPTIONS));
+                    .isThrownBy(() -> ForwardingDisk.commit(disk, path, state(4), OPTIONS));
             assertThat(Files.readAllBytes(path)).isEqualTo(before);
         }
     }
@@ -191,7 +190,7 @@ class FailingDiskTest {
                 done.add("WRITE " + offset);
             }
         };
-        new CroftWriter(disk).commit(path, state(4), OPTIONS);
+        ForwardingDisk.commit(disk, path, state(4), OPTIONS);
         Header header = Snapshot.open(ByteSource.of(MemorySegment.ofArray(before)), Limits.DEFAULT).header();
         assertThat(done).endsWith("WRITE " + header.recordOffset(3), "FORCE", "FORCE_DIRECTORY",
                 "WRITE " + header.recordOffset(4), "FORCE");
@@ -199,9 +198,9 @@ class FailingDiskTest {
 
     @Test
     void aDoubtfulNameIsSaidToBeOne() throws IOException {
-        int all = operations(disk -> new CroftWriter(disk).save(path, state(4), OPTIONS));
+        int all = operations(disk -> ForwardingDisk.save(disk, path, state(4), OPTIONS));
         assertThatExceptionOfType(IOException.class)
-                .isThrownBy(() -> new CroftWriter(new FailingDisk(all, Failure.ONCE)).save(path, state(4), OPTIONS))
+                .isThrownBy(() -> ForwardingDisk.save(new FailingDisk(all, Failure.ONCE), path, state(4), OPTIONS))
                 .withMessageContaining("has its name");
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
             assertThat(checkpoint.state()).isInstanceOfSatisfying(Map.class,
@@ -225,11 +224,11 @@ class FailingDiskTest {
     /// Equal bytes and zeros take none of the disk, so that only of a file that has all of them it is known.
     @Test
     void aFileWithAllItsBytesThatDoesNotFitIsRefusedBeforeTheFirstOne() throws IOException {
-        CroftWriter writer = new CroftWriter(new FullDisk());
+        Disk full = new FullDisk();
         SaveOptions all = OPTIONS.writableInPlace();
-        for (Work work : List.<Work>of(_ -> writer.save(path, state(4), all),
-                _ -> writer.commit(path, state(4), all),
-                _ -> writer.commit(folder.resolve("new.croft"), state(4), all))) {
+        for (Work work : List.<Work>of(_ -> ForwardingDisk.save(full, path, state(4), all),
+                _ -> ForwardingDisk.commit(full, path, state(4), all),
+                _ -> ForwardingDisk.commit(full, folder.resolve("new.croft"), state(4), all))) {
             assertThatExceptionOfType(FileSystemException.class).isThrownBy(() -> work.on(Disk.system()))
                     .withMessageContainingAll("at least", "4000 free", "No file was made or changed");
             assertThat(path).hasBinaryContent(before);

@@ -3,14 +3,12 @@ package io.undercroft.serializer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.undercroft.serializer.internal.Formats;
-import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
-import io.undercroft.serializer.internal.disk.Replacing;
-import io.undercroft.serializer.internal.disk.Target;
+import io.undercroft.serializer.internal.disk.FileTarget;
+import io.undercroft.serializer.internal.disk.Target.Begun;
+import io.undercroft.serializer.internal.disk.Target.Replacing;
 import io.undercroft.serializer.internal.sets.SetWriter;
-import io.undercroft.serializer.internal.writing.CroftWriter;
-import io.undercroft.serializer.internal.writing.FormatWriter;
+import io.undercroft.serializer.spi.StoreTarget.Creation;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import io.undercroft.testsupport.Commands;
@@ -52,7 +50,7 @@ class FileAccessTest {
         SAVE("a.croft") {
             @Override
             void write(Disk disk, Path source, Path file) throws IOException {
-                new CroftWriter(disk).save(file, state(2), OPTIONS);
+                ForwardingDisk.save(disk, file, state(2), OPTIONS);
             }
         },
         COPY("a.croft") {
@@ -79,16 +77,14 @@ class FileAccessTest {
         FORMAT("a.raw") {
             @Override
             void write(Disk disk, Path source, Path file) throws IOException {
-                new FormatWriter(disk).write(file, Tensor.ones(DType.UINT8, 9), Formats.forWriting(file, null),
-                        OPTIONS);
+                ForwardingDisk.save(disk, file, Tensor.ones(DType.UINT8, 9), OPTIONS);
             }
         },
         FORMAT_SET("a.rawset") {
             @Override
             void write(Disk disk, Path source, Path file) throws IOException {
                 Files.deleteIfExists(file.resolveSibling("part.raw"));
-                new FormatWriter(disk).write(file, Map.of("part.raw", Tensor.ones(DType.UINT8, 9)),
-                        Formats.forWriting(file, null), OPTIONS);
+                ForwardingDisk.save(disk, file, Map.of("part.raw", Tensor.ones(DType.UINT8, 9)), OPTIONS);
             }
         },
         SHARD_SET("a.croftset") {
@@ -230,8 +226,9 @@ class FileAccessTest {
 
         @SuppressWarnings("SystemOut")
         public static void main(String[] args) throws IOException {
-            try (AtomicFile file = AtomicFile.create(Target.of(Path.of(args[0])), Disk.system(), Replacing.ANY)) {
-                file.commit();
+            try (Begun file = FileTarget.of(Path.of(args[0]), Disk.system()).begin(Creation.REPLACING,
+                    Replacing.ANY)) {
+                file.commit(() -> {});
             }
             System.out.println("saved");
         }

@@ -1,7 +1,11 @@
 package io.undercroft.serializer;
 
+import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.DiskFile;
+import io.undercroft.serializer.internal.disk.FileTarget;
+import io.undercroft.serializer.internal.extents.FileHistory;
+import io.undercroft.serializer.internal.writing.Save;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
@@ -139,5 +143,15 @@ abstract class ForwardingDisk implements Disk {
         public void close() throws IOException {
             file.close();
         }
+    }
+
+    /// Saves a state as a new file, whose format is that of its name.
+    static void save(Disk disk, Path file, Object state, SaveOptions options) throws IOException {
+        Save.prepare(FileTarget.of(file, disk), Formats.forWriting(file, null), state, options, null).run();
+    }
+
+    /// Saves a state as the next snapshot of a file.
+    static void commit(Disk disk, Path file, Object state, SaveOptions options) throws IOException {
+        Save.prepareCommit(FileTarget.of(file, disk), new FileHistory(), state, options, null).run();
     }
 }

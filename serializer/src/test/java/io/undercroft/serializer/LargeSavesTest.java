@@ -6,11 +6,11 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
+import io.undercroft.serializer.internal.disk.FileTarget;
 import io.undercroft.serializer.internal.disk.RegularFiles;
-import io.undercroft.serializer.internal.disk.Replacing;
-import io.undercroft.serializer.internal.disk.Target;
+import io.undercroft.serializer.internal.disk.Target.Replacing;
+import io.undercroft.serializer.spi.StoreTarget.Creation;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
@@ -346,7 +346,7 @@ class LargeSavesTest {
 
         private static void begin(Path path) throws IOException {
             for (int i = 0; i < 1500; i++) {
-                AtomicFile.create(Target.of(path), Disk.system(), Replacing.ANY).close();
+                FileTarget.of(path, Disk.system()).begin(Creation.REPLACING, Replacing.ANY).close();
             }
         }
     }

@@ -3,8 +3,6 @@ package io.undercroft.serializer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.undercroft.serializer.internal.Formats;
-import io.undercroft.serializer.internal.writing.FormatWriter;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -181,8 +179,7 @@ class SetExportTest {
         for (int failing = 1; failed; failing++) {
             FailingOnce disk = new FailingOnce(operation, failing);
             try {
-                new FormatWriter(disk).write(index, state("a.raw", "b.raw"), Formats.forWriting(index, null),
-                        SaveOptions.defaults());
+                ForwardingDisk.save(disk, index, state("a.raw", "b.raw"), SaveOptions.defaults());
                 failed = false;
             } catch (IOException _) {
                 assertThat(files()).isIn(List.of(), List.of("a.raw", "b.raw", "some.rawset"));

@@ -16,12 +16,9 @@ import io.undercroft.properties.Scratch;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.SaveOptions;
-import io.undercroft.serializer.internal.Formats;
-import io.undercroft.serializer.internal.disk.Replacing;
+import io.undercroft.serializer.internal.disk.Target.Replacing;
 import io.undercroft.serializer.internal.sets.SetWriter;
-import io.undercroft.serializer.internal.writing.CroftWriter;
 import io.undercroft.serializer.internal.writing.FileCopier;
-import io.undercroft.serializer.internal.writing.FormatWriter;
 import io.undercroft.serializer.state.Slice;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
@@ -93,22 +90,22 @@ public final class CrashesProof {
     private List<Figure> run() throws IOException {
         Map<String, Object> state = state();
         Path path = scratch.file("state.croft");
-        cut("save of a new file", path, (disk, file) -> new CroftWriter(disk).save(file, state, OPTIONS));
+        cut("save of a new file", path, (disk, file) -> disk.save(file, state, OPTIONS));
         change(state);
-        cut("save over a file", path, (disk, file) -> new CroftWriter(disk).save(file, state, OPTIONS));
+        cut("save over a file", path, (disk, file) -> disk.save(file, state, OPTIONS));
         for (int times = 1; times <= 5; times++) {
             change(state);
-            cut("append", path, (disk, file) -> new CroftWriter(disk).commit(file, state, OPTIONS));
+            cut("append", path, (disk, file) -> disk.commit(file, state, OPTIONS));
         }
         byte[] tail = new byte[10_000];
         random.nextBytes(tail);
         Files.write(path, tail, StandardOpenOption.APPEND);
         change(state);
-        cut("append after a torn one", path, (disk, file) -> new CroftWriter(disk).commit(file, state, OPTIONS));
+        cut("append after a torn one", path, (disk, file) -> disk.commit(file, state, OPTIONS));
         cut("compaction", path,
                 (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() > 2, Replacing.ANY));
-        cutFailures("save over a file", path, (disk, file) -> new CroftWriter(disk).save(file, state, OPTIONS));
-        cutFailures("append", path, (disk, file) -> new CroftWriter(disk).commit(file, state, OPTIONS));
+        cutFailures("save over a file", path, (disk, file) -> disk.save(file, state, OPTIONS));
+        cutFailures("append", path, (disk, file) -> disk.commit(file, state, OPTIONS));
         cutFailures("compaction", path,
                 (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() > 2, Replacing.ANY));
         cutSet("set.safetensors.index.json", "export of a set", 900, "2KB");
@@ -237,7 +234,7 @@ public final class CrashesProof {
             broken(fault + ": the file has a snapshot that nobody saved, or has lost one");
         }
         int first = disk.operations().size();
-        new CroftWriter(disk).commit(path, Map.of("next", noise(3000)), OPTIONS);
+        disk.commit(path, Map.of("next", noise(3000)), OPTIONS);
         List<DiskOperation> operations = disk.operations();
         Digest128 next = rootOf(Files.readAllBytes(path));
         boolean isForced = false;
@@ -261,16 +258,16 @@ public final class CrashesProof {
         Path path = scratch.file("large.croft");
         Map<String, Object> state = new LinkedHashMap<>(Map.of("large", noise(LARGE)));
         cut("save of a large file", path, triesPerFault,
-                (disk, file) -> new CroftWriter(disk).save(file, state, OPTIONS));
+                (disk, file) -> disk.save(file, state, OPTIONS));
         change((Tensor) state.get("large"));
         cut("append to a large file", path, triesPerFault,
-                (disk, file) -> new CroftWriter(disk).commit(file, state, OPTIONS));
+                (disk, file) -> disk.commit(file, state, OPTIONS));
         change((Tensor) state.get("large"));
         cut("save over a large file", path, triesPerFault,
-                (disk, file) -> new CroftWriter(disk).save(file, state, OPTIONS));
-        cutFailures("save over a large file", path, (disk, file) -> new CroftWriter(disk).save(file, state, OPTIONS));
+                (disk, file) -> disk.save(file, state, OPTIONS));
+        cutFailures("save over a large file", path, (disk, file) -> disk.save(file, state, OPTIONS));
         cut("append to a large file once more", path, triesPerFault,
-                (disk, file) -> new CroftWriter(disk).commit(file, state, OPTIONS));
+                (disk, file) -> disk.commit(file, state, OPTIONS));
         cut("compaction of a large file", path, triesPerFault,
                 (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() == 2, Replacing.ANY));
         cutSet("large.safetensors.index.json", "export of a large set", LARGE, "2MB");
@@ -307,7 +304,7 @@ public final class CrashesProof {
             state.put(tensor, noise(nbytes));
         }
         RecordingDisk disk = new RecordingDisk();
-        new FormatWriter(disk).write(index, state, Formats.forWriting(index, null),
+        disk.save(index, state,
                 SaveOptions.defaults().setting("safetensors.shard", shardSize));
         List<DiskOperation> operations = disk.operations();
         lookAtWays(operations);
@@ -347,7 +344,7 @@ public final class CrashesProof {
         });
         cutManifest("appends to shards and a manifest", manifest, (disk, whole) -> {
             for (int number = 0; number < shards.size(); number++) {
-                new CroftWriter(disk).commit(shards.get(number), shard(whole, number), OPTIONS.run("appended", 2));
+                disk.commit(shards.get(number), shard(whole, number), OPTIONS.run("appended", 2));
             }
             new SetWriter(disk).save(manifest, shards);
         });
@@ -365,7 +362,7 @@ public final class CrashesProof {
 
     private static void saveShards(RecordingDisk disk, List<Path> shards, Tensor whole) throws IOException {
         for (int number = 0; number < shards.size(); number++) {
-            new CroftWriter(disk).save(shards.get(number), shard(whole, number), OPTIONS.run("saved", shards.size()));
+            disk.save(shards.get(number), shard(whole, number), OPTIONS.run("saved", shards.size()));
         }
     }
 
@@ -465,7 +462,7 @@ public final class CrashesProof {
     private long brokenWithoutForce(Path path, Map<String, Object> state) throws IOException {
         Map<Path, byte[]> before = Map.of(path, Files.readAllBytes(path));
         RecordingDisk disk = new RecordingDisk();
-        new CroftWriter(disk).commit(path, state, OPTIONS);
+        disk.commit(path, state, OPTIONS);
         List<DiskOperation> unforced = disk.operations().stream()
                 .filter(operation -> !(operation instanceof DiskOperation.Force)).toList();
         Digest128 old = rootOf(before.get(path));

@@ -6,12 +6,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.undercroft.properties.Recorded;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SaveOptions;
-import io.undercroft.serializer.internal.Formats;
-import io.undercroft.serializer.internal.disk.Replacing;
+import io.undercroft.serializer.internal.disk.Target.Replacing;
 import io.undercroft.serializer.internal.sets.SetWriter;
-import io.undercroft.serializer.internal.writing.CroftWriter;
 import io.undercroft.serializer.internal.writing.FileCopier;
-import io.undercroft.serializer.internal.writing.FormatWriter;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -112,19 +109,19 @@ class DiskTracesTest {
     @Test
     void whatWritersDoToTheDiskIsAsRecorded() throws IOException {
         Path file = folder.resolve("a.croft");
-        trace("save of a new file", disk -> new CroftWriter(disk).save(file, state(3, 10_000), OPTIONS));
-        trace("save over a file", disk -> new CroftWriter(disk).save(file, state(4, 10_000), OPTIONS));
-        trace("commit", disk -> new CroftWriter(disk).commit(file, state(5, 10_000), OPTIONS));
-        trace("commit with a message", disk -> new CroftWriter(disk).commit(file, state(6, 10_000),
+        trace("save of a new file", disk -> disk.save(file, state(3, 10_000), OPTIONS));
+        trace("save over a file", disk -> disk.save(file, state(4, 10_000), OPTIONS));
+        trace("commit", disk -> disk.commit(file, state(5, 10_000), OPTIONS));
+        trace("commit with a message", disk -> disk.commit(file, state(6, 10_000),
                 OPTIONS.message("six").metadata(Map.of("lr", "0.1"))));
-        trace("commit of what is there", disk -> new CroftWriter(disk).commit(file, state(6, 10_000), OPTIONS));
+        trace("commit of what is there", disk -> disk.commit(file, state(6, 10_000), OPTIONS));
         trace("compaction",
                 disk -> new FileCopier(disk).compact(file, info -> info.sequence() > 2, Replacing.ANY));
-        trace("save of a large file", disk -> new CroftWriter(disk).save(folder.resolve("large.croft"),
+        trace("save of a large file", disk -> disk.save(folder.resolve("large.croft"),
                 state(7, 3 << 20), OPTIONS));
-        trace("save with a base", disk -> new CroftWriter(disk).save(folder.resolve("thin.croft"),
+        trace("save with a base", disk -> disk.save(folder.resolve("thin.croft"),
                 state(8, 3 << 20), OPTIONS.base(folder.resolve("large.croft"))));
-        trace("commit to a large file", disk -> new CroftWriter(disk).commit(folder.resolve("large.croft"),
+        trace("commit to a large file", disk -> disk.commit(folder.resolve("large.croft"),
                 state(9, 3 << 20), OPTIONS));
         for (String name : List.of("a.pt", "a.safetensors", "a.npz", "a.gguf", "a.t7")) {
             trace("save of " + name, disk -> export(disk, name, "50GB"));
@@ -146,7 +143,7 @@ class DiskTracesTest {
         state.remove("step");
         state.remove("head");
         Path file = folder.resolve(name);
-        new FormatWriter(disk).write(file, state, Formats.forWriting(file, null),
+        disk.save(file, state,
                 name.endsWith(".json") ? OPTIONS.setting("safetensors.shard", shard) : OPTIONS);
     }
 }

@@ -1,7 +1,12 @@
 package io.undercroft.properties.crash;
 
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.DiskFile;
+import io.undercroft.serializer.internal.disk.FileTarget;
+import io.undercroft.serializer.internal.extents.FileHistory;
+import io.undercroft.serializer.internal.writing.Save;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -146,5 +151,15 @@ final class RecordingDisk implements Disk {
         if (fault.hits(++changes) && fault.manner() != DiskFault.Manner.SHORT) {
             throw new IOException(path + ": the disk failed");
         }
+    }
+
+    /// Saves a state as a new file, whose format is that of its name.
+    void save(Path file, Object state, SaveOptions options) throws IOException {
+        Save.prepare(FileTarget.of(file, this), Formats.forWriting(file, null), state, options, null).run();
+    }
+
+    /// Saves a state as the next snapshot of a file.
+    void commit(Path file, Object state, SaveOptions options) throws IOException {
+        Save.prepareCommit(FileTarget.of(file, this), new FileHistory(), state, options, null).run();
     }
 }

@@ -6,7 +6,6 @@ import io.undercroft.properties.crash.DiskOperation.Write;
 import io.undercroft.properties.crash.RecordingDisk.Way;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SaveOptions;
-import io.undercroft.serializer.internal.writing.CroftWriter;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -55,7 +54,7 @@ class WritesPastTheCacheTest {
 
     private List<Write> save(Map<String, Tensor> state, SaveOptions options) throws IOException {
         RecordingDisk disk = new RecordingDisk();
-        new CroftWriter(disk).save(path(), state, options);
+        disk.save(path(), state, options);
         return disk.operations().stream().filter(Write.class::isInstance).map(Write.class::cast).toList();
     }
 

@@ -1,9 +1,10 @@
 package io.undercroft.serializer.analysis;
 
-import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
-import io.undercroft.serializer.internal.disk.Replacing;
-import io.undercroft.serializer.internal.disk.Target;
+import io.undercroft.serializer.internal.disk.FileTarget;
+import io.undercroft.serializer.internal.disk.Target.Begun;
+import io.undercroft.serializer.internal.disk.Target.Replacing;
+import io.undercroft.serializer.spi.StoreTarget.Creation;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.lang.foreign.MemorySegment;
@@ -13,10 +14,10 @@ import java.nio.file.Path;
 /// A file that is written from its first byte to its last and, as a checkpoint, appears under its name whole and
 /// durable or not at all. For use by one thread.
 public final class OutputFile extends OutputStream {
-    private final AtomicFile file;
+    private final Begun file;
     private long end;
 
-    private OutputFile(AtomicFile file) {
+    private OutputFile(Begun file) {
         this.file = file;
     }
 
@@ -27,7 +28,7 @@ public final class OutputFile extends OutputStream {
     /// @throws IOException if the directory is missing or not writable, or something other than a regular file has the
     ///     name
     public static OutputFile create(Path path) throws IOException {
-        return new OutputFile(AtomicFile.create(Target.of(path), Disk.system(), Replacing.ANY));
+        return new OutputFile(FileTarget.of(path, Disk.system()).begin(Creation.REPLACING, Replacing.ANY));
     }
 
     @Override
@@ -48,7 +49,7 @@ public final class OutputFile extends OutputStream {
     ///
     /// @throws IOException if that fails; the message says whether the file of that name was changed
     public void commit() throws IOException {
-        file.commit();
+        file.commit(() -> {});
     }
 
     /// Deletes the file unless it was committed.

@@ -28,6 +28,8 @@ public final class Progress {
 
     /// Reports that all bytes were processed.
     public synchronized void finish() {
-        add(total - done);
+        if (done < total) {
+            add(total - done);
+        }
     }
 }

@@ -13,7 +13,7 @@ import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.ReferencedFileException;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SourceFileException;
-import io.undercroft.serializer.internal.disk.Replacing;
+import io.undercroft.serializer.internal.disk.Target.Replacing;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
 import java.nio.file.FileSystems;
@@ -198,15 +198,16 @@ public final class References {
     /// @param sources the other files, whose bases must stay
     public static Replacing rule(boolean any, Collection<Path> sources) {
         return any ? Replacing.ANY : target -> {
+            Path file = target.file();
             // The sources are opened only if there is something to replace.
-            if (!Files.isRegularFile(target)) {
+            if (file == null || !Files.isRegularFile(file)) {
                 return;
             }
             List<Referrer> referrers = new ArrayList<>(open());
             sources.forEach(source -> referrers.add(new Referrer(source, Places.NONE, companions(source), null)));
-            Optional<Path> referrer = referrer(target, referrers);
+            Optional<Path> referrer = referrer(file, referrers);
             if (referrer.isPresent()) {
-                throw new ReferencedFileException(target, referrer.get());
+                throw new ReferencedFileException(file, referrer.get());
             }
         };
     }
@@ -218,25 +219,15 @@ public final class References {
     public static Replacing rule(SaveOptions options, Set<String> sources) {
         List<Path> files = paths(sources);
         Replacing referenced = rule(options.isReplacingReferenced(), files);
-        return options.isReplacingSource() || files.isEmpty() ? referenced : target -> {
+        return options.isReplacingSource() || sources.isEmpty() ? referenced : target -> {
             referenced.check(target);
-            if (Files.isRegularFile(target) && (isAny(files, target) || isIndexOf(files, target))) {
-                throw new SourceFileException(target.toString());
+            Path file = target.file();
+            if (file == null
+                    ? sources.contains(target.location())
+                    : Files.isRegularFile(file) && (isAny(files, file) || isIndexOf(files, file))) {
+                throw new SourceFileException(file == null ? target.location() : file.toString());
             }
         };
-    }
-
-    /// Refuses to save a state over the object of a store that it was opened from.
-    ///
-    /// @param location the object to make or replace
-    /// @param options the options of the save
-    /// @param sources the locations of the storages of the state
-    /// @throws SourceFileException if that is not allowed
-    public static void checkSource(String location, SaveOptions options, Set<String> sources)
-            throws SourceFileException {
-        if (!options.isReplacingSource() && sources.contains(location)) {
-            throw new SourceFileException(location);
-        }
     }
 
     /// Returns the paths of files. The locations of objects in stores are left out, or are paths of no file.
@@ -287,8 +278,9 @@ public final class References {
     public static Replacing ruleForCopyOf(Path path, OpenOptions options) {
         Referrer source = new Referrer(path, Places.of(options), List.of(), null);
         return target -> {
-            if (referrer(target, List.of(source)).isPresent()) {
-                throw new ReferencedFileException(target, path);
+            Path file = target.file();
+            if (file != null && referrer(file, List.of(source)).isPresent()) {
+                throw new ReferencedFileException(file, path);
             }
         };
     }

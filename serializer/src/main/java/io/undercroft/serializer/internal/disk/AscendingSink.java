@@ -7,7 +7,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.WritableByteChannel;
 
 /// A sink for something that cannot seek, such as a socket, a pipe or an upload. For use by one thread at a time.
-public final class AscendingSink implements Sink {
+public class AscendingSink implements Sink {
     private static final long PIECE = 1 << 16;
 
     private final Receiver receiver;
@@ -69,8 +69,8 @@ public final class AscendingSink implements Sink {
         return Order.ASCENDING;
     }
 
-    /// {@return the number of bytes that were written}
-    public long position() {
+    /// {@return the number of bytes that were written, skipped ones included}
+    public long size() {
         return position;
     }
 }

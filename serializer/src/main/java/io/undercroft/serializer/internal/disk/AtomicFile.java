@@ -1,6 +1,5 @@
 package io.undercroft.serializer.internal.disk;
 
-import java.io.Closeable;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.channels.ClosedByInterruptException;
@@ -18,34 +17,31 @@ import org.jspecify.annotations.Nullable;
 /// user alone can open it. [#commit] syncs it, gives it the owner and the mode of the target ([FileAccess]), renames it
 /// over the target and syncs the directory. Closing without a commit deletes the
 /// temporary file; the target is not changed. For use by one thread, except for writing.
-public final class AtomicFile implements Sink, Closeable {
+public final class AtomicFile implements Target.Begun {
     /// An attempt fails if another process deletes the file as abandoned at the moment it is created.
     private static final int ATTEMPTS = 10;
 
-    private final Path target;
+    private final FileTarget target;
     private final Path temporary;
-    private final Disk disk;
     private final DiskFile file;
-    private final Replacing rule;
+    private final Target.Replacing rule;
     private boolean committed;
 
-    private AtomicFile(Path target, Path temporary, Disk disk, DiskFile file, Replacing rule) {
+    private AtomicFile(FileTarget target, Path temporary, DiskFile file, Target.Replacing rule) {
         this.rule = rule;
         this.target = target;
         this.temporary = temporary;
-        this.disk = disk;
         this.file = file;
     }
 
     /// Starts a file.
     ///
     /// @param target the path; if it is a symbolic link, the file that it points to is replaced
-    /// @param disk the disk
     /// @param rule whether the file there may be replaced
     /// @return the file, empty
     /// @throws IOException if the directory is missing or not writable, or the target is something other than a regular
     ///     file, or one that must not be replaced
-    public static AtomicFile create(Target target, Disk disk, Replacing rule) throws IOException {
+    static AtomicFile create(FileTarget target, Target.Replacing rule) throws IOException {
         String name = target.path().toString();
         if (Files.isDirectory(target.file())) {
             throw new FileSystemException(name, null, "it is a directory; name a file in it");
@@ -55,10 +51,10 @@ public final class AtomicFile implements Sink, Closeable {
                     "it is no regular file, but a pipe or a device, and is not replaced by one; take another name");
         }
         target.requireDirectory();
-        rule.check(target.file());
+        rule.check(target);
         Path directory = target.directory();
         try {
-            AtomicFile file = create(target.file(), directory, disk, rule);
+            AtomicFile file = make(target, rule);
             Temporaries.sweep(file.temporary);
             return file;
         } catch (AccessDeniedException e) {
@@ -76,9 +72,9 @@ public final class AtomicFile implements Sink, Closeable {
         }
     }
 
-    private static AtomicFile create(Path target, Path directory, Disk disk, Replacing rule) throws IOException {
+    private static AtomicFile make(FileTarget target, Target.Replacing rule) throws IOException {
         for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-            AtomicFile file = open(target, Temporaries.name(directory), disk, rule);
+            AtomicFile file = open(target, Temporaries.name(target.directory()), rule);
             try {
                 if (file.file.isAt(file.temporary)) {
                     return file;
@@ -89,13 +85,13 @@ public final class AtomicFile implements Sink, Closeable {
             }
             file.close();
         }
-        throw new FileSystemException(target.toString(), null,
+        throw new FileSystemException(target.file().toString(), null,
                 "what is written in its directory is deleted at once by another program; find out which");
     }
 
-    private static AtomicFile open(Path target, Path temporary, Disk disk, Replacing rule) throws IOException {
+    private static AtomicFile open(FileTarget target, Path temporary, Target.Replacing rule) throws IOException {
         try {
-            return new AtomicFile(target, temporary, disk, disk.create(temporary), rule);
+            return new AtomicFile(target, temporary, target.disk().create(temporary), rule);
         } catch (Throwable e) {
             Temporaries.forget(temporary);
             throw e;
@@ -121,23 +117,21 @@ public final class AtomicFile implements Sink, Closeable {
         return file.order();
     }
 
-    /// {@return the file, to read back what was written}
-    public DiskFile file() {
+    @Override
+    public DiskFile source() {
         return file;
     }
 
-    /// Makes the file durable and gives it its name.
-    ///
-    /// @throws IOException if that fails; the target is then not changed, unless the message says that only the
-    ///     durability of its name is in doubt
-    public void commit() throws IOException {
-        commit(() -> {});
+    @Override
+    public long size() throws IOException {
+        return Files.size(committed ? target.file() : temporary);
     }
 
-    /// Makes the file durable and, unless `replacing` objects, renames it to the target.
+    /// {@inheritDoc}
     ///
-    /// @param lastWord called when all but the name is done; what it throws ends this, and the target is as it was
-    /// @throws IOException as [#commit()]
+    /// @throws IOException if that fails, or the rule objects; the target is then not changed, unless the message says
+    ///     that only the durability of its name is in doubt
+    @Override
     public void commit(Runnable lastWord) throws IOException {
         try {
             file.force();
@@ -151,8 +145,8 @@ public final class AtomicFile implements Sink, Closeable {
         // Not closed before, since it would not be locked then, and might be deleted as abandoned. Access is given
         // last, since that releases the lock too (Temporaries); forcing the directory makes it durable with the name.
         try {
-            FileAccess.give(temporary, target);
-            disk.rename(temporary, target);
+            FileAccess.give(temporary, target.file());
+            target.disk().rename(temporary, target.file());
         } catch (AtomicMoveNotSupportedException e) {
             throw failed("its file system cannot rename atomically", e);
         } catch (IOException e) {
@@ -162,19 +156,16 @@ public final class AtomicFile implements Sink, Closeable {
         forceName();
     }
 
-    /// {@return whether the file has its name} It may be renamed even if the commit failed.
-    public boolean isNamed() {
-        return committed;
+    @Override
+    public Target.Visibility visibility() {
+        return committed ? Target.Visibility.VISIBLE : Target.Visibility.HIDDEN;
     }
 
     private void forceName() throws IOException {
-        Path directory = target.getParent();
         try {
-            if (directory != null) {
-                disk.forceDirectory(directory);
-            }
+            target.forceDirectory();
         } catch (IOException e) {
-            throw withCause(new FileSystemException(target.toString(), null,
+            throw withCause(new FileSystemException(target.file().toString(), null,
                     "the file was written and has its name, but bringing the name to the disk failed; should the power "
                             + "fail now, the file may be the one before"),
                     e);
@@ -186,7 +177,7 @@ public final class AtomicFile implements Sink, Closeable {
     public void close() throws IOException {
         try (file) {
             if (!committed) {
-                disk.delete(temporary);
+                target.disk().delete(temporary);
             }
         } finally {
             Temporaries.forget(temporary);
@@ -196,7 +187,7 @@ public final class AtomicFile implements Sink, Closeable {
     private FileSystemException failed(String what, IOException cause) {
         String detail = reason(cause);
         String reason = what + (detail == null ? "" : ": " + detail) + "; no file was made or changed";
-        return withCause(new FileSystemException(target.toString(), null, reason), cause);
+        return withCause(new FileSystemException(target.file().toString(), null, reason), cause);
     }
 
     /// Returns the message of the system without the name of the file, which may be that of the temporary one.

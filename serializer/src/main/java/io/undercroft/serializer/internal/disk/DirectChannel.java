@@ -31,7 +31,7 @@ final class DirectChannel implements AutoCloseable {
     private static final Optional<OpenOption> DIRECT = option();
 
     private final Path path;
-    private final ChannelOpener channels;
+    private final Disk.ChannelOpener channels;
     private @Nullable FileChannel channel;
     private boolean isRefused;
 
@@ -39,7 +39,7 @@ final class DirectChannel implements AutoCloseable {
     ///
     /// @param path its name, unknown to other processes
     /// @param channels opens it
-    DirectChannel(Path path, ChannelOpener channels) {
+    DirectChannel(Path path, Disk.ChannelOpener channels) {
         this.path = path;
         this.channels = channels;
     }

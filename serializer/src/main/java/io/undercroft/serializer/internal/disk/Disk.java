@@ -2,6 +2,8 @@ package io.undercroft.serializer.internal.disk;
 
 import io.undercroft.serializer.internal.LargeFiles;
 import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.util.OptionalLong;
 
@@ -17,6 +19,18 @@ public interface Disk {
     /// @param channels opens the files
     static Disk system(ChannelOpener channels) {
         return new SystemDisk(channels);
+    }
+
+    /// Opens the channels of a disk to its files. A file that is written past the page cache has two.
+    @FunctionalInterface
+    interface ChannelOpener {
+        /// Opens a file for reading and writing.
+        ///
+        /// @param path its name
+        /// @param options the other options
+        /// @return the channel
+        /// @throws IOException if it cannot be opened
+        FileChannel open(Path path, OpenOption... options) throws IOException;
     }
 
     /// Creates a file that is locked until it is closed, which marks it as being written.

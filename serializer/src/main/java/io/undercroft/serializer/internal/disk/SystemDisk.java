@@ -23,9 +23,9 @@ import org.jspecify.annotations.Nullable;
 
 /// The file system of this computer.
 final class SystemDisk implements Disk {
-    private final ChannelOpener channels;
+    private final Disk.ChannelOpener channels;
 
-    SystemDisk(ChannelOpener channels) {
+    SystemDisk(Disk.ChannelOpener channels) {
         this.channels = channels;
     }
 

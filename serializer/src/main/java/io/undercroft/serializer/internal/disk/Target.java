@@ -1,95 +1,125 @@
 package io.undercroft.serializer.internal.disk;
 
+import io.undercroft.format.internal.ByteSource;
+import io.undercroft.serializer.spi.StoreTarget.Creation;
 import io.undercroft.storage.spi.Faults;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.FileSystemException;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 
-/// The path of a file to write.
-///
-/// @param path the name that the caller gave, for messages
-/// @param file the path with symbolic links resolved; the file need not exist
-/// @param directory the directory of that file
-public record Target(Path path, Path file, Path directory) {
-    private static final int MOST_LINKS = 40;
+/// The place of a file to write: on this host, or in a store.
+public sealed interface Target permits FileTarget, StoredTarget {
+    /// {@return the name that the caller gave, for messages}
+    String location();
 
-    /// Follows symbolic links.
+    /// {@return the last part of the name, whose suffix names the format}
+    String fileName();
+
+    /// {@return the path that the caller gave; null in a store}
+    @Nullable
+    Path path();
+
+    /// {@return the path with symbolic links resolved, whether or not there is a file; null in a store}
+    @Nullable
+    Path file();
+
+    /// {@return the place of another file in the same directory}
     ///
-    /// @param path a name
-    /// @return the target of a file of that name
-    /// @throws IOException if the links go round in circles, the path is not one of the host, or it is the root
-    ///     directory
-    public static Target of(Path path) throws IOException {
-        RegularFiles.requireHost(path);
-        Path file = path.toAbsolutePath();
-        for (int links = 0; Files.isSymbolicLink(file); links++) {
-            if (links == MOST_LINKS) {
-                throw new FileSystemException(path.toString(), null, "its symbolic links go round in circles");
-            }
-            file = file.resolveSibling(Files.readSymbolicLink(file));
-        }
-        Path directory = file.getParent();
-        if (directory == null) {
-            throw new FileSystemException(path.toString(), null, "it is a directory; name a file in it");
-        }
-        return new Target(path, file, directory);
-    }
+    /// @param name its name, which is [plain][io.undercroft.serializer.spi.Draft#isPlainName]
+    /// @throws IOException as [FileTarget#of]
+    Target sibling(String name) throws IOException;
 
-    /// {@return whether there is something of that name}
-    public boolean exists() {
-        return Files.exists(file);
-    }
-
-    /// Checks that there is a directory for the file.
+    /// Takes the lock of the file, if there are locks at this place.
     ///
-    /// @throws NoSuchFileException if there is none
-    public void requireDirectory() throws NoSuchFileException {
-        if (!Files.isDirectory(directory)) {
-            throw new NoSuchFileException(path.toString(), null,
-                    "the directory " + directory + " does not exist; make it first");
-        }
-    }
+    /// @param isAlways whether to lock also a name that no file has and no writer uses
+    /// @return the lock, or what does nothing when it is closed
+    /// @throws java.nio.file.NoSuchFileException if there is no directory for the file
+    /// @throws IOException as [WriterLock#of]
+    Closeable lock(boolean isAlways) throws IOException;
 
-    /// Refuses what does not fit on the disk, before the first byte.
+    /// Refuses what certainly does not fit, before the first byte.
     ///
     /// @param nbytes the minimum number of bytes to write
-    /// @param disk the disk of the file
-    /// @throws FileSystemException if there are not so many free
-    /// @throws IOException if the file system cannot be queried
-    public void requireSpace(long nbytes, Disk disk) throws IOException {
-        OptionalLong free = disk.usableSpace(directory);
-        if (free.isPresent() && nbytes > free.getAsLong()) {
-            throw new FileSystemException(path.toString(), null,
-                    "at least " + nbytes + " bytes would be written, and its file system has " + free.getAsLong()
-                            + " free; free some space, or write to another file system. No file was made or changed");
-        }
+    /// @throws IOException if there are not so many free
+    void requireSpace(long nbytes) throws IOException;
+
+    /// Refuses to replace a file of a set: it may belong to an existing set, or contain the state itself, and would be
+    /// lost if writing failed.
+    ///
+    /// @throws IOException if there is a file
+    void requireAbsent() throws IOException;
+
+    /// Makes it durable which files are not there. Otherwise an index that was just deleted could exist again after a
+    /// power cut, next to files of another set.
+    ///
+    /// @throws IOException if that fails
+    void forceDirectory() throws IOException;
+
+    /// Begins to write the file.
+    ///
+    /// @param condition the condition under which it becomes visible
+    /// @param rule whether the file there may be replaced, if the condition allows it
+    /// @return the file, empty
+    /// @throws IOException if it cannot be made, or must not be replaced
+    Begun begin(Creation condition, Replacing rule) throws IOException;
+
+    /// Deletes the file, if it is there.
+    ///
+    /// @throws IOException if that fails
+    void delete() throws IOException;
+
+    /// A file that is being written, of which nothing is visible before it is committed. Closing it without a commit
+    /// deletes what was written. For use by one thread, except for writing.
+    interface Begun extends Sink, Closeable {
+        /// {@return the source to read back what was written; null if there is none}
+        @Nullable
+        ByteSource source();
+
+        /// {@return the number of bytes that it has, skipped ones included}
+        ///
+        /// @throws IOException if it cannot be found out
+        long size() throws IOException;
+
+        /// Makes the file durable and visible under its name, in one step. Called once.
+        ///
+        /// @param lastWord called when only the name is missing; what it throws ends this, and nothing was changed
+        /// @throws IOException if that fails; see [#visibility]
+        void commit(Runnable lastWord) throws IOException;
+
+        /// {@return whether the file is visible} It may be, even if the commit failed.
+        Visibility visibility();
     }
 
-    /// Takes the lock of the file.
-    ///
-    /// @return the lock
-    /// @throws IOException as [WriterLock#of]
-    public Closeable lock() throws IOException {
-        return WriterLock.of(file);
+    /// Whether others see a file.
+    enum Visibility {
+        /// They do not.
+        HIDDEN,
+        /// A store did not respond when it was asked to make it visible.
+        UNKNOWN,
+        /// They do.
+        VISIBLE
     }
 
-    /// Takes the lock of the file if the file exists or may be locked, since another writer may be appending to it. A
-    /// new name needs no lock.
-    ///
-    /// @return the lock, or what does nothing when it is closed
-    /// @throws IOException as [WriterLock#of]
-    public Closeable lockIfInUse() throws IOException {
-        return Files.isRegularFile(file) || WriterLock.mayBeHeld(file) ? lock() : () -> {};
+    /// Decides whether a file may be replaced. Called before anything is written and, on this host, just before the new
+    /// file gets its name.
+    @FunctionalInterface
+    interface Replacing {
+        /// Allows every file to be replaced.
+        Replacing ANY = _ -> {};
+
+        /// Refuses a file that must stay.
+        ///
+        /// @param target the file, which need not be there
+        /// @throws IOException if it must not be replaced
+        void check(Target target) throws IOException;
     }
 
     /// Something that writes files.
     @FunctionalInterface
-    public interface Work<T> {
+    interface Work<T> {
         /// Does it.
         ///
         /// @return the result of the action
@@ -103,18 +133,18 @@ public record Target(Path path, Path file, Path directory) {
     /// @param work the work that writes the file
     /// @return the result of the work
     /// @throws IOException if it fails
-    public <T> T write(Work<T> work) throws IOException {
-        return write(path.toString(), work);
+    default <T> T write(Work<T> work) throws IOException {
+        return write(location(), work);
     }
 
-    /// Writes what has a name but no path; see [#write(Work)].
+    /// Writes what has a name only; see [#write(Work)].
     ///
     /// @param <T> the type of the result
     /// @param name the name
     /// @param work the work that writes it
     /// @return the result of the work
     /// @throws IOException if it fails
-    public static <T> T write(String name, Work<T> work) throws IOException {
+    static <T> T write(String name, Work<T> work) throws IOException {
         try {
             if (Thread.currentThread().isInterrupted()) {
                 throw new ClosedByInterruptException();

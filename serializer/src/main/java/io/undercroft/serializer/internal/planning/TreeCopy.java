@@ -1,6 +1,7 @@
 package io.undercroft.serializer.internal.planning;
 
 import io.undercroft.serializer.internal.graph.ObjectEncoder;
+import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
@@ -10,7 +11,6 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /// Copies a tree with all of its storages, so that a format can write it while the caller changes the state: the
 /// counterpart of [StateCopy] for formats that write trees. Tensors that share a storage share its copy.
@@ -22,15 +22,15 @@ public final class TreeCopy {
 
     private TreeCopy() {}
 
-    /// {@return a copy of a tree}
+    /// {@return a copy of a state}
     ///
-    /// @param tree the tree
-    /// @param storages all of its storages, which must not be written to meanwhile
+    /// @param state the state, whose storages must not be written to meanwhile
     /// @param staging the memory for copies of those of the host
     /// @param resources receives what is to be closed once the copy was read, also if this fails
     /// @throws IOException if there is no memory for the copies
-    public static @Nullable Object of(@Nullable Object tree, Collection<Storage> storages, Staging staging,
-            ResourceStack resources) throws IOException {
+    public static ReadableState of(ReadableState state, Staging staging, ResourceStack resources)
+            throws IOException {
+        Collection<Storage> storages = state.names().storages();
         TreeCopy copy = new TreeCopy();
         long nbytes = storages.stream().filter(TreeCopy::isOnHost).mapToLong(TreeCopy::space).reduce(0, Math::addExact);
         MemorySegment memory = nbytes == 0
@@ -48,7 +48,8 @@ public final class TreeCopy {
                 copy.storages.put(storage, to);
             }
         }
-        return ObjectEncoder.copyOf(tree, copy::copied);
+        Object tree = ObjectEncoder.copyOf(state.tree(), copy::copied);
+        return new ReadableState(tree, StateIndex.of(tree), state.leftOut());
     }
 
     private static boolean isOnHost(Storage storage) {

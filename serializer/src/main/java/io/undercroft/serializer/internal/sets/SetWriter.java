@@ -4,10 +4,11 @@ import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.internal.ConfinedPath;
 import io.undercroft.serializer.internal.References;
-import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
-import io.undercroft.serializer.internal.disk.Replacing;
-import io.undercroft.serializer.internal.disk.Target;
+import io.undercroft.serializer.internal.disk.FileTarget;
+import io.undercroft.serializer.internal.disk.Target.Begun;
+import io.undercroft.serializer.internal.disk.Target.Replacing;
+import io.undercroft.serializer.spi.StoreTarget.Creation;
 import java.io.Closeable;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -35,7 +36,7 @@ public final class SetWriter {
     /// @param files the shards, in their order
     /// @throws IOException if a file cannot be read, or writing fails; no manifest is made or changed
     public void save(Path manifest, List<Path> files) throws IOException {
-        write(Target.of(manifest), files, References.rule(false, files));
+        write(FileTarget.of(manifest, disk), files, References.rule(false, files));
     }
 
     /// Saves a manifest if there is none of its name; see [io.undercroft.serializer.ShardSet#create].
@@ -45,9 +46,9 @@ public final class SetWriter {
     /// @throws FileAlreadyExistsException if there is a file of that name
     /// @throws IOException if a file cannot be read, or writing fails; no manifest is made
     public void create(Path manifest, List<Path> files) throws IOException {
-        Target target = Target.of(manifest);
-        write(target, files, file -> {
-            if (Files.exists(file)) {
+        FileTarget target = FileTarget.of(manifest, disk);
+        write(target, files, _ -> {
+            if (target.exists()) {
                 throw new FileAlreadyExistsException(target.path().toString(), null,
                         "another writer has made this set; open it, or make one of another name");
             }
@@ -55,7 +56,7 @@ public final class SetWriter {
     }
 
     /// The lock is taken before the shards are read, so that a second writer need not read them in vain.
-    private void write(Target target, List<Path> files, Replacing rule) throws IOException {
+    private void write(FileTarget target, List<Path> files, Replacing rule) throws IOException {
         Path directory = Objects.requireNonNull(target.file().toAbsolutePath().getParent()).toRealPath();
         List<SetDescription.Candidate> candidates = new ArrayList<>();
         for (Path file : files) {
@@ -65,12 +66,12 @@ public final class SetWriter {
                         + "give the manifest another name, for instance one that ends in .croftset");
             }
         }
-        rule.check(target.file());
-        try (Closeable _ = target.lock()) {
+        rule.check(target);
+        try (Closeable _ = target.lock(true)) {
             byte[] bytes = SetDescription.of(candidates, false).encode();
-            try (AtomicFile written = AtomicFile.create(target, disk, rule)) {
+            try (Begun written = target.begin(Creation.REPLACING, rule)) {
                 written.write(0, MemorySegment.ofArray(bytes));
-                written.commit();
+                written.commit(() -> {});
             }
         }
     }

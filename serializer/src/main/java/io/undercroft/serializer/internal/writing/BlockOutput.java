@@ -7,6 +7,7 @@ import io.undercroft.serializer.internal.extents.Blocks;
 import io.undercroft.serializer.spi.Output;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.util.function.LongConsumer;
 
 /// A sequential output that collects bytes in a block of memory, so that writes to the file are few, large and aligned
 /// to pages. For use by one thread.
@@ -15,7 +16,7 @@ final class BlockOutput implements Output, AutoCloseable {
     private static final long LEAST = 1 << 16;
 
     private final Sink sink;
-    private final WriteProgress progress;
+    private final LongConsumer progress;
     private final Blocks blocks;
     private final MemorySegment block;
     private long written;
@@ -24,9 +25,9 @@ final class BlockOutput implements Output, AutoCloseable {
     /// A file that has no bytes yet.
     ///
     /// @param sink the sink to write to
-    /// @param progress receives the number of bytes written
     /// @param expected the estimated size of the file in bytes; a small one takes less memory
-    BlockOutput(Sink sink, WriteProgress progress, long expected) {
+    /// @param progress receives the number of bytes of each write
+    BlockOutput(Sink sink, long expected, LongConsumer progress) {
         this.sink = sink;
         this.progress = progress;
         this.blocks = Blocks.allocate(1, FileLayout.placePage(Math.clamp(expected, LEAST, Blocks.BLOCK)));
@@ -57,7 +58,7 @@ final class BlockOutput implements Output, AutoCloseable {
     private void flush() throws IOException {
         sink.write(written, block.asSlice(0, filled));
         written += filled;
-        progress.add(filled);
+        progress.accept(filled);
         filled = 0;
     }
 

@@ -30,10 +30,14 @@ import io.undercroft.serializer.internal.Progress;
 import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.disk.AtomicFile;
 import io.undercroft.serializer.internal.disk.Disk;
-import io.undercroft.serializer.internal.disk.Replacing;
+import io.undercroft.serializer.internal.disk.FileTarget;
 import io.undercroft.serializer.internal.disk.Sink;
 import io.undercroft.serializer.internal.disk.Target;
+import io.undercroft.serializer.internal.disk.Target.Begun;
+
 import io.undercroft.serializer.internal.extents.Extent.Place;
+import io.undercroft.serializer.internal.extents.FileHistory;
+import io.undercroft.serializer.spi.StoreTarget.Creation;
 import java.io.Closeable;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -62,22 +66,22 @@ public final class FileCopier {
 
     private final Disk disk;
     private final SaveProgress listener;
-    private final LastSeen seen;
+    private final FileHistory history;
 
     /// A copier that reports no progress.
     ///
     /// @param disk the file system to write to
     public FileCopier(Disk disk) {
-        this(disk, (_, _) -> {}, new LastSeen());
+        this(disk, (_, _) -> {}, new FileHistory());
     }
 
     /// A copier.
     ///
     /// @param disk the file system to write to
     /// @param listener called with the number of bytes of storages that were copied
-    /// @param seen the newest snapshot that a file may have which is compacted; receives that of the new file
-    public FileCopier(Disk disk, SaveProgress listener, LastSeen seen) {
-        this.seen = seen;
+    /// @param history the newest snapshot that a file may have which is compacted; receives that of the new file
+    public FileCopier(Disk disk, SaveProgress listener, FileHistory history) {
+        this.history = history;
         this.disk = disk;
         this.listener = listener;
     }
@@ -90,23 +94,23 @@ public final class FileCopier {
     /// @param rule whether the file may be replaced
     /// @return the number of bytes by which the file is shorter
     /// @throws IOException if reading or writing fails; the file is as it was
-    public long compact(Path path, Predicate<SnapshotInfo> keep, Replacing rule) throws IOException {
-        Target target = Target.of(path);
+    public long compact(Path path, Predicate<SnapshotInfo> keep, Target.Replacing rule) throws IOException {
+        FileTarget target = FileTarget.of(path, disk);
         return target.write(() -> {
-            try (Closeable _ = target.lockIfInUse()) {
+            try (Closeable _ = target.lock(false)) {
                 long before = Files.size(path);
                 compact(target, keep, rule);
-                reading(path, (_, newest) -> seen.set(target.file(), newest.commit()));
+                reading(path, (_, newest) -> history.see(target.file(), newest.commit()));
                 return before - Files.size(path);
             }
         });
     }
 
-    private void compact(Target target, Predicate<SnapshotInfo> keep, Replacing rule) throws IOException {
+    private void compact(FileTarget target, Predicate<SnapshotInfo> keep, Target.Replacing rule) throws IOException {
         try {
             reading(target.path(), (file, newest) -> {
-                WriteAccess.check(new FileSource(file), newest);
-                seen.check(target.file(), newest.commit());
+                Appender.checkAccess(new FileSource(file), newest);
+                history.check(target.file(), newest.commit());
                 copy(file, chosen(newest, keep), BaseFiles.none(), compactedId(newest.commit()), target, rule);
             });
         } catch (ReferencedFileException | StaleFileException e) {
@@ -117,7 +121,7 @@ public final class FileCopier {
     }
 
     /// Compacting frees space, but needs some first: the message has the amount and a remedy.
-    private FileSystemException withRemedy(FileSystemException e, Target target, long staying) throws IOException {
+    private FileSystemException withRemedy(FileSystemException e, FileTarget target, long staying) throws IOException {
         OptionalLong free = disk.usableSpace(target.directory());
         if (e.getReason() == null || free.isEmpty() || free.getAsLong() > staying + INDEX_BYTES) {
             return e;
@@ -149,18 +153,18 @@ public final class FileCopier {
     /// @param options the snapshot, and where its bases are
     /// @param rule whether the target may be replaced
     /// @throws IOException if reading or writing fails; no file is made or changed
-    public void flatten(Path path, Path target, OpenOptions options, Replacing rule) throws IOException {
+    public void flatten(Path path, Path target, OpenOptions options, Target.Replacing rule) throws IOException {
         try (Bases bases = new Bases(path, options)) {
             copy(path, target, options, base -> Optional.of(new FileSource(bases.file(base))), rule);
         }
     }
 
-    private void copy(Path path, Path copy, OpenOptions options, BaseFiles bases, Replacing rule)
+    private void copy(Path path, Path copy, OpenOptions options, BaseFiles bases, Target.Replacing rule)
             throws IOException {
         Formats.requireCroft(copy, SaveOptions.defaults(), "a copy of a snapshot");
-        Target target = Target.of(copy);
+        FileTarget target = FileTarget.of(copy, disk);
         target.write(() -> {
-            try (Closeable _ = target.lockIfInUse()) {
+            try (Closeable _ = target.lock(false)) {
                 reading(path, options, (file, newest) -> {
                     copy(file, List.of(CommitNumbers.find(newest, options)), bases, null, target, rule);
                 });
@@ -233,9 +237,10 @@ public final class FileCopier {
         return newest.sequence() == 1 ? null : FileLayout.canonicalUuid(newest.rootDigest());
     }
 
-    private void copy(MappedFile file, List<Snapshot> snapshots, BaseFiles bases, @Nullable UUID uuid, Target target,
-            Replacing rule) throws IOException {
-        try (AtomicFile out = AtomicFile.create(target, disk, rule)) {
+    private void copy(MappedFile file, List<Snapshot> snapshots, BaseFiles bases, @Nullable UUID uuid,
+            FileTarget target,
+            Target.Replacing rule) throws IOException {
+        try (Begun out = target.begin(Creation.REPLACING, rule)) {
             // The number of bytes is not exact if a base is copied, or bytes are copied twice for their alignment.
             Progress progress = new Progress(listener, storedBytes(snapshots));
             Copy copy = new Copy(out, new FileSource(file), bases, uuid, snapshots.getFirst().header().chunkLog2(),
@@ -245,7 +250,7 @@ public final class FileCopier {
             }
             progress.finish();
             copy.pages.finish();
-            out.commit();
+            out.commit(() -> {});
         }
     }
 
@@ -257,7 +262,7 @@ public final class FileCopier {
         private final BaseFiles bases;
         private final int chunkLog2;
         private final Progress progress;
-        private final NewFile pages;
+        private final CroftLayout pages;
         /// One place for each, or two if the first is not aligned as a large storage requires.
         private final Map<Source, List<Long>> places = new HashMap<>();
         private final MemorySegment piece = Arena.ofAuto().allocate(PIECE);
@@ -284,7 +289,7 @@ public final class FileCopier {
             this.bases = bases;
             this.chunkLog2 = chunkLog2;
             this.progress = progress;
-            this.pages = new NewFile(sink, chunkLog2, uuid);
+            this.pages = new CroftLayout(sink, chunkLog2, uuid);
         }
 
         /// Adds a snapshot.

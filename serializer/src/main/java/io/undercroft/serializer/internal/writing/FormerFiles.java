@@ -3,7 +3,8 @@ package io.undercroft.serializer.internal.writing;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.References;
-import io.undercroft.serializer.internal.disk.Disk;
+import io.undercroft.serializer.internal.disk.FileTarget;
+import io.undercroft.serializer.internal.disk.Target;
 import io.undercroft.serializer.spi.Draft;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -22,37 +23,39 @@ record FormerFiles(List<Path> deleted, List<Path> left) {
 
     /// Reads their names.
     ///
-    /// @param index the file that will be replaced; it need not be there, or be an index
-    static FormerFiles of(Path index) {
-        return new FormerFiles(List.of(), Formats.companionNames(index).stream().filter(Draft::isPlainName)
-                .map(index::resolveSibling).filter(each -> !each.equals(index))
-                .filter(each -> Files.isRegularFile(each, LinkOption.NOFOLLOW_LINKS)).toList());
+    /// @param target the file that will be replaced; it need not be there, or be an index
+    static FormerFiles of(Target target) {
+        Path index = target.file();
+        return index == null
+                ? NONE
+                : new FormerFiles(List.of(), Formats.companionNames(index).stream()
+                        .filter(Draft::isPlainName).map(index::resolveSibling).filter(each -> !each.equals(index))
+                        .filter(each -> Files.isRegularFile(each, LinkOption.NOFOLLOW_LINKS)).toList());
     }
 
     /// Deletes them if the options say so, now that the new file is durable.
     ///
-    /// @param index the new file
+    /// @param target the new file
     /// @param options the options of the save
-    /// @param disk the disk
     /// @return what became of them
-    FormerFiles replaced(Path index, SaveOptions options, Disk disk) {
-        if (!options.isDeletingFormerFiles()) {
+    FormerFiles replaced(Target target, SaveOptions options) {
+        if (!options.isDeletingFormerFiles() || !(target instanceof FileTarget index)) {
             return this;
         }
         List<Path> gone = new ArrayList<>();
         List<Path> kept = new ArrayList<>();
         for (Path file : left) {
-            (isDeleted(file, index, disk) ? gone : kept).add(file);
+            (isDeleted(file, index) ? gone : kept).add(file);
         }
         return new FormerFiles(gone, kept);
     }
 
-    private static boolean isDeleted(Path file, Path index, Disk disk) {
+    private static boolean isDeleted(Path file, FileTarget index) {
         try {
-            if (References.openReferrer(file, index).isPresent()) {
+            if (References.openReferrer(file, index.path()).isPresent()) {
                 return false;
             }
-            disk.delete(file);
+            index.disk().delete(file);
             return true;
         } catch (IOException _) {
             return false;
