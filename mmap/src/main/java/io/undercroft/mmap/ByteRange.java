@@ -4,19 +4,19 @@ import io.undercroft.storage.CheckReturnValue;
 import io.undercroft.storage.DType;
 import java.io.Serializable;
 
-/// A run of bytes of a file: all of it, so many bytes, so many elements, each from the start or from somewhere else.
+/// A range of bytes of a file, given by an offset and a number of bytes or elements.
 ///
-/// @param offset where it starts, in bytes
-/// @param nbytes its size in bytes, or [#TO_THE_END]
+/// @param offset the offset of the first byte
+/// @param nbytes the size in bytes, or [#TO_THE_END]
 public record ByteRange(long offset, long nbytes) implements Serializable {
-    /// Instead of a size: as many bytes as there are.
+    /// The size of a range that ends at the end of the file.
     public static final long TO_THE_END = -1;
 
     private static final long serialVersionUID = 1L;
 
-    /// Checks the numbers. Whether the file is that long is checked when it is mapped.
+    /// Checks the numbers. The size of the file is checked when the range is mapped.
     ///
-    /// @throws IllegalArgumentException if one is negative, or they add up to more than 2^63-1
+    /// @throws IllegalArgumentException if one is negative, or their sum is more than 2^63-1
     public ByteRange {
         if (offset < 0) {
             throw new IllegalArgumentException("there is no byte " + offset + " in a file");
@@ -30,14 +30,14 @@ public record ByteRange(long offset, long nbytes) implements Serializable {
         }
     }
 
-    /// {@return all bytes}
+    /// {@return the range of all bytes of a file}
     public static ByteRange whole() {
         return new ByteRange(0, TO_THE_END);
     }
 
-    /// {@return the first bytes}
+    /// {@return the range of the first bytes of a file}
     ///
-    /// @param nbytes how many, 0 or more
+    /// @param nbytes the number of bytes, 0 or more
     /// @throws IllegalArgumentException if the number is negative
     public static ByteRange bytes(long nbytes) {
         if (nbytes < 0) {
@@ -46,11 +46,11 @@ public record ByteRange(long offset, long nbytes) implements Serializable {
         return new ByteRange(0, nbytes);
     }
 
-    /// {@return the bytes of the first elements}
+    /// {@return the range of the first elements of a file}
     ///
-    /// @param dtype their type
-    /// @param size how many, 0 or more
-    /// @throws IllegalArgumentException if the number is negative, or its bytes are more than 2^63-1
+    /// @param dtype the type of the elements
+    /// @param size the number of elements, 0 or more
+    /// @throws IllegalArgumentException if the number is negative, or the size in bytes is more than 2^63-1
     public static ByteRange elements(DType dtype, long size) {
         try {
             return bytes(dtype.nbytes(size));
@@ -59,9 +59,9 @@ public record ByteRange(long offset, long nbytes) implements Serializable {
         }
     }
 
-    /// {@return a run of the same size that starts elsewhere; of [#whole], what is left from there on}
+    /// {@return a range of the same size from another offset; a range to the end of the file keeps its end}
     ///
-    /// @param start where it starts, in bytes; any, not only page boundaries
+    /// @param start the offset of the first byte, which need not be a multiple of the page size
     /// @throws IllegalArgumentException as the constructor
     @CheckReturnValue
     public ByteRange from(long start) {

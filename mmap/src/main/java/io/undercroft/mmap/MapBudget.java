@@ -2,28 +2,27 @@ package io.undercroft.mmap;
 
 import java.util.concurrent.atomic.AtomicInteger;
 
-/// How many mappings may still be made. A process has a limited number of them (Linux: `vm.max_map_count`, 65 530
-/// unless raised), and its libraries, threads and heap need some too.
+/// A limit of the number of mappings of stitched ranges. The system limits the mappings of a process (Linux:
+/// `vm.max_map_count`, 65 530 by default), and its libraries, threads and heap need some too.
 ///
-/// Several files can share one budget. Stitched ranges take mappings from it and return them when they are unmapped. A
-/// range for which too few are left is copied into memory instead, so that a budget never makes
-/// anything fail.
+/// Several files can share one budget. Stitched ranges acquire mappings and release them when they are unmapped. A
+/// range for which too few are left is copied to memory instead, so that no operation fails because of a budget.
 ///
-/// Safe for any thread.
+/// Instances are thread-safe.
 public final class MapBudget {
-    /// Half of what Linux allows a process.
+    /// The default: half of the default limit of Linux.
     public static final int DEFAULT_MAPPINGS = 32_768;
 
     private final AtomicInteger left;
 
-    /// A budget of [#DEFAULT_MAPPINGS].
+    /// Creates a budget of [#DEFAULT_MAPPINGS].
     public MapBudget() {
         this(DEFAULT_MAPPINGS);
     }
 
     /// Creates a budget of a given size.
     ///
-    /// @param mappings how many mappings there may be at once; with 0 all is copied
+    /// @param mappings the maximum number of mappings at any time; with 0, all ranges are copied
     /// @throws IllegalArgumentException if it is negative
     public MapBudget(int mappings) {
         if (mappings < 0) {
@@ -32,22 +31,22 @@ public final class MapBudget {
         this.left = new AtomicInteger(mappings);
     }
 
-    /// {@return how many mappings may be made now}
+    /// {@return the number of mappings that are left}
     public int left() {
         return left.get();
     }
 
-    /// Acquires mappings from the budget: all or none.
+    /// Acquires mappings: all or none.
     ///
-    /// @param mappings how many, 0 or more
-    /// @return whether there were as many; they are to be [released][#release] once
+    /// @param mappings the number of mappings, 0 or more
+    /// @return whether they were acquired; the caller must then [release][#release] them
     public boolean tryAcquire(int mappings) {
         return left.getAndUpdate(now -> now < mappings ? now : now - mappings) >= mappings;
     }
 
-    /// Returns mappings to the budget.
+    /// Releases mappings.
     ///
-    /// @param mappings how many
+    /// @param mappings the number of mappings
     public void release(int mappings) {
         left.addAndGet(mappings);
     }

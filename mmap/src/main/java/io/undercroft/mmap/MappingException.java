@@ -4,10 +4,10 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Locale;
 
-/// Bytes of a file could not be mapped, or not be reached through a mapping. The message is one line: what, which
-/// file, where, and what to do.
+/// Thrown if bytes of a file cannot be mapped, or cannot be accessed through a mapping. The message is one line: the
+/// problem, the file, the offset, and a remedy.
 ///
-/// Unchecked, since storages map at first touch, in code that does not handle `IOException`.
+/// It is unchecked because storages map bytes at the first access, in code that does not handle `IOException`.
 public sealed class MappingException extends UncheckedIOException permits TruncatedMappingException {
     private static final long serialVersionUID = 1L;
 
@@ -21,7 +21,7 @@ public sealed class MappingException extends UncheckedIOException permits Trunca
     /// @param file the file
     /// @param what the failure, without a full stop
     /// @param offset where in the file the bytes start, in bytes
-    /// @param length how many bytes were meant
+    /// @param length the number of bytes
     /// @param remedy what to do about it, without a full stop
     /// @param cause the error of the system call
     MappingException(String file, String what, long offset, long length, String remedy, IOException cause) {
@@ -36,8 +36,8 @@ public sealed class MappingException extends UncheckedIOException permits Trunca
     /// {@return an exception for bytes that the system cannot read}
     ///
     /// @param file the file
-    /// @param length how many bytes were meant
-    /// @param cause what the system said
+    /// @param length the number of bytes
+    /// @param cause the error of the system
     static MappingException unreadable(String file, long length, FileReadException cause) {
         return new MappingException(file, "read error: " + cause.systemMessage(), cause.offset(), length,
                 FileReadException.REMEDY, cause);
@@ -48,17 +48,17 @@ public sealed class MappingException extends UncheckedIOException permits Trunca
         return file;
     }
 
-    /// {@return where in the file the bytes start, in bytes}
+    /// {@return the offset of the bytes in the file}
     public long offset() {
         return offset;
     }
 
-    /// {@return how many bytes were meant}
+    /// {@return the number of bytes}
     public long length() {
         return length;
     }
 
-    /// {@return what to do about it}
+    /// {@return the remedy}
     public String remedy() {
         return remedy;
     }

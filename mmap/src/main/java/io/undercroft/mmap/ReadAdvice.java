@@ -1,23 +1,22 @@
 package io.undercroft.mmap;
 
-/// How a range of a mapping will be used, for [Pages#advise]. Only ever a hint: it changes speed, never bytes, and is
-/// ignored where the system does not support it.
+/// The expected use of mapped bytes, for [Pages#advise]. A hint, which is ignored if the system does not support it.
 public enum ReadAdvice {
-    /// No pattern to speak of: the system's default read-ahead.
+    /// No particular pattern: the default read-ahead of the system.
     NORMAL,
-    /// From front to back, once: read far ahead.
+    /// The bytes are read once, in ascending order: more read-ahead.
     SEQUENTIAL,
-    /// In no order: do not read ahead.
+    /// The bytes are read in random order: no read-ahead.
     RANDOM,
-    /// Soon: start reading now, in the background.
+    /// The bytes are needed soon: the system starts to read them in the background.
     WILL_NEED,
-    /// Not soon: its memory may be reclaimed first. (`MADV_PAGEOUT`; the better known `MADV_DONTNEED` would
-    /// throw copy-on-write changes away.)
+    /// The bytes are not needed soon: the system may reclaim their memory (`MADV_PAGEOUT`, which keeps changes of
+    /// copy-on-write pages, unlike `MADV_DONTNEED`).
     DONT_NEED,
-    /// Back it by huge pages: fewer page faults and TLB misses in large anonymous memory. (Shared memory has them only
-    /// where `/sys/kernel/mm/transparent_hugepage/shmem_enabled` is `advise`.)
+    /// Huge pages should be used: fewer page faults and TLB misses in large anonymous memory. (Shared memory has them
+    /// only if `/sys/kernel/mm/transparent_hugepage/shmem_enabled` is `advise`.)
     HUGE_PAGES,
-    /// Fault all pages in for reading, now.
+    /// All pages are faulted in for reading before the call returns.
     POPULATE_READ,
     /// Fault all pages in for writing, now: makes a private copy of every page of a copy-on-write map.
     POPULATE_WRITE

@@ -4,28 +4,28 @@ import java.nio.file.FileSystemException;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/// A file in a store, such as one on a web server, could not be opened, read or written. The message is one line: which
-/// file, what is wrong, and what to do.
+/// Thrown if a file in a store, such as one on a web server, cannot be opened, read or written. The message is one
+/// line: the file, the problem, and a remedy.
 ///
-/// A storage that is first touched after the file was opened throws a [MappingException] with this as its cause.
+/// Access to deferred bytes of a storage throws a [MappingException] with this exception as its cause.
 public final class RemoteFileException extends FileSystemException {
     private static final long serialVersionUID = 1L;
 
     private final Kind kind;
 
-    /// What is wrong.
+    /// The kind of the problem.
     public enum Kind {
-        /// There is no such file.
+        /// The file does not exist.
         NOT_FOUND,
-        /// Credentials are missing, or those that were given do not permit it.
+        /// Credentials are missing or do not permit the operation.
         NOT_PERMITTED,
         /// The file was replaced or removed after it was opened.
         CHANGED,
-        /// The store could not be reached, broke off, or asked to try later, and did so at every attempt.
+        /// The store was not reachable, closed the connection, or asked to retry later, at every attempt.
         UNAVAILABLE,
-        /// The store responded in a way that cannot be used, or the location is not one that is opened.
+        /// The response of the store, or the location, is not supported.
         UNSUPPORTED,
-        /// There is a file of that name that is not replaced: another writer was faster, or it may be one of a set.
+        /// A file of that name is not replaced: another writer has written it, or it may belong to a set.
         CONFLICT,
         /// The temporary directory, to which bytes are fetched, cannot be written to.
         NO_SPACE
@@ -35,8 +35,8 @@ public final class RemoteFileException extends FileSystemException {
     ///
     /// @param location the file, as [io.undercroft.mmap.spi.RangeSource#location] names it
     /// @param kind what is wrong, for programs
-    /// @param reason what is wrong and what to do, for people
-    /// @param cause the exception that it is due to, or null
+    /// @param reason the problem and the remedy, for people
+    /// @param cause the cause, or null
     public RemoteFileException(String location, Kind kind, String reason, @Nullable Throwable cause) {
         super(location, null, reason);
         this.kind = Objects.requireNonNull(kind, "kind");
@@ -45,7 +45,7 @@ public final class RemoteFileException extends FileSystemException {
         }
     }
 
-    /// {@return what is wrong}
+    /// {@return the kind of the problem}
     public Kind kind() {
         return kind;
     }

@@ -4,32 +4,32 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
 
-/// A named segment of shared memory that was made by this library, and its holders, as [SharedMemory#list] finds them.
+/// A named segment of shared memory that this library created, and its holders. See [SharedMemory#list].
 ///
-/// Processes that map `/dev/shm/NAME` by other means hold its bytes, but are not known.
+/// Processes that map `/dev/shm/NAME` by other means are not counted as holders.
 ///
 /// @param name the name, without a slash
-/// @param nbytes its size in bytes
-/// @param lifetime how long the name lasts
-/// @param holders its holders, one entry for each hold: a process that attached twice has two
+/// @param nbytes the size in bytes
+/// @param lifetime the lifetime of the name
+/// @param holders the holders; a process that attached twice is listed twice
 public record SharedSegment(String name, long nbytes, NameLifetime lifetime, List<Holder> holders) {
-    /// A segment.
+    /// Copies the list of holders.
     public SharedSegment {
         Objects.requireNonNull(name, "name");
         Objects.requireNonNull(lifetime, "lifetime");
         holders = List.copyOf(holders);
     }
 
-    /// {@return whether a living process holds it}
+    /// {@return whether a running process holds the segment}
     public boolean isHeld() {
         return holders.stream().anyMatch(holder -> holder.state() == Holder.State.ALIVE);
     }
 
-    /// One hold on a segment.
+    /// A holder of a segment.
     ///
     /// @param pid the number of the process; in a container with its own namespace, the number there
     /// @param start when the process started
-    /// @param state whether it lives
+    /// @param state the state of the process
     public record Holder(long pid, Instant start, State state) {
         /// A hold.
         public Holder {
@@ -37,7 +37,7 @@ public record SharedSegment(String name, long nbytes, NameLifetime lifetime, Lis
             Objects.requireNonNull(state, "state");
         }
 
-        /// Whether a process lives.
+        /// The state of a process.
         public enum State {
             /// It does.
             ALIVE,

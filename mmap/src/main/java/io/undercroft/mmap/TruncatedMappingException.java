@@ -2,7 +2,7 @@ package io.undercroft.mmap;
 
 import java.io.EOFException;
 
-/// A file became shorter than what is mapped of it, so that mapped bytes are gone or read as zeros.
+/// Thrown if a mapped file was truncated, so that mapped bytes are missing or read as zeros.
 public final class TruncatedMappingException extends MappingException {
     private static final long serialVersionUID = 1L;
 

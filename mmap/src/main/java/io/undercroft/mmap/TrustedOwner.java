@@ -1,7 +1,7 @@
 package io.undercroft.mmap;
 
-/// The owners whose shared memory may be attached by name. All users of a host share the names, and the first to use
-/// one decides what it refers to.
+/// The owners whose shared memory may be attached by name. All users of a host share the names, and any of them can
+/// create a segment of a name.
 public enum TrustedOwner {
     /// The user of this process, and root.
     SELF_OR_ROOT,

@@ -4,20 +4,20 @@ import io.undercroft.format.Digest128;
 import io.undercroft.storage.Storage;
 import java.util.Optional;
 
-/// A run of bytes of a storage, and where they are: [Checkpoint#extents(Storage)].
+/// A contiguous range of bytes of a storage, and its place in a file. See [Checkpoint#extents(Storage)].
 ///
-/// @param start the first byte in the storage
+/// @param start the offset of the first byte in the storage
 /// @param length the number of bytes, at least 1
-/// @param place where the bytes are
-/// @param file for [Place#FILE] the position of their file in [Checkpoint#fileSizes()]: 0 for the file that was opened,
-///     others for the files that it is the index of; 0 for other places
-/// @param offset the first byte in the file that has them; 0 for [Place#NOWHERE]
-/// @param digest the digest that the file has of exactly these bytes; nothing for formats without digests, and for
-///     [Place#NOWHERE]. Nothing compares it with the bytes
+/// @param place the kind of the place of the bytes
+/// @param file for [Place#FILE], the position of the file in [Checkpoint#fileSizes()]: 0 for the file that was opened,
+///     otherwise a file of the set that it indexes; 0 for other places
+/// @param offset the offset of the first byte in that file; 0 for [Place#NOWHERE]
+/// @param digest the digest of exactly these bytes that the file has; it is not compared with the bytes. Empty for
+///     formats without digests, and for [Place#NOWHERE]
 public record Extent(long start, long length, Place place, int file, long offset, Optional<Digest128> digest) {
-    /// Where the bytes of an extent are.
+    /// The kind of the place of an extent.
     public enum Place {
-        /// In the file that was opened, or in one that it is the index of.
+        /// In the file that was opened, or in a file of the set that it indexes.
         FILE,
         /// In another file, one of [Checkpoint#bases()].
         BASE,

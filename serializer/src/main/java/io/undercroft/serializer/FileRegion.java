@@ -2,12 +2,12 @@ package io.undercroft.serializer;
 
 import java.util.Objects;
 
-/// A part of a file that describes the state or is free. It is not an [Extent] of a storage. See
+/// A part of a file that is not an [Extent] of a storage: it describes the state, or is free. See
 /// [Checkpoint#regions()].
 ///
-/// @param kind what the part is
-/// @param offset its first byte in the file
-/// @param nbytes its size in bytes, at least 1
+/// @param kind the kind of the part
+/// @param offset the offset of the first byte in the file
+/// @param nbytes the size in bytes, at least 1
 public record FileRegion(Kind kind, long offset, long nbytes) {
     /// The kind of a part of a file.
     public enum Kind {

@@ -8,7 +8,7 @@ import java.io.IOException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 
-/// A reader of the newest version of a published state, which gives a lease on it for each piece of work. Made by
+/// A reader of the newest version of a published state, which returns a lease on that version for each operation. See
 /// [Published#follow].
 ///
 /// ```java
@@ -22,11 +22,11 @@ import java.util.concurrent.atomic.AtomicLong;
 /// }
 /// ```
 ///
-/// A lease that is taken after a version was published has that version or a later one. The check for a newer one takes
-/// a few microseconds; each version is opened once, and closed with the last lease on it when it is no longer the
-/// newest. While no state has the name, the last version stays.
+/// A lease that is acquired after a version was published has that version or a later one. The check for a newer
+/// version takes a few microseconds. Each version is opened once, and closed with the last lease on it when it is no
+/// longer the newest. While no state has the name, the last version stays open.
 ///
-/// **Threads.** All methods may be called from several threads at once.
+/// **Threads.** Instances are thread-safe.
 public final class Follower implements AutoCloseable {
     private final String name;
     private final OpenOptions options;
@@ -56,7 +56,7 @@ public final class Follower implements AutoCloseable {
         }
     }
 
-    /// A hold on one version of the state, for use in any thread.
+    /// A lease on one version of the state, for use in any thread.
     public static final class Lease implements AutoCloseable {
         private final Version version;
         private final AtomicBoolean closed = new AtomicBoolean();
@@ -65,8 +65,8 @@ public final class Follower implements AutoCloseable {
             this.version = version;
         }
 
-        /// {@return the state, open until the lease is closed} Do not close it: that would close it for all of its
-        /// leases. A retained storage stays usable longer.
+        /// {@return the state, which is open until the lease is closed} Callers must not close it, as other leases use
+        /// it. A retained storage can be used longer.
         ///
         /// @throws IllegalStateException if the lease is closed
         public Checkpoint checkpoint() {
@@ -94,11 +94,11 @@ public final class Follower implements AutoCloseable {
 
     /// Returns a lease on the newest version.
     ///
-    /// @return a hold on it, to be closed when the work is done
-    /// @throws FormatException if the shared memory of that name is no published state
-    /// @throws IOException if the newest version cannot be opened. The former one stays open, and the next call tries
-    ///     again
-    /// @throws IllegalStateException if this is closed
+    /// @return the lease, which must be closed
+    /// @throws FormatException if the shared memory of that name is not a published state
+    /// @throws IOException if the newest version cannot be opened. The former version stays open, and the next call
+    ///     tries again
+    /// @throws IllegalStateException if this follower is closed
     public synchronized Lease lease() throws IOException {
         if (closed) {
             throw new IllegalStateException(
@@ -122,7 +122,7 @@ public final class Follower implements AutoCloseable {
         }
     }
 
-    /// {@return the name that is followed}
+    /// {@return the name of the published state}
     public String name() {
         return name;
     }

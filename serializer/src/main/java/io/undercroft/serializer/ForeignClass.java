@@ -3,15 +3,15 @@ package io.undercroft.serializer;
 import java.util.Objects;
 
 /// A class or function of another language that a file names and that this library does not know, for instance
-/// `torch.nn.modules.linear.Linear`. Nothing was looked up, loaded or called for it: of its objects, the state contains
-/// what the file says of them, as a [TypedMap][io.undercroft.serializer.state.TypedMap].
+/// `torch.nn.modules.linear.Linear`. The class is not loaded or called. The state has the data of its objects that are
+/// in the file, as a [TypedMap][io.undercroft.serializer.state.TypedMap].
 ///
-/// @param name its full name; for a class in a class `module:Outer.Inner`
-/// @param objects the number of objects that the file makes with it; 0 if the file only names it
-/// @param isDangerous whether a program that loads the file with the classes it names would run commands, code or
-///     something else that a state does not need: the file may have been made to attack it
+/// @param name the full name; `module:Outer.Inner` for a nested class
+/// @param objects the number of objects of the class in the file; 0 if the file only names it
+/// @param isDangerous whether a program that loads the class would run commands or code that a state does not need, so
+///     that the file may be an attack
 public record ForeignClass(String name, long objects, boolean isDangerous) {
-    /// A class.
+    /// Checks the number.
     ///
     /// @throws IllegalArgumentException if the number is negative
     public ForeignClass {

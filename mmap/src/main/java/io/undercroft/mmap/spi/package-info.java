@@ -1,5 +1,4 @@
-/// Interfaces of other modules: of those whose devices have memory that processes can share, and of those that read
-/// files in stores.
+/// Service interfaces of modules that share device memory between processes, and of modules that read files in stores.
 @NullMarked
 package io.undercroft.mmap.spi;
 
