@@ -1,12 +1,12 @@
 package io.undercroft.serializer;
 
-/// Reports how far the loading or verification of a checkpoint has come: [OpenOptions#progress(LoadProgress)].
+/// A listener for the progress of loading or verifying a checkpoint: [OpenOptions#progress(LoadProgress)].
 @FunctionalInterface
 public interface LoadProgress {
-    /// Bytes have been read. The first call is with 0, the last one with all of them; the number never decreases.
+    /// Called after bytes were read. The first call has 0 bytes, the last one all bytes; the number never decreases.
     ///
-    /// It is called by the threads that read, by never two at once, and delays them. An exception that it throws ends
-    /// the loading or verification, which throws it.
+    /// The threads that read call this method, one at a time, and wait for it. An exception cancels the load or
+    /// verification, which throws it to its caller.
     ///
     /// @param done the number of bytes read so far
     /// @param total the size in bytes of all storages that are loaded, or the approximate number of bytes that are

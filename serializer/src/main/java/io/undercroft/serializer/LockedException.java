@@ -3,14 +3,14 @@ package io.undercroft.serializer;
 import java.nio.file.FileSystemException;
 import java.nio.file.Path;
 
-/// Thrown if another process or thread is writing to a file. Nothing was changed. Callers may try again; a lock ends
-/// with the process that holds it.
+/// Thrown if another process or thread is writing to a file. Nothing was changed. Callers may try again; a lock is
+/// released at the latest when the process that holds it ends.
 public final class LockedException extends FileSystemException {
     private static final long serialVersionUID = 1;
 
     private final String holder;
 
-    /// Describes a file that another writer has locked.
+    /// Creates an exception.
     ///
     /// @param file the file that was to be written
     /// @param holder the description that the holder wrote, for instance `pid 123 on host since 2026-01-01T00:00:00Z`,

@@ -7,14 +7,14 @@ import java.util.List;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/// How the tensors of a checkpoint fit those that are expected (`missing_keys`, `unexpected_keys` and the size
-/// mismatches of PyTorch's `load_state_dict`).
+/// The differences between the tensors of a checkpoint and the expected tensors (`missing_keys`, `unexpected_keys` and
+/// the size mismatches of PyTorch's `load_state_dict`).
 ///
-/// @param missing names that are expected and that the checkpoint does not have
-/// @param unexpected names that the checkpoint has and that are not expected
-/// @param mismatched tensors that are not what is expected
-/// @param conflicting names of tensors that share bytes with another one where they are loaded to, while the file has
-///     different bytes for the two; only [Checkpoint#loadInto] finds such
+/// @param missing expected names that are not in the checkpoint
+/// @param unexpected names in the checkpoint that are not expected
+/// @param mismatched tensors of another dtype or shape than expected
+/// @param conflicting names of tensors whose destination shares bytes with another one, for which the file has
+///     different bytes; only [Checkpoint#loadInto] finds these
 public record MatchReport(List<String> missing, List<String> unexpected, List<Mismatch> mismatched,
         List<String> conflicting) {
     private static final int MOST_NAMED = 10;
@@ -27,30 +27,30 @@ public record MatchReport(List<String> missing, List<String> unexpected, List<Mi
         conflicting = List.copyOf(conflicting);
     }
 
-    /// A tensor that is not what is expected.
+    /// A tensor of another dtype or shape than expected.
     ///
-    /// @param name its name
-    /// @param expected what it should be
-    /// @param found what it is in the checkpoint
+    /// @param name the name
+    /// @param expected the expected dtype and shape
+    /// @param found the dtype and shape in the checkpoint
     public record Mismatch(String name, TensorSpec expected, TensorSpec found) {
-        /// {@return name, both, for messages}
+        /// {@return the name, the expected and the actual dtype and shape, for messages}
         @Override
         public String toString() {
             return FormatException.quote(name) + " is " + found + " and not " + expected;
         }
     }
 
-    /// {@return whether everything fits}
+    /// {@return whether there are no differences}
     public boolean isExact() {
         return missing.isEmpty() && unexpected.isEmpty() && isLoadable();
     }
 
-    /// {@return whether what both have fits}
+    /// {@return whether there are neither mismatched nor conflicting tensors}
     public boolean isLoadable() {
         return mismatched.isEmpty() && conflicting.isEmpty();
     }
 
-    /// {@return the differences in one line; of each kind the first ten}
+    /// {@return the differences in one line, at most ten of each kind}
     @Override
     public String toString() {
         List<String> parts = new ArrayList<>();

@@ -5,8 +5,8 @@ import java.io.Serial;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/// Thrown when [Checkpoint#loadInto] or [ShardSet#loadInto] fails after it has begun to change tensors, as happens when
-/// the file is cut while it is read. The cause is the failure.
+/// Thrown when [Checkpoint#loadInto] or [ShardSet#loadInto] fails after it has begun to change tensors, for instance
+/// because the file is truncated during the load. The cause is the failure.
 public final class PartlyLoadedException extends RuntimeException {
     @Serial
     private static final long serialVersionUID = 1;
@@ -14,12 +14,12 @@ public final class PartlyLoadedException extends RuntimeException {
 
     private final transient List<String> loaded;
 
-    /// Describes how far loading came.
+    /// Creates an exception.
     ///
-    /// @param checkpoint what was opened
+    /// @param checkpoint the location of the checkpoint
     /// @param loaded the names of the tensors that are loaded
     /// @param begun the names of the tensors that may be loaded in part
-    /// @param cause why it failed
+    /// @param cause the failure
     public PartlyLoadedException(String checkpoint, List<String> loaded, List<String> begun, Throwable cause) {
         super(checkpoint + " was loaded in part: " + loaded.size() + " tensors are loaded, "
                 + begun.stream().limit(MOST_NAMED).map(FormatException::quote).collect(Collectors.joining(", "))

@@ -3,25 +3,25 @@ package io.undercroft.serializer;
 import java.nio.file.FileSystemException;
 import java.nio.file.Path;
 
-/// Thrown when a file would be replaced in which bytes of another file are stored: a base, an adopted file, or a file
-/// of a set. Nothing was changed. Write to another name, or set
-/// [SaveOptions#replacingReferenced] if the other file is not needed any more.
+/// Thrown if a file that would be replaced has bytes of another file: it is a base, an adopted file, or a file of a
+/// set. Nothing was changed. Write to another name, or set [SaveOptions#replacingReferenced] if the other file is not
+/// needed any more.
 ///
-/// That is checked for the files that this process has open, and for those that the state was opened from, with their
-/// bases. No other files are searched for.
+/// The files that this process has open, and those that the state was opened from, are checked, with their bases. No
+/// other files are searched for.
 public final class ReferencedFileException extends FileSystemException {
     private static final long serialVersionUID = 1;
 
-    /// A file that is not replaced.
+    /// Creates an exception.
     ///
-    /// @param file the file
+    /// @param file the file that is not replaced
     /// @param referrer a file that has bytes in it
     public ReferencedFileException(Path file, Path referrer) {
         super(file.toString(), referrer.toString(),
                 "bytes of " + referrer + " are stored in it, and would be lost. Write to another name");
     }
 
-    /// {@return a file that has bytes in the one that is not replaced}
+    /// {@return a file that has bytes in the file that is not replaced}
     public Path referrer() {
         return Path.of(getOtherFile());
     }

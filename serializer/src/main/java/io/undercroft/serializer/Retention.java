@@ -5,13 +5,14 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/// Which snapshots of a growing file stay: the last few, and every so many of the older ones. Immutable.
+/// A rule that says which snapshots of a growing file are retained: the newest, and of the older ones each whose number
+/// is a multiple of another. Immutable.
 ///
 /// ```java
 /// Retention.last(3).andEvery(10)      // the newest three, and commits 10, 20, 30, …
 /// ```
 ///
-/// Commits count from 1 in the order in which they were made, and keep their [number][SnapshotInfo#commit] however many
+/// Commits count from 1 in the order in which they were made, and keep their [number][SnapshotInfo#commit] when others
 /// are dropped.
 @CheckReturnValue
 public final class Retention {
@@ -25,10 +26,10 @@ public final class Retention {
         this.every = every;
     }
 
-    /// {@return the rule that keeps the newest snapshots and no others}
+    /// {@return the rule that retains the newest snapshots only}
     ///
-    /// @param count how many
-    /// @throws IllegalArgumentException if that is less than 1: a file has at least one snapshot
+    /// @param count the number of snapshots
+    /// @throws IllegalArgumentException if the number is less than 1
     public static Retention last(int count) {
         if (count < 1) {
             throw new IllegalArgumentException("a file keeps at least its newest snapshot, not " + count);
@@ -36,7 +37,7 @@ public final class Retention {
         return new Retention(count, NONE);
     }
 
-    /// {@return the rule that keeps, besides, each commit whose number is a multiple of another}
+    /// {@return the rule that also retains each commit whose number is a multiple of another}
     ///
     /// @param commits the other number
     /// @throws IllegalArgumentException if it is less than 1

@@ -3,18 +3,16 @@ package io.undercroft.serializer;
 /// A listener for the progress of writing a state: [SaveOptions#progress(SaveProgress)].
 @FunctionalInterface
 public interface SaveProgress {
-    /// Bytes have been processed: written, found to exist already, or found to be zeros. The first call is with 0, the
-    /// last one with all of them; the number never decreases. The file is synced and renamed after the last call, which
-    /// takes as long as the disk needs.
+    /// Called after bytes were processed: written, found to exist already, or found to be zeros. The first call has 0
+    /// bytes, the last one all bytes; the number never decreases. The file is synced and renamed after the last call.
     ///
-    /// It is called by the threads that write, by never two at once, and delays them. An exception that it throws ends
-    /// the save, which throws it to its caller and leaves nothing behind. A save can be cancelled in this way.
+    /// The threads that write call this method, one at a time, and wait for it. An exception cancels the save, which
+    /// throws it to its caller and leaves no file.
     ///
-    /// It must not call `System.exit` during a save in the background, nor wait for that save: the JVM does not end
-    /// before [the save][PendingSave] has, and the save would wait for the call that waits for it. Throw, and exit
-    /// elsewhere.
+    /// During a save in the background, the listener must neither call `System.exit` nor wait for the
+    /// [save][PendingSave]: the JVM waits for the save, and the save for the listener.
     ///
-    /// @param done how many bytes of storages
-    /// @param total how many bytes all storages have
+    /// @param done the number of bytes of storages that were processed
+    /// @param total the number of bytes of all storages
     void written(long done, long total);
 }

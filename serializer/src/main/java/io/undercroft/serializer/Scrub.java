@@ -11,14 +11,14 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
 
-/// A check, in the background, of all bytes of the storages of a checkpoint against their checksums:
+/// A comparison, in the background, of all bytes of the storages of a checkpoint with their checksums. See
 /// [Checkpoint#scrub].
 ///
-/// It reads the file, each chunk once, and touches no mapping: changes of a storage in memory are ignored, and only a
-/// small buffer is allocated. It runs in a separate daemon thread and ends by itself, or when it or its checkpoint is
+/// It reads each chunk of the file once, through a small buffer and not through mappings, so that changes of a storage
+/// in memory are ignored. It runs in a daemon thread until all chunks were read, or until it or its checkpoint is
 /// closed.
 ///
-/// **Threads.** All methods may be called from several threads at once.
+/// **Threads.** Instances are thread-safe.
 public final class Scrub implements AutoCloseable {
     private final CompletableFuture<List<Damage>> result = new CompletableFuture<>();
     private final Contents contents;
@@ -65,14 +65,14 @@ public final class Scrub implements AutoCloseable {
         }
     }
 
-    /// {@return whether it has ended: everything was read, or it was closed, or reading failed}
+    /// {@return whether it has ended: all bytes were read, it was closed, or a read failed}
     public boolean isDone() {
         return result.isDone();
     }
 
-    /// Waits until everything was read.
+    /// Waits until all bytes were read.
     ///
-    /// @return what is damaged; empty if all is well
+    /// @return the damaged parts
     /// @throws CancellationException if it was closed before
     /// @throws IOException if reading failed
     public List<Damage> join() throws IOException {
@@ -84,8 +84,8 @@ public final class Scrub implements AutoCloseable {
         }
     }
 
-    /// Ends it, if it has not ended, and waits for that: less than the time in which a chunk is read. (A listener that
-    /// calls this does not wait for itself.)
+    /// Stops it, if it has not ended, and waits until it has: at most the time for one chunk. (A listener that calls
+    /// this method does not wait.)
     @Override
     public void close() {
         cancelled = true;

@@ -2,12 +2,12 @@ package io.undercroft.serializer;
 
 import java.nio.file.FileSystemException;
 
-/// Thrown when a state would replace the file that it was opened from, or the index of the set that it was opened from.
+/// Thrown if a state would replace the file that it was opened from, or the index of the set that it was opened from.
 /// Nothing was changed. Write to another name, or set [SaveOptions#replacingSource].
 public final class SourceFileException extends FileSystemException {
     private static final long serialVersionUID = 1;
 
-    /// A file that is not replaced.
+    /// Creates an exception.
     ///
     /// @param file the file, as the caller named it
     public SourceFileException(String file) {

@@ -2,16 +2,16 @@ package io.undercroft.serializer;
 
 import java.nio.file.FileSystemException;
 
-/// Thrown by a [CheckpointFile] that would continue from another snapshot than the one it saw last: another writer has
-/// committed to the file meanwhile, or has compacted, replaced or deleted it. Nothing was changed.
-/// [CheckpointFile#newest] shows the snapshot that is the newest now, and a commit after that succeeds.
+/// Thrown by a [CheckpointFile] if another writer has committed to the file after its last operation, or has compacted,
+/// replaced or deleted the file. Nothing was changed. After [CheckpointFile#newest] has returned the present newest
+/// snapshot, a commit succeeds.
 public final class StaleFileException extends FileSystemException {
     private static final long serialVersionUID = 1;
 
-    /// A file that was changed.
+    /// Creates an exception.
     ///
     /// @param file the file
-    /// @param what what has happened to it
+    /// @param what a description of the change
     public StaleFileException(String file, String what) {
         super(file, null, what + " since this writer saw its newest snapshot, and nothing was written. Take "
                 + "CheckpointFile.newest() into account, or open the file again; then repeat this");

@@ -10,39 +10,39 @@ import java.util.Objects;
 import java.util.SequencedMap;
 import org.jspecify.annotations.Nullable;
 
-/// What a tensor is, without its elements and strides.
+/// The dtype and the shape of a tensor.
 ///
 /// @param dtype the type of the elements
 /// @param shape the size in each dimension
 public record TensorSpec(DType dtype, Shape shape) {
-    /// Checks that both are there.
+    /// Checks that the arguments are not null.
     public TensorSpec {
         Objects.requireNonNull(dtype, "dtype");
         Objects.requireNonNull(shape, "shape");
     }
 
-    /// {@return what a tensor is}
+    /// {@return the dtype and the shape of a tensor}
     ///
-    /// @param tensor the tensor; none of its elements is read
+    /// @param tensor the tensor, of which no elements are read
     public static TensorSpec of(Tensor tensor) {
         return new TensorSpec(tensor.dtype(), tensor.shape());
     }
 
-    /// {@return what the tensors of a state are, by their names in the order of the state}
+    /// {@return the specs of the tensors of a state by name, in the order of the state}
     ///
-    /// @param state a tree as [io.undercroft.serializer.state] describes it; meta tensors will do
-    /// @throws IllegalArgumentException if it is deeper, or its names are longer, than [StateIndex] allows
+    /// @param state a tree as [io.undercroft.serializer.state] describes it, which may have meta tensors
+    /// @throws IllegalArgumentException if it is deeper or has longer names than [StateIndex] allows
     public static SequencedMap<String, TensorSpec> ofState(@Nullable Object state) {
         return ofState(state, StateClasses.of());
     }
 
-    /// {@return what the tensors of a state are, by their names in the order of the state}
+    /// {@return the specs of the tensors of a state by name, in the order of the state}
     ///
-    /// @param state a tree as [io.undercroft.serializer.state] describes it, and objects of the classes; meta tensors
-    ///     will do
+    /// @param state a tree as [io.undercroft.serializer.state] describes it, which may have meta tensors and objects of
+    ///     the classes
     /// @param classes the classes whose objects may be in it
-    /// @throws IllegalArgumentException if it holds other objects, is deeper, or its names are longer, than
-    ///     [StateIndex] allows
+    /// @throws IllegalArgumentException if it has other objects, or is deeper or has longer names than [StateIndex]
+    ///     allows
     public static SequencedMap<String, TensorSpec> ofState(@Nullable Object state, StateClasses classes) {
         Objects.requireNonNull(classes, "classes");
         SequencedMap<String, TensorSpec> specs = new LinkedHashMap<>();

@@ -2,15 +2,15 @@ package io.undercroft.serializer;
 
 import org.jspecify.annotations.Nullable;
 
-/// Thrown when a state holds a value that no file of the format can hold. Nothing was written.
+/// Thrown if a state has a value that the format cannot represent. Nothing was written.
 public final class UnsavableValueException extends IllegalArgumentException {
     private static final long serialVersionUID = 1;
 
     private final String path;
 
-    /// A value that cannot be saved.
+    /// Creates an exception.
     ///
-    /// @param path where it is, as for [#path]
+    /// @param path the path of the value, as for [#path]
     /// @param message the message, which names the path
     /// @param cause the cause, or null
     public UnsavableValueException(String path, String message, @Nullable Throwable cause) {

@@ -13,13 +13,14 @@ import java.util.Set;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
-/// Objects of Python in a state, and the modules of PyTorch among them.
+/// Methods for objects of Python in a state, and for modules of PyTorch among them.
 ///
-/// A pickle contains objects of classes that are not known here. Each is a [TypedMap] of the type `python:` and the
-/// name of the class, whose entries are what the pickle sets as the state of the object. A module (a `torch.nn.Module`)
-/// is such an object with the entries `_parameters`, `_buffers` and `_modules`. Nothing of these classes is ever run.
+/// A pickle may have objects of classes of which this library knows only the name. Each is a [TypedMap] of the type
+/// `python:` and the name of the class, whose entries are the state that the pickle sets for the object. A module (a
+/// `torch.nn.Module`) is such an object with the entries `_parameters`, `_buffers` and `_modules`. No code of these
+/// classes is executed.
 public final class PythonObjects {
-    /// What the types of these nodes begin with.
+    /// The prefix of the types of these nodes.
     public static final String TYPE = "python:";
 
     private static final String ORDERED_DICT = "collections.OrderedDict";
@@ -29,7 +30,7 @@ public final class PythonObjects {
 
     private PythonObjects() {}
 
-    /// {@return whether a value is such an object}
+    /// {@return whether a value is an object of Python}
     ///
     /// @param value a value of a state
     public static boolean is(@Nullable Object value) {
@@ -51,12 +52,12 @@ public final class PythonObjects {
                 && map.get(BUFFERS) instanceof Map && map.get(MODULES) instanceof Map;
     }
 
-    /// {@return what `state_dict()` of PyTorch has for a module: its parameters and buffers, and those of the modules
-    /// in it, by names such as `fc1.weight`, in the order of PyTorch} Buffers that are not persistent are left out. A
-    /// module whose class changes `state_dict()` may have other names in PyTorch.
+    /// {@return the entries of PyTorch's `state_dict()` of a module: its parameters and buffers, and those of its
+    /// submodules, by names such as `fc1.weight`, in the order of PyTorch} Buffers that are not persistent are left
+    /// out. The names may differ from PyTorch's if the class of a module overrides `state_dict()`.
     ///
     /// @param module a [module][#isModule]
-    /// @throws IllegalArgumentException if modules share modules so often that there would be more than a million names
+    /// @throws IllegalArgumentException if there would be more than a million names, because modules are shared
     public static TypedMap stateDict(TypedMap module) {
         TypedMap dict = new TypedMap(ORDERED_DICT);
         ModuleWalk walk = new ModuleWalk(dict::put);
@@ -68,9 +69,9 @@ public final class PythonObjects {
         return dict;
     }
 
-    /// {@return the names of tensors by those that `state_dict()` gives to them} Names of a module that is not the
-    /// state itself begin with its path, for instance `model/fc1.weight`. A module that is in several places has names
-    /// for each; their number is limited, as a small file can make these very many.
+    /// {@return the names of tensors by the names that `state_dict()` gives to them} Names in a module that is not the
+    /// root of the state begin with the path of the module, for instance `model/fc1.weight`. A module in several places
+    /// has names for each place. The number of names is limited, as a small file can define very many.
     ///
     /// @param state the root of the tree
     /// @param tensors its tensors by [name][StateIndex]
@@ -92,7 +93,7 @@ public final class PythonObjects {
         return Collections.unmodifiableMap(aliases);
     }
 
-    /// {@return whether a tensor may be one of a module, so that it is worth looking for [aliases][#aliases]}
+    /// {@return whether a tensor may belong to a module, and have an [alias][#aliases]}
     ///
     /// @param name the name of the tensor
     public static boolean mayBeInModule(String name) {

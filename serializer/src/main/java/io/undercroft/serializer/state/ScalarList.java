@@ -2,11 +2,10 @@ package io.undercroft.serializer.state;
 
 import java.util.AbstractList;
 
-/// A read-only list of numbers, texts, truth values and bytes that makes its elements of another form when they are
-/// read, and does not keep them. It holds no container, tensor or storage, so that nothing needs to look through it for
-/// these: [StateIndex] does not.
+/// A read-only list of numbers, texts, truth values and bytes that creates its elements when they are read, and does
+/// not keep them. It has no containers, tensors or storages, so that [StateIndex] does not search it.
 ///
-/// A list that is to be changed is copied first.
+/// Copy the list to change it.
 public abstract class ScalarList extends AbstractList<Object> {
     /// For subclasses.
     protected ScalarList() {}

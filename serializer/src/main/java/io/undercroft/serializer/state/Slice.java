@@ -8,12 +8,11 @@ import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/// A tensor that is a part of a larger one, whose other parts are in other files: a box of its elements.
+/// A box of elements of a larger tensor, whose other parts are in other files.
 ///
-/// Several writers save a large state together, each a file, the *shard*, with its own slices. In each of these files
-/// the slice is an ordinary tensor, the *local* one, under the name that the whole tensor has. A
-/// [ShardSet][io.undercroft.serializer.ShardSet] makes a set of the shards, in which the whole tensors can be read, or
-/// any boxes of them.
+/// Several writers save a large state together. Each writes a file, its *shard*, with its slices. In the file, a slice
+/// is an ordinary tensor, the *local* tensor, under the name of the whole tensor. A
+/// [ShardSet][io.undercroft.serializer.ShardSet] reads the whole tensors, or any boxes of them, from the shards.
 ///
 /// ```java
 /// // rank 1 of 4 has rows 256 to 511 of a matrix
@@ -22,13 +21,13 @@ import org.jspecify.annotations.Nullable;
 /// state.put("bias", Slice.whole(bias).replica(rank, ranks));
 /// ```
 ///
-/// **Replicas.** Of a slice that several writers have, one stores the elements. Which one follows from the name of the
-/// tensor, so that writers need not communicate, and each stores about as much as the others; the files of the others
-/// describe the slice by a tensor on the meta device.
+/// **Replicas.** If several writers have the same slice, one of them stores the elements. The writer is chosen by the
+/// name of the tensor, so that writers need not communicate, and all store about the same number of bytes. The shards
+/// of the other writers have a tensor on the meta device.
 ///
-/// Immutable, but for the elements. Two of them are equal only if they are the same object.
+/// Immutable, except for the elements. Slices are compared by identity.
 public final class Slice {
-    /// The type of the node that it is in a tree.
+    /// The type of the node of a slice in a tree.
     static final String TYPE = "undercroft.Slice";
     private static final String SHAPE = "shape";
     private static final String OFFSET = "offset";
@@ -68,18 +67,18 @@ public final class Slice {
         }
     }
 
-    /// A slice that one writer has.
+    /// Creates a slice of one writer.
     ///
-    /// @param local its elements, any strided tensor
+    /// @param local the elements, in any strided tensor
     /// @param shape the shape of the whole tensor
-    /// @param offset where its first element is in the whole tensor, in each dimension
+    /// @param offset the index of its first element in the whole tensor, in each dimension
     /// @return the slice
     /// @throws IllegalArgumentException if it is not inside the whole tensor
     public static Slice of(Tensor local, Shape shape, long... offset) {
         return new Slice(local, shape, offset.clone(), 0, 1);
     }
 
-    /// A slice that is the whole tensor, for instance one that all writers have.
+    /// Creates a slice that is a whole tensor, for instance one that all writers have.
     ///
     /// @param tensor the tensor
     /// @return the slice
@@ -87,22 +86,21 @@ public final class Slice {
         return of(tensor, tensor.shape(), new long[tensor.dim()]);
     }
 
-    /// {@return the same slice as one that several writers have} Its elements have to be equal in all of them, which
-    /// nothing checks.
+    /// {@return this slice as a replica, which several writers have} The elements must be equal in all of them, which
+    /// is not checked.
     ///
     /// @param number the number of this writer among those that have the slice, from 0
-    /// @param count how many writers have it
-    /// @throws IllegalArgumentException if there is no such number
+    /// @param count the number of writers that have the slice
+    /// @throws IllegalArgumentException if the number is not from 0 to `count - 1`
     @CheckReturnValue
     public Slice replica(int number, int count) {
         return new Slice(local, shape, offset, number, count);
     }
 
-    /// {@return the slice that a node of a state describes, or nothing if it describes none} States that were opened
-    /// have such nodes.
+    /// {@return the slice that a node of an opened state describes, or empty if it describes none}
     ///
     /// @param node a value of a state
-    /// @throws IllegalArgumentException if a part of it is missing, or they contradict each other
+    /// @throws IllegalArgumentException if parts of the node are missing or contradict each other
     public static Optional<Slice> of(@Nullable Object node) {
         if (!(node instanceof Typed typed) || !typed.type().equals(TYPE)) {
             return Optional.empty();
@@ -124,7 +122,7 @@ public final class Slice {
         return value.intValue();
     }
 
-    /// {@return the node that describes it in a tree, on the same storage}
+    /// {@return the node that describes this slice in a tree, on the same storage}
     public Typed node() {
         Typed node = new Typed(TYPE, local);
         node.attributes().put(SHAPE, shape);
@@ -136,7 +134,7 @@ public final class Slice {
         return node;
     }
 
-    /// {@return its elements; a meta tensor if another writer stores them}
+    /// {@return the elements; a meta tensor if another writer stores them}
     public Tensor local() {
         return local;
     }
@@ -146,22 +144,22 @@ public final class Slice {
         return shape;
     }
 
-    /// {@return where its first element is in the whole tensor, in each dimension}
+    /// {@return the index of the first element in the whole tensor, in each dimension}
     public long[] offset() {
         return offset.clone();
     }
 
-    /// {@return its number among the writers that have it, from 0}
+    /// {@return the number of this writer among those that have the slice, from 0}
     public int replica() {
         return replica;
     }
 
-    /// {@return how many writers have it}
+    /// {@return the number of writers that have the slice}
     public int replicas() {
         return replicas;
     }
 
-    /// {@return whether another one is the same box of a tensor of the same shape, and the same replica} The elements
+    /// {@return whether another slice is the same box of a tensor of the same shape, and the same replica} The elements
     /// are not compared.
     ///
     /// @param other another slice

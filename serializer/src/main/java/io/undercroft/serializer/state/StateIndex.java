@@ -28,28 +28,28 @@ import java.util.Set;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
-/// The names of everything in a state tree.
+/// The names of the values of a state tree.
 ///
-/// A name is the path to a value: the keys and indices on the way, each escaped as a JSON Pointer segment (`~` as `~0`,
-/// `/` as `~1`), joined by `/`. A state that is itself a tensor gives it the empty name. Integers, truth
-/// values and null are keys as they print; any other key is named by its kind, for instance `float` or `tuple`. If two
-/// values would have the same name (the keys `1` and `"1"` in one map), the later one gets `#2` appended. The value of
-/// a [Typed] has the path of the [Typed] itself; its attributes lie below.
+/// A name is the path to a value: the keys and indices from the root, each escaped as a JSON Pointer segment (`~` as
+/// `~0`, `/` as `~1`), joined by `/`. A state that is itself a tensor has the empty name. Integers, truth values and
+/// null are keys in their text form; any other key is named by its kind, for instance `float` or `tuple`. If two values
+/// would have the same name (the keys `1` and `"1"` in one map), `#2` is appended to the later one. The value of a
+/// [Typed] has the path of the [Typed] itself; the paths of its attributes begin with it.
 ///
-/// The *raw name* is the same path with its keys as they are, for instance `params/Dense_0/kernel` for a flat map with
-/// that key, whose name is `params~1Dense_0~1kernel`. Other programs use the raw names of the tensors of a file. Two
-/// names may have one raw name.
+/// The *raw name* is the same path without escapes, for instance `params/Dense_0/kernel` for a flat map with that key,
+/// whose name is `params~1Dense_0~1kernel`. Other programs use the raw names of the tensors of a file. Two names may
+/// have one raw name.
 ///
-/// Every container is walked once: a list that is referenced twice names its tensors from its first place. Only a
-/// [Typed] that holds a tensor, a parameter for instance, names it at every place. So the work is bounded by the size
-/// of the state in memory, whatever shares what, and cycles end.
+/// Every container is visited once: the tensors of a list that is referenced twice are named from its first place. Only
+/// a [Typed] that has a tensor, for instance a parameter, names it at every place. So the work is bounded by the size
+/// of the state in memory, also if it has shared values and cycles.
 public final class StateIndex {
-    /// How deep containers may nest, as the `.croft` format limits it.
+    /// The maximum depth of containers, which is the limit of the `.croft` format.
     public static final int MAX_DEPTH = 128;
-    /// How long a path may be, in bytes of UTF-8, as the `.croft` format limits it. Without a limit a short file could
-    /// contain very many long names.
+    /// The maximum size of a path, in bytes of UTF-8, which is the limit of the `.croft` format. Without a limit, a
+    /// short file could define very many long names.
     public static final int MAX_NAME = 4096;
-    /// How many characters the names of all tensors may have together.
+    /// The maximum number of characters of the names of all tensors together.
     public static final long MAX_NAMES = 1L << 30;
 
     /// A container of so few entries that walking it again costs no more than knowing that it was walked.
@@ -83,22 +83,22 @@ public final class StateIndex {
         this.everyPlace = everyPlace;
     }
 
-    /// Walks a state.
+    /// Creates the index of a state.
     ///
     /// @param state the root of the tree
-    /// @return its names
+    /// @return the index
     /// @throws IllegalArgumentException if containers nest deeper than [#MAX_DEPTH], a path is longer than [#MAX_NAME],
     ///     or all names together are longer than [#MAX_NAMES]
     public static StateIndex of(@Nullable Object state) {
         return of(state, _ -> {});
     }
 
-    /// Walks a state that was read from a file, which a short file can make name its tensors by very many long paths.
+    /// Creates the index of a state that was read from a file. A short file can define very many long paths.
     ///
     /// @param state the root of the tree
-    /// @param names called with the length of each tensor's name, in characters, before the name is made; what it
-    ///     throws ends the walk
-    /// @return its names
+    /// @param names called with the length of the name of each tensor, in characters, before the name is created; it
+    ///     may throw
+    /// @return the index
     /// @throws IllegalArgumentException as [#of(Object)]
     public static StateIndex of(@Nullable Object state, LongConsumer names) {
         Objects.requireNonNull(names, "names");
@@ -125,16 +125,15 @@ public final class StateIndex {
         return key instanceof String text ? escape(text) : keyName(key);
     }
 
-    /// {@return the raw name: the keys and indices on the way as they are, joined by `/`} Of a single segment it is the
-    /// key.
+    /// {@return the raw name of a name, or the key of a segment}
     ///
     /// @param name a name, or a segment of one
     public static String rawName(String name) {
         return name.indexOf('~') < 0 ? name : name.replace("~1", "/").replace("~0", "~");
     }
 
-    /// {@return what a value of a state holds: the values of a map, the elements of a list or set, the value of a
-    /// [Typed], and the attributes of both types; nothing of a [ScalarList] or any other value}
+    /// {@return the children of a value of a state: the values of a map, the elements of a list or set, the value of a
+    /// [Typed], and attributes; none of a [ScalarList] and of any other value}
     ///
     /// @param value any value
     public static Collection<? extends @Nullable Object> children(@Nullable Object value) {
@@ -158,24 +157,24 @@ public final class StateIndex {
         return all;
     }
 
-    /// {@return every tensor by name, in the order of the state; a tensor that is in two places has two names}
+    /// {@return all tensors by name, in the order of the state; a tensor in two places has two names}
     public SequencedMap<String, Tensor> tensors() {
         return Collections.unmodifiableSequencedMap(tensors);
     }
 
-    /// {@return every storage once, in order of first use}
+    /// {@return all storages, in the order of their first use}
     public List<Storage> storages() {
         return List.copyOf(storages);
     }
 
-    /// {@return whether a storage is itself a value of the state, and not only what tensors use}
+    /// {@return whether a storage is a value of the state, and not only used by tensors}
     ///
     /// @param storage the storage, by identity
     public boolean isValue(Storage storage) {
         return values.contains(storage);
     }
 
-    /// {@return the first name of a tensor, or null if the state does not hold it}
+    /// {@return the first name of a tensor, or null if the state does not have it}
     ///
     /// @param tensor the tensor, by identity
     public @Nullable String nameOf(Tensor tensor) {
@@ -189,7 +188,7 @@ public final class StateIndex {
         return there.get(tensor);
     }
 
-    /// {@return the path of the first place of a container, or null if the state does not hold it}
+    /// {@return the path of the first place of a container, or null if the state does not have it}
     ///
     /// @param container a map, list, set or typed value, by identity
     public @Nullable String pathOf(Object container) {
@@ -215,7 +214,7 @@ public final class StateIndex {
 
     /// {@return the path of an attribute of a typed value}
     ///
-    /// @param typed a [Typed] or [TypedMap] that the state holds, by identity
+    /// @param typed a [Typed] or [TypedMap] of the state, by identity
     /// @param attribute the name of the attribute
     public String pathOf(Object typed, String attribute) {
         return containers.getOrDefault(typed, Place.ROOT).child(attribute).path();

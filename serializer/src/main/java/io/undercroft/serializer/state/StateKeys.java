@@ -5,13 +5,13 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/// Which values may be keys of maps and elements of sets.
+/// Methods for keys of maps and elements of sets.
 ///
-/// A key is hashed by its contents. A list could change under the map; a tuple from a file could hold itself, or double
-/// sixty times, and hashing it would never end. So keys are plain values, and tuples of keys up to [#MAX_PARTS] parts
-/// in all.
+/// A key is hashed by its contents. Lists are not keys, as they may change. A tuple from a file may contain itself, or
+/// share parts so often that its hash code could not be computed. So keys are plain values, and tuples of keys with at
+/// most [#MAX_PARTS] parts in all.
 public final class StateKeys {
-    /// The most parts, counted again wherever they are shared, that a key may have.
+    /// The maximum number of parts of a key; shared parts count repeatedly.
     public static final int MAX_PARTS = 1024;
 
     private StateKeys() {}
@@ -23,9 +23,9 @@ public final class StateKeys {
         return partsLeft(value, MAX_PARTS) >= 0;
     }
 
-    /// {@return how many parts a key has, counted again wherever they are shared; 1 of a plain value}
+    /// {@return the number of parts of a key, where shared parts count repeatedly; 1 for a plain value}
     ///
-    /// @param key a value of which [#isKey] holds
+    /// @param key a value for which [#isKey] returns true
     public static int parts(@Nullable Object key) {
         return MAX_PARTS - partsLeft(key, MAX_PARTS);
     }

@@ -3,22 +3,22 @@ package io.undercroft.serializer.state;
 import java.util.LinkedHashMap;
 import org.jspecify.annotations.Nullable;
 
-/// A map of a state that was read from a file: Python's `dict`, for instance. An integer key is found whatever the
-/// class of the integer that is asked for: `get(2)` finds the entry of `2L`.
+/// A map of a state that was read from a file, for instance Python's `dict`. An integer key is found by equal integers
+/// of any class: `get(2)` finds the entry of `2L`.
 ///
 /// [#get], [#getOrDefault], [#containsKey] and [#remove(Object)] find keys in this way; otherwise it is a
-/// [LinkedHashMap]. Putting `2` where `2L` is adds a second key, and a state with both cannot be saved, since they are
-/// one key in a file.
+/// [LinkedHashMap]. `put(2, …)` adds a second key if the map has `2L`. A state with both cannot be saved, since they
+/// are one key in a file.
 public final class StateMap extends LinkedHashMap<@Nullable Object, @Nullable Object> {
     private static final long serialVersionUID = 1L;
     private static final double LOAD = 0.75;
 
-    /// An empty map.
+    /// Creates an empty map.
     public StateMap() {}
 
-    /// An empty map.
+    /// Creates an empty map.
     ///
-    /// @param size how many entries will be added
+    /// @param size the expected number of entries
     public StateMap(int size) {
         super((int) Math.min(Math.ceil(size / LOAD), 1 << 30));
     }

@@ -25,13 +25,13 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// A value of a state and its path, as [StateIndex] names tensors: keys and positions, escaped and joined by `/`. What
-/// `state_dict()` of a module of PyTorch has is a part of the module, whose last segment is `state_dict`.
+/// A value of a state and its path, as [StateIndex] names tensors: keys and positions, escaped and joined by `/`. The
+/// entries of `state_dict()` of a PyTorch module are a part of the module, whose last segment is `state_dict`.
 ///
 /// @param path the path; empty for the whole state
 /// @param value a container, a tensor, a number, a text, or any other value
 public record StatePart(String path, @Nullable Object value) {
-    /// The last segment of the path of what `state_dict()` of a module has.
+    /// The last segment of the path of the `state_dict()` of a module.
     public static final String STATE_DICT = "state_dict";
 
     private static final int MOST_NAMED = 8;
@@ -43,9 +43,9 @@ public record StatePart(String path, @Nullable Object value) {
     /// {@return the value of a state that has a path}
     ///
     /// @param state the root of the tree
-    /// @param path the path, for instance `model` or `optimizer/param_groups/0/lr`; or the keys and positions as they
-    ///     are, joined by `/`, where only one value has that path
-    /// @throws NoSuchElementException if there is none, or if several are meant; the message names what exists
+    /// @param path the path, for instance `model` or `optimizer/param_groups/0/lr`; or the keys and positions without
+    ///     escapes, joined by `/`, if only one value has that path
+    /// @throws NoSuchElementException if no value or several values have that path; the message lists existing paths
     public static @Nullable Object at(@Nullable Object state, String path) {
         Optional<StatePart> found = find(state, path);
         if (found.isEmpty()) {
@@ -54,11 +54,11 @@ public record StatePart(String path, @Nullable Object value) {
         return found.get().value;
     }
 
-    /// {@return the part of a state that has a path, as [#at] finds it}
+    /// {@return the part of a state that has a path, as for [#at]}
     ///
     /// @param state the root of the tree
     /// @param path the path
-    /// @throws NoSuchElementException if several parts are meant
+    /// @throws NoSuchElementException if several parts have that path
     public static Optional<StatePart> find(@Nullable Object state, String path) {
         StatePart part = new StatePart("", state);
         for (String segment : path.split("/", -1)) {
@@ -80,13 +80,13 @@ public record StatePart(String path, @Nullable Object value) {
         return found.stream().findFirst();
     }
 
-    /// {@return the parts that this consists of: the values of a map, the elements of a list or set, then the
-    /// attributes; none of any other value} They are made one after the other.
+    /// {@return the parts of this value: the values of a map, the elements of a list or set, then the attributes; none
+    /// of any other value} The stream is lazy.
     public Stream<StatePart> children() {
         return parts(withAttributes(value));
     }
 
-    /// {@return as [#children], without attributes}
+    /// {@return the parts of this value, as [#children], without attributes}
     public Stream<StatePart> elements() {
         return parts(entries(Typed.held(value)));
     }
@@ -95,17 +95,17 @@ public record StatePart(String path, @Nullable Object value) {
         return entries.map(entry -> new StatePart(join(path, StateIndex.segment(entry.key)), entry.value));
     }
 
-    /// {@return whether this is a number, a text, a truth value, null or another value that is neither a container nor
-    /// a tensor or storage}
+    /// {@return whether the value is a number, a text, a truth value, null or another value that is neither a
+    /// container, tensor nor storage}
     public boolean isScalar() {
         return !(value instanceof Map || value instanceof Collection || value instanceof Typed
                 || value instanceof Tensor || value instanceof Storage || value instanceof TypedStorage);
     }
 
-    /// {@return the scalars of a state in its order, without attributes, those of a container at its first place only}
+    /// {@return the scalars of a state in its order, without attributes; those of a container only at its first place}
     ///
     /// @param state the root of the tree
-    /// @param most how many values are looked at; the others are left out
+    /// @param most the maximum number of values that are visited
     public static List<StatePart> scalars(@Nullable Object state, int most) {
         List<StatePart> found = new ArrayList<>();
         new StatePart("", state).collect(found, 0, new int[]{most}, Collections.newSetFromMap(new IdentityHashMap<>()));
@@ -121,7 +121,7 @@ public record StatePart(String path, @Nullable Object value) {
         }
     }
 
-    /// {@return the path of what is in a part}
+    /// {@return the path of a value in a part}
     ///
     /// @param path the path of the part, empty for the whole state
     /// @param segment the last segment

@@ -19,21 +19,20 @@ import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/// Quantized and sparse tensors in a state.
+/// Converts nodes of a state to quantized and sparse tensors, and the reverse.
 ///
-/// A state holds them in parts, so that each part has a name, is stored once and stays shared, and any language can
-/// read them: a quantized tensor is a [Typed] of its stored integers, whose attributes are `scale` and `zero_point`, or
-/// `scales`, `zero_points` and `axis`; a sparse tensor is a [TypedMap] of its components. The type is PyTorch's name of
-/// the scheme or the layout, for instance `torch.per_tensor_affine` or `torch.sparse_csr`. Files of PyTorch are read as
-/// such nodes. Here they become tensors that can be worked with, and the other way round; no element is copied, but for
-/// parameters of channels of another type.
+/// A state has the components of such tensors, so that each component has a name, is stored once and stays shared, and
+/// any language can read them: a quantized tensor is a [Typed] of its stored integers, whose attributes are `scale` and
+/// `zero_point`, or `scales`, `zero_points` and `axis`; a sparse tensor is a [TypedMap] of its components. The type is
+/// PyTorch's name of the scheme or the layout, for instance `torch.per_tensor_affine` or `torch.sparse_csr`. Files of
+/// PyTorch are read as such nodes. The conversions copy no elements, except parameters of channels of another dtype.
 public final class TensorNodes {
     private TensorNodes() {}
 
-    /// {@return the quantized tensor that a node of a state describes, or nothing if it describes none}
+    /// {@return the quantized tensor that a node of a state describes, or empty if it describes none}
     ///
     /// @param node a value of a state
-    /// @throws IllegalArgumentException if the parts are missing, of the wrong types, or do not fit together
+    /// @throws IllegalArgumentException if the components are missing, have wrong types or do not match
     public static Optional<QuantizedTensor> quantized(@Nullable Object node) {
         if (!(node instanceof Typed typed)) {
             return Optional.empty();
@@ -49,18 +48,18 @@ public final class TensorNodes {
                 .map(known -> new QuantizedTensor(Parts.as(Tensor.class, typed.type(), "value", typed.value()), known));
     }
 
-    /// {@return whether a node of a state is one of a sparse tensor}
+    /// {@return whether a node of a state describes a sparse tensor}
     ///
     /// @param map a node of a state
     public static boolean isSparse(TypedMap map) {
         return Layout.find(map.type()).filter(layout -> layout != Layout.STRIDED).isPresent();
     }
 
-    /// {@return the sparse tensor that a node of a state describes, or nothing if it describes none} The
-    /// indices are not checked; [SparseTensor#validate] does.
+    /// {@return the sparse tensor that a node of a state describes, or empty if it describes none} The indices are not
+    /// checked; [SparseTensor#validate] does.
     ///
     /// @param node a value of a state
-    /// @throws IllegalArgumentException if the parts are missing, of the wrong types, or do not fit together
+    /// @throws IllegalArgumentException if the components are missing, have wrong types or do not match
     public static Optional<SparseTensor> sparse(@Nullable Object node) {
         if (!(node instanceof TypedMap map)) {
             return Optional.empty();

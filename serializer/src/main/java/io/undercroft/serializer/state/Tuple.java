@@ -8,14 +8,14 @@ import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/// An immutable list that is loaded as an immutable list: Python's tuple. Elements may be null; a tuple is equal to any
+/// An immutable list, which is saved and opened as a tuple of Python. Elements may be null. A tuple is equal to any
 /// list of equal elements, as `java.util.List` requires.
 public final class Tuple extends AbstractList<@Nullable Object> {
     private final List<@Nullable Object> elements;
 
-    /// A tuple of the given elements.
+    /// Creates a tuple of the given elements.
     ///
-    /// @param elements copied
+    /// @param elements the elements, which are copied
     public Tuple(Collection<? extends @Nullable Object> elements) {
         Objects.requireNonNull(elements, "elements");
         this.elements = new ArrayList<>(elements);
@@ -43,32 +43,31 @@ public final class Tuple extends AbstractList<@Nullable Object> {
         return elements.size();
     }
 
-    /// As of any list, but without the iterators that a map would make garbage of for every key that it compares.
+    /// Compares as any list does, but without iterators, as maps compare keys often.
     @Override
     public boolean equals(@Nullable Object other) {
         return elements.equals(other instanceof Tuple tuple ? tuple.elements : other);
     }
 
-    /// As of any list, see [#equals].
+    /// Returns the hash code of a list; see [#equals].
     @Override
     public int hashCode() {
         return elements.hashCode();
     }
 
-    /// Makes a tuple that is there before its elements are: a reader needs it where an element refers back to the
-    /// tuple.
+    /// Builds a tuple that exists before its elements, for readers of tuples that contain references to themselves.
     public static final class Builder {
         private final List<@Nullable Object> elements;
         private final Tuple tuple;
 
-        /// A builder of a tuple that is still empty.
+        /// Creates a builder of an empty tuple.
         public Builder() {
             this(0);
         }
 
-        /// A builder of a tuple that is still empty.
+        /// Creates a builder of an empty tuple.
         ///
-        /// @param size how many elements will be added, if that is known
+        /// @param size the expected number of elements
         public Builder(int size) {
             this.elements = new ArrayList<>(size);
             this.tuple = new Tuple(this);
@@ -81,7 +80,8 @@ public final class Tuple extends AbstractList<@Nullable Object> {
             elements.add(element);
         }
 
-        /// {@return the tuple, always the same object; it must not be handed out before all elements are added}
+        /// {@return the tuple, which is the same object for each call and must not be used before all elements are
+        /// added}
         public Tuple tuple() {
             return tuple;
         }

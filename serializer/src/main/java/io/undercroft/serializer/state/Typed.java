@@ -6,37 +6,37 @@ import java.util.Objects;
 import java.util.SequencedMap;
 import org.jspecify.annotations.Nullable;
 
-/// A value under a type of another system, with attributes: a PyTorch `Parameter`, a tensor subclass, a quantized
-/// tensor (whose attributes are scale and zero point). A map under a type is a [TypedMap].
+/// A value with the name of a type of another system, and attributes: for instance a PyTorch `Parameter`, a tensor
+/// subclass, or a quantized tensor, whose attributes are scale and zero point. A map with a type is a [TypedMap].
 ///
-/// Two of them are equal only if they are the same object, since what they hold is compared by identity too.
+/// Instances are compared by identity.
 public final class Typed {
     private final String type;
     private final SequencedMap<String, @Nullable Object> attributes = new LinkedHashMap<>();
     private @Nullable Object value;
 
-    /// A typed value.
+    /// Creates a typed value.
     ///
-    /// @param type the name of its original type, for instance `torch.nn.parameter.Parameter`
-    /// @param value what it holds
+    /// @param type the name of the original type, for instance `torch.nn.parameter.Parameter`
+    /// @param value the value
     /// @throws IllegalArgumentException if the value is a map
     public Typed(String type, @Nullable Object value) {
         this.type = Objects.requireNonNull(type, "type");
         this.value = checkNoMap(value);
     }
 
-    /// {@return the name of its original type}
+    /// {@return the name of the original type}
     public String type() {
         return type;
     }
 
-    /// {@return what it holds}
+    /// {@return the value}
     public @Nullable Object value() {
         return value;
     }
 
-    /// {@return what the types around a value hold in the end; the value itself if it is not typed} One that holds
-    /// itself has no end, so that the result is a [Typed].
+    /// {@return the value inside nested typed values; the value itself if it is not typed} If a typed value contains
+    /// itself, a [Typed] is returned.
     ///
     /// @param value any value of a state
     public static @Nullable Object held(@Nullable Object value) {
@@ -47,7 +47,7 @@ public final class Typed {
         return held;
     }
 
-    /// Sets what it holds. (Readers need it where a value refers back to what holds it.)
+    /// Sets the value, for readers of values that contain references to themselves.
     ///
     /// @param held the new value
     /// @throws IllegalArgumentException if the value is a map
@@ -55,7 +55,7 @@ public final class Typed {
         this.value = checkNoMap(held);
     }
 
-    /// {@return the attributes; may be changed}
+    /// {@return the attributes, which may be changed}
     public SequencedMap<String, @Nullable Object> attributes() {
         return attributes;
     }

@@ -7,28 +7,28 @@ import java.util.SequencedMap;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/// A map that is more than a plain one elsewhere: Python's `OrderedDict` or `Counter`, a sparse tensor as the map of
-/// its parts. It is used as any map, finds integers as a [StateMap] does, and is equal to any map of equal entries,
-/// which it keeps in order. The type, and the attributes set on it (a PyTorch state_dict carries `_metadata`), only
-/// travel along.
+/// A map with the name of a type of another system, and attributes: for instance Python's `OrderedDict` or `Counter`,
+/// or the components of a sparse tensor. It keeps the order of its entries, finds integers as a [StateMap] does, and is
+/// equal to any map of equal entries. The type and the attributes (a PyTorch state_dict has `_metadata`) are kept and
+/// saved.
 public final class TypedMap extends AbstractMap<@Nullable Object, @Nullable Object> {
     private final String type;
     private final StateMap entries = new StateMap();
     private final SequencedMap<String, @Nullable Object> attributes = new LinkedHashMap<>();
 
-    /// An empty map.
+    /// Creates an empty map.
     ///
-    /// @param type the name of its original type, for instance `collections.OrderedDict`
+    /// @param type the name of the original type, for instance `collections.OrderedDict`
     public TypedMap(String type) {
         this.type = Objects.requireNonNull(type, "type");
     }
 
-    /// {@return the name of its original type}
+    /// {@return the name of the original type}
     public String type() {
         return type;
     }
 
-    /// {@return the attributes set on the map itself; may be changed}
+    /// {@return the attributes of the map, which may be changed}
     public SequencedMap<String, @Nullable Object> attributes() {
         return attributes;
     }

@@ -2,14 +2,14 @@
 ///
 /// A state is a tree of plain values: null, `Boolean`, integers (`Byte` to `Long`, `BigInteger`), `Float`, `Double`,
 /// `String`, `byte[]`, `java.util.Map`, `java.util.List`, `java.util.Set`, and types of this library: tensors and
-/// storages, dtypes, devices, shapes, complex numbers, and the types of this package for values that other languages
-/// distinguish and Java does not.
+/// storages, dtypes, devices, shapes, complex numbers, and the types of this package for values of other languages that
+/// Java does not have.
 ///
-/// A tensor that is a part of a larger one is a [Slice]; [ShardSet][io.undercroft.serializer.ShardSet] puts the parts
-/// of several files together.
+/// A tensor that is a part of a larger one is a [Slice]; a [ShardSet][io.undercroft.serializer.ShardSet] joins the
+/// parts of several files.
 ///
 /// Containers have an identity: a list that is referenced twice is opened as one list. Numbers keep their classes; as
-/// keys, equal numbers of two widths are the same.
+/// keys, integers of different widths are equal.
 ///
 /// **Objects.** A state may also contain objects of a Java program;
 /// [StateClasses][io.undercroft.serializer.StateClasses] describes which ones, and how they are restored. In the saved
@@ -34,8 +34,9 @@
 /// A sorted collection in reverse order has the attribute `order`, a map or set of constants of one enum the attribute
 /// `enum`.
 ///
-/// **Objects of Python.** A pickle contains objects of classes that are not known here. Each is a [TypedMap] whose type
-/// is `python:` and the name of the class; [PythonObjects] finds the modules of PyTorch among them.
+/// **Objects of Python.** A pickle may have objects of classes of which this library knows only the name. Each is a
+/// [TypedMap] whose type is `python:` and the name of the class; [PythonObjects] finds the modules of PyTorch among
+/// them.
 @NullMarked
 package io.undercroft.serializer.state;
 
