@@ -533,7 +533,7 @@ public final class Checkpoint implements AutoCloseable {
     ///
     /// The tensors must not be written while the snapshot is taken. Storages in [io.undercroft.mmap.CopyOnWriteMemory]
     /// are frozen, which takes milliseconds; of others the bytes that tensors reach are copied. For formats other than
-    /// `.croft` all storages are copied whole, and compared with the checksums of their file. Callers that save often
+    /// `.croft` these are copied whole, and all are compared with the checksums of their file. Callers that save often
     /// should give [SaveOptions#snapshotMemory], which keeps the memory for that.
     ///
     /// @param path the file to make or replace

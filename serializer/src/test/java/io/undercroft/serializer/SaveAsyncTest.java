@@ -233,10 +233,12 @@ class SaveAsyncTest {
     }
 
     /// The bytes of the file are first read when the state was written to.
-    @Test
-    void aFileOfAnotherFormatHasTheStateOfTheCall() throws Exception {
+    @ParameterizedTest
+    @MethodSource("memories")
+    void aFileOfAnotherFormatHasTheStateOfTheCall(List<Allocator> memory) throws Exception {
         Path raw = folder.resolve("a.raw");
-        Tensor state = Tensor.of((byte) 1, (byte) 2, (byte) 3).view(DType.UINT8);
+        Tensor state = Tensor.zeros(memory.getFirst(), DType.UINT8, 3);
+        state.copyFrom(Tensor.of((byte) 1, (byte) 2, (byte) 3).view(DType.UINT8));
         CountDownLatch changed = new CountDownLatch(1);
         ForwardingDisk disk = new ForwardingDisk() {
             @Override

@@ -78,7 +78,7 @@ public record PlannedStorage(int number, long nbytes, Device device, List<Span> 
     /// @param zeros runs that are known to be zeros, in order
     static PlannedStorage of(int number, Storage storage, List<Span> reached, List<Span> zeros) {
         return new PlannedStorage(number, storage.nbytes(), storage.device(), without(reached, zeros), zeros,
-                bytes(storage));
+                new StorageBytes(storage));
     }
 
     private static List<Span> without(List<Span> spans, List<Span> others) {
@@ -101,13 +101,6 @@ public record PlannedStorage(int number, long nbytes, Device device, List<Span> 
             }
         }
         return rest;
-    }
-
-    private static Bytes bytes(Storage storage) {
-        if (!storage.device().isCpu() && !storage.isMeta()) {
-            return new DeviceBytes(storage, storage.nbytes());
-        }
-        return storage.isDecodedOnDemand() ? new DecodedBytes(storage) : new StorageBytes(storage, storage.nbytes());
     }
 
     /// {@return whether other threads than this one may read all of some storages}

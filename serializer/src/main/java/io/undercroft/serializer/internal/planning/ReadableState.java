@@ -2,6 +2,7 @@ package io.undercroft.serializer.internal.planning;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.Remedy;
+import io.undercroft.format.internal.Span;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport.Kind;
 import io.undercroft.serializer.SaveReport.Loss;
@@ -9,8 +10,16 @@ import io.undercroft.serializer.StateClasses;
 import io.undercroft.serializer.internal.graph.ObjectEncoder;
 import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.storage.TypedStorage;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.SequencedMap;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -59,6 +68,51 @@ public record ReadableState(@Nullable Object tree, StateIndex names, List<Loss> 
     /// {@return the locations of its storages: of the files that it was opened from}
     public Set<String> sources() {
         return names.storages().stream().flatMap(storage -> storage.location().stream()).collect(Collectors.toSet());
+    }
+
+    /// {@return a copy of the state, so that another thread can save it while the caller changes the state} Tensors
+    /// that share a storage share its copy. Whole storages are copied, since a format may write bytes that no tensor
+    /// reaches; those on devices stay there.
+    ///
+    /// @param staging the memory for copies
+    /// @param resources receives what is to be closed when the copy was read, also if this fails
+    /// @throws IOException if there is no memory for the copies
+    public ReadableState staged(Staging staging, ResourceStack resources) throws IOException {
+        Map<Storage, Storage> copies = new HashMap<>();
+        List<Storage> onHost = new ArrayList<>();
+        for (Storage storage : names.storages()) {
+            if (storage.device().isCpu() && storage.nbytes() > 0) {
+                onHost.add(storage);
+            } else if (!storage.isMeta()) {
+                Storage copy = storage.copy();
+                resources.add(copy::release);
+                copies.put(storage, copy);
+            }
+        }
+        List<PlannedStorage> taken = StateCopy.of(onHost.stream().map(storage -> PlannedStorage.of(0, storage,
+                List.of(new Span(0, storage.nbytes())), List.of())).toList(), 1, staging, new SaveControl(), resources);
+        for (int number = 0; number < taken.size(); number++) {
+            PlannedStorage copy = taken.get(number);
+            copies.put(onHost.get(number), Storage.wrap(copy.slice(0, copy.nbytes(), MemorySegment.NULL)));
+        }
+        IdentityHashMap<Tensor, Tensor> tensors = new IdentityHashMap<>();
+        Object copy = ObjectEncoder.copyOf(tree, leaf -> copied(leaf, copies, tensors));
+        return new ReadableState(copy, StateIndex.of(copy), leftOut);
+    }
+
+    /// Storages on the meta device have no bytes.
+    private static Object copied(Object leaf, Map<Storage, Storage> storages,
+            IdentityHashMap<Tensor, Tensor> tensors) {
+        return switch (leaf) {
+            case Tensor tensor -> tensors.computeIfAbsent(tensor, _ -> Tensor.of(
+                    storages.getOrDefault(tensor.storage(), tensor.storage()), tensor.dtype(), tensor.storageOffset(),
+                    tensor.shape(), tensor.stride()).withFlags(tensor.flags()));
+            case TypedStorage typed -> new TypedStorage(storages.getOrDefault(typed.untyped(), typed.untyped()),
+                    typed.dtype());
+            case Storage storage -> storages.getOrDefault(storage, storage);
+            case byte[] bytes -> bytes.clone();
+            default -> leaf;
+        };
     }
 
     private static @Nullable Object readable(Object leaf) {

@@ -16,11 +16,12 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
-/// Takes a snapshot of the bytes of a planned state: memory that can be frozen is frozen, other bytes are copied, those
-/// on devices to the host. The storages must not be written to meanwhile; afterwards they may be changed and freed.
+/// Takes a snapshot of the bytes of storages that are to be saved: memory that can be frozen is frozen, other bytes are
+/// copied, those on devices to the host. The storages must not be written to meanwhile; afterwards they may be changed
+/// and freed.
 ///
 /// Bytes that no tensor uses are not copied. Copies are made by several threads, into one run of memory.
-public final class StateCopy {
+final class StateCopy {
     private final long chunkSize;
     private final SaveControl control;
     private final ResourceStack resources;
@@ -68,24 +69,21 @@ public final class StateCopy {
 
     /// Takes a snapshot.
     ///
-    /// @param plan the state
+    /// @param storages the storages
     /// @param chunkSize the size of chunks in the file, in bytes: what is saved of a storage is whole chunks
     /// @param staging the memory for copies
     /// @param control informed of the bytes read of the snapshot
     /// @param resources receives what is to be closed when the snapshot was read, also if this fails
-    /// @return the plan with the bytes of the snapshot
+    /// @return the storages with the bytes of the snapshot
     /// @throws IOException if there is no memory for the copies
-    public static StatePlan of(StatePlan plan, long chunkSize, Staging staging, SaveControl control,
-            ResourceStack resources)
-            throws IOException {
-        return new StateCopy(chunkSize, control, resources).take(plan, staging);
-    }
-
-    private StatePlan take(StatePlan plan, Staging staging) throws IOException {
-        resources.add(() -> images.values().forEach(Image::close));
-        freeze(plan.storages());
-        StatePlan taken = plan.withStorages(storage -> storage.device().isMeta() ? storage : moved(storage));
-        copy(staging);
+    static List<PlannedStorage> of(List<PlannedStorage> storages, long chunkSize, Staging staging,
+            SaveControl control, ResourceStack resources) throws IOException {
+        StateCopy copy = new StateCopy(chunkSize, control, resources);
+        resources.add(() -> copy.images.values().forEach(Image::close));
+        copy.freeze(storages);
+        List<PlannedStorage> taken = storages.stream()
+                .map(storage -> storage.device().isMeta() ? storage : copy.moved(storage)).toList();
+        copy.copy(staging);
         return taken;
     }
 
@@ -97,9 +95,12 @@ public final class StateCopy {
 
     /// Bytes that are not loaded yet are those of a file.
     private static Optional<Freezable> freezable(PlannedStorage storage) {
-        return storage.bytes() instanceof StorageBytes(Storage there, long _) && there.isMaterialized()
-                ? there.origin().filter(Freezable.class::isInstance).map(Freezable.class::cast)
-                : Optional.empty();
+        return inPlace(storage).filter(Storage::isMaterialized).flatMap(Storage::origin)
+                .filter(Freezable.class::isInstance).map(Freezable.class::cast);
+    }
+
+    private static Optional<Storage> inPlace(PlannedStorage storage) {
+        return storage.bytes() instanceof StorageBytes bytes ? bytes.inPlace() : Optional.empty();
     }
 
     private PlannedStorage moved(PlannedStorage storage) {
@@ -117,11 +118,8 @@ public final class StateCopy {
 
     /// Returns the bytes of a storage in the image of its memory, if there is one.
     private Optional<MemorySegment> frozen(PlannedStorage storage) {
-        if (!(storage.bytes() instanceof StorageBytes(Storage there, long _))) {
-            return Optional.empty();
-        }
-        return freezable(storage).map(images::get)
-                .map(image -> image.segment().asSlice(there.sliceOffset(), storage.nbytes()));
+        return inPlace(storage).flatMap(there -> freezable(storage).map(images::get)
+                .map(image -> image.segment().asSlice(there.sliceOffset(), storage.nbytes())));
     }
 
     /// Returns the chunks of a storage that tensors use, adjacent ones joined.
@@ -166,12 +164,11 @@ public final class StateCopy {
     /// Keeps the source of a copy, which is checked when it is saved against the file that it was mapped from.
     private void keepSource(Run run) {
         run.from.checkNotCut();
-        if (run.from.bytes() instanceof StorageBytes bytes
-                && bytes.backing().filter(Backing::hasChecksums).isPresent()) {
-            Storage storage = bytes.storage().retain();
-            resources.add(storage::release);
-            run.into.copyOf(bytes);
-        }
+        inPlace(run.from).filter(_ -> run.from.bytes().backing().filter(Backing::hasChecksums).isPresent())
+                .ifPresent(storage -> {
+                    resources.add(storage.retain()::release);
+                    run.into.copyOf(run.from.bytes());
+                });
     }
 
     /// Copies storages that have to be decoded, one after the other.

@@ -17,6 +17,7 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.spi.SparseSource;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -26,7 +27,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.SequencedMap;
 import java.util.Set;
-import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /// Everything that a snapshot records of a state except the offsets of its bytes in the file: its tree, its tensors and
@@ -148,12 +148,18 @@ public final class StatePlan {
         return "a storage of the state";
     }
 
-    /// {@return the same plan with the bytes of storages elsewhere}
+    /// {@return the same plan with a copy of the bytes, so that another thread can save it while the caller changes the
+    /// state}
     ///
-    /// @param move the path
-    StatePlan withStorages(UnaryOperator<PlannedStorage> move) {
-        return new StatePlan(tree, dtypes, tensors, names, storages.stream().map(move).toList(), identity,
-                leftOut, sources);
+    /// @param chunkSize the size of chunks in the file, in bytes: what is saved of a storage is whole chunks
+    /// @param staging the memory for copies
+    /// @param control informed of the bytes read of the copy
+    /// @param resources receives what is to be closed when the copy was read, also if this fails
+    /// @throws IOException if there is no memory for the copies
+    public StatePlan staged(long chunkSize, Staging staging, SaveControl control, ResourceStack resources)
+            throws IOException {
+        return new StatePlan(tree, dtypes, tensors, names,
+                StateCopy.of(storages, chunkSize, staging, control, resources), identity, leftOut, sources);
     }
 
     /// {@return the number of tensors; one in two places counts once}

@@ -26,9 +26,7 @@ import io.undercroft.serializer.internal.planning.ReadableState;
 import io.undercroft.serializer.internal.planning.ResourceStack;
 import io.undercroft.serializer.internal.planning.SaveControl;
 import io.undercroft.serializer.internal.planning.Staging;
-import io.undercroft.serializer.internal.planning.StateCopy;
 import io.undercroft.serializer.internal.planning.StatePlan;
-import io.undercroft.serializer.internal.planning.TreeCopy;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Draft;
@@ -292,7 +290,7 @@ public final class Save implements Closeable {
     }
 
     private StatePlan taken(StatePlan plan, long chunkSize) throws IOException {
-        return staging == null ? plan : StateCopy.of(plan, chunkSize, staging, control, resources);
+        return staging == null ? plan : plan.staged(chunkSize, staging, control, resources);
     }
 
     private SaveReport report(StatePlan plan, DedupReport bytes, long nbytes, FormerFiles former) {
@@ -311,7 +309,7 @@ public final class Save implements Closeable {
         rule.check(target);
         ReadableState state = original;
         if (staging != null) {
-            state = TreeCopy.of(original, staging, resources);
+            state = original.staged(staging, resources);
             FormatPlan.checkSources(original.names());
         }
         FormatPlan plan = FormatPlan.of(target, state, format, options);
