@@ -7,11 +7,9 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
 
-/// A CUDA device of this machine: as the driver describes it. The counterpart of
-/// `torch.cuda.get_device_properties`.
+/// A CUDA device of this machine, with its properties. The counterpart of `torch.cuda.get_device_properties`.
 ///
-/// The first call looks for devices, once per process. Instances are safe for use by several
-/// threads.
+/// The first call of a method initialises the driver. Instances are thread-safe.
 public final class CudaDevice {
     private final int index;
 
@@ -19,18 +17,17 @@ public final class CudaDevice {
         this.index = index;
     }
 
-    /// {@return whether storages can be on a CUDA device} Never throws, whatever is installed.
+    /// {@return whether CUDA is available} Never throws.
     public static boolean isAvailable() {
         return unavailability().isEmpty();
     }
 
-    /// {@return why there is no CUDA device and what to do about it, in one line; nothing if there is one} Never
-    /// throws.
+    /// {@return the reason why CUDA is not available and a remedy, in one line; empty if it is available} Never throws.
     public static Optional<String> unavailability() {
         return Driver.unavailability();
     }
 
-    /// {@return how many devices there are; 0 if CUDA is not available}
+    /// {@return the number of devices; 0 if CUDA is not available}
     public static int count() {
         return isAvailable() ? Driver.get().deviceCount() : 0;
     }
@@ -43,7 +40,8 @@ public final class CudaDevice {
     /// {@return the device of an index}
     ///
     /// @param index from 0 to `count() - 1`
-    /// @throws CudaException if there is no such device; its message has the number of devices, or why there is none
+    /// @throws CudaException if there is no such device; the message has the number of devices, or the reason why CUDA
+    ///     is not available
     public static CudaDevice of(int index) {
         Driver.of(index);
         return new CudaDevice(index);
@@ -71,8 +69,8 @@ public final class CudaDevice {
         return Driver.get().totalMemory(index);
     }
 
-    /// {@return how much memory no process uses now, in bytes} The first call makes the CUDA context of this process on
-    /// the device, which takes some memory itself.
+    /// {@return the free memory of the device in bytes} The first call creates the CUDA context of this process on the
+    /// device, which takes some memory.
     ///
     /// @throws CudaException if the device fails
     public long freeMemory() {

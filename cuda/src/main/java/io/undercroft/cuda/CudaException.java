@@ -3,12 +3,12 @@ package io.undercroft.cuda;
 import java.io.Serializable;
 import java.util.OptionalLong;
 
-/// A call of NVIDIA's driver failed, or there is no such device. The message is one line: which call, for which device,
-/// the error, and what to do.
+/// Thrown if a call of NVIDIA's driver fails, or there is no such device. The message is one line: the call, the
+/// device, the error, and a remedy.
 public final class CudaException extends IllegalStateException {
     private static final long serialVersionUID = 1L;
 
-    /// Too little memory is free on the device, or no more host memory can be pinned.
+    /// The device does not have enough free memory, or no more host memory can be pinned.
     public static final int OUT_OF_MEMORY = 2;
     /// There is no CUDA device, or no driver for it.
     public static final int NO_DEVICE = 100;
@@ -21,14 +21,14 @@ public final class CudaException extends IllegalStateException {
     private final Sizes sizes;
     private final String remedy;
 
-    /// Describes a failure.
+    /// Creates an exception.
     ///
-    /// @param code the driver's number of the error
-    /// @param name the driver's name of the error
+    /// @param code the number of the error in the driver
+    /// @param name the name of the error in the driver
     /// @param call the function of the driver that failed
-    /// @param what what was to be done, and on which device, without a full stop
-    /// @param sizes the bytes that were involved
-    /// @param remedy what to do about it, without a full stop
+    /// @param what the operation and the device, without a full stop
+    /// @param sizes the sizes of the operation
+    /// @param remedy the remedy, without a full stop
     public CudaException(int code, String name, String call, String what, Sizes sizes, String remedy) {
         super(what + " failed: " + name + " (" + code + ") of " + call + sizes.text() + "; " + remedy);
         this.code = code;
@@ -38,13 +38,13 @@ public final class CudaException extends IllegalStateException {
         this.remedy = remedy;
     }
 
-    /// The bytes that a call was about.
+    /// The sizes of a failed operation.
     ///
-    /// @param wanted how many bytes were to be allocated or copied, or -1
-    /// @param free how many bytes were free, or -1 if that is unknown
-    /// @param total how many bytes the device has, or -1 if that is unknown
+    /// @param wanted the number of bytes to allocate or copy, or -1
+    /// @param free the number of free bytes, or -1 if it is unknown
+    /// @param total the number of bytes of the device, or -1 if it is unknown
     public record Sizes(long wanted, long free, long total) implements Serializable {
-        /// No bytes were involved.
+        /// No sizes.
         public static final Sizes NONE = new Sizes(-1, -1, -1);
 
         private String text() {
@@ -53,12 +53,12 @@ public final class CudaException extends IllegalStateException {
         }
     }
 
-    /// {@return the driver's number of the error, for instance 2}
+    /// {@return the number of the error in the driver, for instance 2}
     public int code() {
         return code;
     }
 
-    /// {@return the driver's name of the error, for instance `CUDA_ERROR_OUT_OF_MEMORY`}
+    /// {@return the name of the error in the driver, for instance `CUDA_ERROR_OUT_OF_MEMORY`}
     public String name() {
         return name;
     }
@@ -68,22 +68,22 @@ public final class CudaException extends IllegalStateException {
         return call;
     }
 
-    /// {@return how many bytes were to be allocated or copied, if any}
+    /// {@return the number of bytes to allocate or copy, if any}
     public OptionalLong wanted() {
         return known(sizes.wanted);
     }
 
-    /// {@return how many bytes were free, if that was queried}
+    /// {@return the number of free bytes, if it is known}
     public OptionalLong free() {
         return known(sizes.free);
     }
 
-    /// {@return how many bytes the device has, if that was queried}
+    /// {@return the number of bytes of the device, if it is known}
     public OptionalLong total() {
         return known(sizes.total);
     }
 
-    /// {@return what to do about it}
+    /// {@return the remedy}
     public String remedy() {
         return remedy;
     }

@@ -7,25 +7,26 @@ import io.undercroft.format.internal.index.LittleEndian;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/// A 128-bit digest (XXH3-128). In a file it is a little-endian 128-bit number: the low half first.
+/// A 128-bit digest (XXH3-128). Files store it as a little-endian number of 128 bits.
 ///
-/// It finds equal bytes and detects accidents; it does not resist an attacker.
+/// It identifies equal bytes and detects accidental changes. It is not a cryptographic hash.
 ///
 /// @param high the upper 64 bits
 /// @param low the lower 64 bits
 public record Digest128(long high, long low) {
-    /// The digest of nothing in particular, as stored where there is no digest.
+    /// The value that files store if there is no digest.
     public static final Digest128 ZERO = new Digest128(0, 0);
 
-    /// {@return the digest that a `.croft` file has for some bytes: XXH3-128, seed 0} Nothing is copied to the heap.
+    /// {@return the XXH3-128 digest of bytes, with seed 0, as in `.croft` files} The bytes are not copied to the heap.
     ///
-    /// @param bytes a segment of any size, on or off the heap; also of a mapped file that may be truncated meanwhile
+    /// @param bytes a segment of any size, on or off the heap, or mapped from a file that may be truncated during the
+    ///     call
     public static Digest128 of(MemorySegment bytes) {
         HashValue128 value = Hashing.xxh3_128().hashBytesTo128Bits(bytes, 0, bytes.byteSize(), SegmentAccess.INSTANCE);
         return new Digest128(value.getMostSignificantBits(), value.getLeastSignificantBits());
     }
 
-    /// Written out, since the JVM would make it when the first file is opened.
+    /// Explicit, since the JVM would generate it when the first file is opened.
     @Override
     public boolean equals(Object other) {
         return other instanceof Digest128 that && high == that.high && low == that.low;

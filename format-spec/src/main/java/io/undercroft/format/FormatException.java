@@ -6,12 +6,12 @@ import java.util.Objects;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/// Thrown if the contents of a file break its format: what is wrong, where, and a remedy.
+/// Thrown if the contents of a file violate its format. It has the problem, its offset in the file, and a remedy.
 ///
 /// The message is one line, `FILE: WHAT (at byte 0x1A2B) [CODE]. REMEDY`, and safe to print: [#printable] is applied to
 /// each part of it. Text taken from the file is quoted with [#quote].
 public final class FormatException extends RuntimeException {
-    /// The offset of a fault that has no place in the file.
+    /// The offset of a fault that has no offset in the file.
     public static final long NO_OFFSET = -1;
 
     @Serial
@@ -24,44 +24,44 @@ public final class FormatException extends RuntimeException {
     private final Remedy remedy;
     private final @Nullable String file;
 
-    /// A fault without an underlying exception.
+    /// Creates an exception.
     ///
     /// @param code a short upper-case word such as `V5-STRIDE-RANGE`
-    /// @param what what is wrong, without a full stop
-    /// @param offset the byte of the file that is at fault, or [#NO_OFFSET]
-    /// @param remedy what to do about it, without a full stop
+    /// @param what the problem, without a full stop
+    /// @param offset the offset of the fault in the file, in bytes, or [#NO_OFFSET]
+    /// @param remedy the remedy, without a full stop
     public FormatException(String code, String what, long offset, String remedy) {
         this(code, what, offset, Remedy.of(remedy), null, null);
     }
 
-    /// A fault without an underlying exception, whose remedy may name options.
+    /// Creates an exception whose remedy may name options.
     ///
     /// @param code a short upper-case word such as `V5-STRIDE-RANGE`
-    /// @param what what is wrong, without a full stop
-    /// @param offset the byte of the file that is at fault, or [#NO_OFFSET]
-    /// @param remedy what to do about it
+    /// @param what the problem, without a full stop
+    /// @param offset the offset of the fault in the file, in bytes, or [#NO_OFFSET]
+    /// @param remedy the remedy
     public FormatException(String code, String what, long offset, Remedy remedy) {
         this(code, what, offset, remedy, null, null);
     }
 
-    /// A fault that another exception brought to light.
+    /// Creates an exception with a cause.
     ///
     /// @param code a short upper-case word such as `V5-STRIDE-RANGE`
-    /// @param what what is wrong, without a full stop
-    /// @param offset the byte of the file that is at fault, or [#NO_OFFSET]
-    /// @param remedy what to do about it, without a full stop
-    /// @param cause the other exception
+    /// @param what the problem, without a full stop
+    /// @param offset the offset of the fault in the file, in bytes, or [#NO_OFFSET]
+    /// @param remedy the remedy, without a full stop
+    /// @param cause the cause
     public FormatException(String code, String what, long offset, String remedy, Throwable cause) {
         this(code, what, offset, Remedy.of(remedy), null, cause);
     }
 
-    /// A fault that another exception brought to light, whose remedy may name options.
+    /// Creates an exception with a cause, whose remedy may name options.
     ///
     /// @param code a short upper-case word such as `V5-STRIDE-RANGE`
-    /// @param what what is wrong, without a full stop
-    /// @param offset the byte of the file that is at fault, or [#NO_OFFSET]
-    /// @param remedy what to do about it
-    /// @param cause the other exception
+    /// @param what the problem, without a full stop
+    /// @param offset the offset of the fault in the file, in bytes, or [#NO_OFFSET]
+    /// @param remedy the remedy
+    /// @param cause the cause
     public FormatException(String code, String what, long offset, Remedy remedy, Throwable cause) {
         this(code, what, offset, remedy, null, cause);
     }
@@ -81,24 +81,24 @@ public final class FormatException extends RuntimeException {
         return code;
     }
 
-    /// {@return what is wrong, safe to print}
+    /// {@return the problem, safe to print}
     public String what() {
         return what;
     }
 
-    /// {@return the byte of the file that is at fault, or [#NO_OFFSET]}
+    /// {@return the offset of the fault in the file, in bytes, or [#NO_OFFSET]}
     public long offset() {
         return offset;
     }
 
-    /// {@return what to do about it}
+    /// {@return the remedy}
     public Remedy remedy() {
         return remedy;
     }
 
-    /// {@return the message, with options that the remedy names in the words of the caller}
+    /// {@return the message, with names of the caller for the options of the remedy}
     ///
-    /// @param words what an option is called
+    /// @param words returns the name of an option
     public String message(Function<? super Remedy.Option, String> words) {
         return message(code, what, offset, remedy.in(words), file);
     }
@@ -108,11 +108,11 @@ public final class FormatException extends RuntimeException {
         return file;
     }
 
-    /// Returns a copy that names the file, which only the code that opened it can do.
+    /// Returns a copy that names the file, for the code that opened the file.
     ///
-    /// @param name the file's name
-    /// @return a copy of this exception, with its stack trace and cause, that names the file; this one if it names one
-    ///     already, which is nearer to the fault
+    /// @param name the name of the file
+    /// @return a copy of this exception, with its stack trace and cause, that names the file; this exception if it
+    ///     names a file already
     public FormatException withFile(String name) {
         if (file != null) {
             return this;
@@ -122,11 +122,11 @@ public final class FormatException extends RuntimeException {
         return named;
     }
 
-    /// Makes text from a file safe to print on one line: in single quotes, control and invisible characters escaped,
-    /// long texts shortened.
+    /// Quotes text of a file for a message on one line: in single quotes, with control and invisible characters
+    /// escaped, and shortened if it is long.
     ///
     /// @param text any text
-    /// @return the text for a message
+    /// @return the quoted text
     public static String quote(String text) {
         if (text.length() <= LONGEST_QUOTE && isPlain(text)) {
             return "'" + text + "'";
@@ -172,8 +172,8 @@ public final class FormatException extends RuntimeException {
                 + " [" + code + "]. " + remedy;
     }
 
-    /// {@return text in which what could break a line, command a terminal or reorder what is shown is written as a
-    /// number in braces} All text from files goes through this before it is shown. Printable text is not changed.
+    /// {@return text in which characters that break a line, control a terminal or reorder text are escaped as numbers
+    /// in braces} Text of files must be printed in this form. Printable text is not changed.
     ///
     /// @param text any text
     public static String printable(String text) {

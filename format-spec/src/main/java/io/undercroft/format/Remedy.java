@@ -5,20 +5,20 @@ import java.util.List;
 import java.util.Objects;
 import java.util.function.Function;
 
-/// What to do about a fault: text that may name options of the library. A program that shows it can use other names, as
-/// the `croft` command does for its own options.
+/// The remedy for a fault: text that may name options of the library. Programs can replace these names, as the `croft`
+/// command does by its own options.
 ///
-/// @param text the text, without a full stop, with `{}` where an option is named
-/// @param options the options, in the order in which the text names them
+/// @param text the text, without a full stop, with `{}` in place of each option
+/// @param options the options, in the order of their places in the text
 public record Remedy(String text, List<Option> options) implements Serializable {
     private static final String PLACE = "{}";
 
     /// An option of the library.
     ///
     /// @param name the class and method that sets it, such as `OpenOptions.root`
-    /// @param argument what follows the name in Java, perhaps nothing
+    /// @param argument the text after the name, for instance an argument in parentheses; may be empty
     public record Option(String name, String argument) implements Serializable {
-        /// {@return the option as a programmer calls it}
+        /// {@return the name and the argument}
         @Override
         public String toString() {
             return name + argument;
@@ -40,22 +40,22 @@ public record Remedy(String text, List<Option> options) implements Serializable 
 
     /// {@return a remedy that names options without arguments}
     ///
-    /// @param text the text, without a full stop, with `{}` where an option is named
-    /// @param options the names of the options, in that order
+    /// @param text the text, without a full stop, with `{}` in place of each option
+    /// @param options the names of the options, in the order of their places in the text
     public static Remedy naming(String text, String... options) {
         return new Remedy(text, List.of(options).stream().map(name -> new Option(name, "")).toList());
     }
 
-    /// {@return the same, with more text behind it}
+    /// {@return this remedy with more text appended}
     ///
     /// @param more the text, without a full stop
     public Remedy and(String more) {
         return new Remedy(text + more, options);
     }
 
-    /// {@return the text, with each option in the words of the caller}
+    /// {@return the text, with names of the caller for the options}
     ///
-    /// @param words what an option is called
+    /// @param words returns the name of an option
     public String in(Function<? super Option, String> words) {
         StringBuilder said = new StringBuilder();
         int done = 0;
@@ -67,7 +67,7 @@ public record Remedy(String text, List<Option> options) implements Serializable 
         return said.append(text, done, text.length()).toString();
     }
 
-    /// {@return the text for programmers}
+    /// {@return the text, with the names of the options in the library}
     @Override
     public String toString() {
         return in(Objects::toString);

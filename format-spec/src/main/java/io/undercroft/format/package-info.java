@@ -1,4 +1,4 @@
-/// Exceptions and values that readers of all checkpoint formats use.
+/// The exception of all checkpoint formats, and the digest of `.croft` files.
 ///
 /// [io.undercroft.format.FormatException] reports that a file breaks a rule of its format;
 /// [io.undercroft.format.Digest128] is the digest of a snapshot. The codec and the validation of `.croft` files are not

@@ -9,7 +9,7 @@ import java.io.IOException;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
-/// Files of a [FileSystem] that the program made.
+/// Opens and saves checkpoints in a [FileSystem] that the program has created.
 ///
 /// ```java
 /// FileSystem fs = FileSystem.get(URI.create("s3a://bucket"), configuration);
@@ -19,28 +19,28 @@ import org.apache.hadoop.fs.Path;
 /// }
 /// ```
 ///
-/// The file system is not closed here, and must stay open as long as its files are.
+/// The file system must stay open as long as its files are open; it is not closed by this library.
 public final class HadoopFiles {
     private HadoopFiles() {}
 
     /// Opens a file for reading.
     ///
-    /// @param fs its file system
-    /// @param path its path
+    /// @param fs the file system
+    /// @param path the path
     /// @return the file, for [Checkpoint.open][io.undercroft.serializer.Checkpoint#open(RangeSource,
     ///     io.undercroft.serializer.OpenOptions)], which closes it
-    /// @throws RemoteFileException if it is not there, or the store refuses or does not respond
-    /// @throws IOException if opening fails for another reason
+    /// @throws RemoteFileException if it does not exist, or the store refuses the request or does not respond
+    /// @throws IOException if the open fails for another reason
     public static RangeSource source(FileSystem fs, Path path) throws IOException {
         return HadoopSource.open(fs, path);
     }
 
-    /// {@return the place of a file to write, for
+    /// {@return the location of a file to write, for
     /// [Checkpoint.save][io.undercroft.serializer.Checkpoint#save(StoreTarget, Object,
     /// io.undercroft.serializer.SaveOptions)]}
     ///
-    /// @param fs its file system
-    /// @param path its path
+    /// @param fs the file system
+    /// @param path the path
     public static StoreTarget target(FileSystem fs, Path path) {
         return HadoopTarget.of(fs, path);
     }

@@ -22,11 +22,11 @@ import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
-/// Options for opening a checkpoint. Immutable: each method that sets an option returns a changed copy. Implementers of
-/// formats and stores read the options with the methods that return anything else.
+/// Options for opening a checkpoint. Immutable: a method with an option as its parameter returns a changed copy. The
+/// other methods return the options, for implementers of formats and stores.
 ///
-/// A method that is called a second time replaces what it set before; only the methods named `base`, [#setting] and
-/// [#settings] add to it. [#devices], [#device] and [#onMeta] set the same option.
+/// A second call of a method replaces the value of the first; only the methods named `base`, [#setting] and [#settings]
+/// add values. [#devices], [#device] and [#onMeta] set the same option.
 @CheckReturnValue
 public final class OpenOptions {
     private static final Option<MapMode> MAPPING = new Option<>("mapping", MapMode.PRIVATE);
@@ -60,18 +60,18 @@ public final class OpenOptions {
         return new OpenOptions(values.with(option, value));
     }
 
-    /// {@return copy-on-write mapping, devices as saved, the newest snapshot, no root, checksums compared by methods
-    /// that read many bytes}
+    /// {@return the default options: copy-on-write mapping, the saved devices, the newest snapshot, no root, and
+    /// checksums that methods compare which read many bytes}
     public static OpenOptions defaults() {
         return DEFAULTS;
     }
 
     /// Chooses how storages are mapped.
     ///
-    /// Writing through a shared mapping changes the file under its own checksums: [Checkpoint#verify] then reports the
-    /// writes as damage. Use it for copies in shared memory that are not archived. A `.croft` storage that is partly
-    /// zeros, is partly in another file, or shares bytes with another storage, cannot be mapped shared;
-    /// [SaveOptions#writableInPlace] makes files without such storages.
+    /// Writes through a shared mapping change the file but not its checksums, so that [Checkpoint#verify] reports them
+    /// as damage. Use it for temporary copies in shared memory. A `.croft` storage that is partly zeros, is partly in
+    /// another file, or shares bytes with another storage, cannot be mapped shared; [SaveOptions#writableInPlace] makes
+    /// files without such storages.
     ///
     /// @param mapping copy-on-write (the file never changes), read-only, or shared (writes reach the file)
     /// @return the changed options
@@ -79,19 +79,19 @@ public final class OpenOptions {
         return with(MAPPING, mapping);
     }
 
-    /// Maps the file read-only, as [#mapping(MapMode)] with [MapMode#READ_ONLY]: writing to a tensor throws.
+    /// Maps the file read-only, as [#mapping(MapMode)] with [MapMode#READ_ONLY]: writes to tensors throw.
     ///
     /// @return the changed options
     public OpenOptions readOnly() {
         return mapping(MapMode.READ_ONLY);
     }
 
-    /// Chooses where storages go, as `map_location` does in PyTorch: all on the CPU with `devices(_ -> Device.CPU)`,
-    /// those of one device with `devices(Map.of(Device.cuda(1), Device.cuda(0)))`. The choice is made for each storage,
-    /// so tensors on one storage stay together. Storages that were saved from the meta device have no bytes in the
-    /// file, and stay there.
+    /// Chooses the devices of storages, as `map_location` in PyTorch: `devices(_ -> Device.CPU)` loads all to the CPU,
+    /// `devices(Map.of(Device.cuda(1), Device.cuda(0)))` those of one device to another. The function is called for
+    /// each storage, so tensors on one storage stay together. Storages that were saved from the meta device have no
+    /// bytes in the file, and stay on it.
     ///
-    /// If a device does not exist, the first use of a storage on it throws, or opening the file.
+    /// If a device does not exist, the open or the first use of a storage on it throws.
     ///
     /// @param devices called with the device that a storage was saved from, for instance `cuda:0`; returns the device
     ///     to load it to
@@ -102,7 +102,7 @@ public final class OpenOptions {
 
     /// Chooses the devices for the storages of some devices; the others are loaded to the device they were saved from.
     ///
-    /// @param places the new device for each that is moved
+    /// @param places the new devices by the saved devices
     /// @return the changed options
     public OpenOptions devices(Map<Device, Device> places) {
         Objects.requireNonNull(places, "places");
@@ -110,10 +110,10 @@ public final class OpenOptions {
         return devices(saved -> copy.getOrDefault(saved, saved));
     }
 
-    /// Loads everything to one device, wherever it was saved from. A storage is read from the file straight into the
-    /// buffers that the device copies from, at the first call that needs its bytes there; with [#inMemory()] all are
-    /// read when the checkpoint is opened. Bytes on a device are a copy: writes do not reach the file, and are possible
-    /// if the file is opened copy-on-write.
+    /// Loads all storages to one device. A storage is read from the file directly into the buffers that the device
+    /// copies from, by the first call that needs its bytes; with [#inMemory()], all storages are loaded when the
+    /// checkpoint is opened. Bytes on a device are a copy: writes do not reach the file, and are possible if the file
+    /// is opened copy-on-write.
     ///
     /// @param device the device
     /// @return the changed options
@@ -122,8 +122,8 @@ public final class OpenOptions {
         return devices(_ -> device);
     }
 
-    /// Opens everything on the meta device (`map_location="meta"` in PyTorch): storages have their sizes and tensors
-    /// their geometry, sharing is kept, and elements are never read or mapped. Reading them throws
+    /// Opens all storages on the meta device (`map_location="meta"` in PyTorch): storages have their sizes and tensors
+    /// their geometry, sharing is kept, and bytes are neither read nor mapped. Access to elements throws an
     /// [IllegalStateException].
     ///
     /// @return the changed options
@@ -131,10 +131,9 @@ public final class OpenOptions {
         return device(Device.META);
     }
 
-    /// Opens an earlier snapshot instead of the newest one. If it is damaged, opening fails; no other snapshot is
-    /// tried.
+    /// Opens an earlier snapshot instead of the newest. If it is damaged, the open fails.
     ///
-    /// @param commit its number, see [SnapshotInfo#commit] and [Checkpoint#snapshots]
+    /// @param commit the number of its commit; see [SnapshotInfo#commit] and [Checkpoint#snapshots]
     /// @return the changed options
     /// @throws IllegalArgumentException if no snapshot can have that number
     public OpenOptions snapshot(long commit) {
@@ -151,21 +150,21 @@ public final class OpenOptions {
         return with(SNAPSHOT, OptionalLong.empty());
     }
 
-    /// Sets the directory below which other files may be opened that hold bytes of this one: adopted files and `.croft`
-    /// files that were named as bases. A path that leaves it, by symbolic links, is refused. Without a root no adopted
-    /// file is opened, as an untrusted file must not choose what a program opens; `.croft` bases are then searched
-    /// below the directory of the file, since their ids must match anyway.
+    /// Sets the directory below which other files that have bytes of this file may be opened: adopted files and
+    /// `.croft` bases. A path that leaves the directory by symbolic links is refused. Without a root, no adopted files
+    /// are opened, as an untrusted file must not choose which files a program opens; `.croft` bases, whose ids are
+    /// checked, are then searched for below the directory of the file.
     ///
-    /// @param root the directory; used when a byte of another file is first needed
+    /// @param root the directory, which is used when bytes of another file are first needed
     /// @return the changed options
     public OpenOptions root(Path root) {
         return with(ROOT, root);
     }
 
-    /// Sets the path of a `.croft` base, in place of the one recorded in the file. Its id is checked.
+    /// Sets the path of a `.croft` base, instead of the path that is recorded in the file. Its id is checked.
     ///
     /// @param uuid the id of the base
-    /// @param file where it is
+    /// @param file the path of the base
     /// @return the changed options
     public OpenOptions base(UUID uuid, Path file) {
         Map<UUID, Path> more = new HashMap<>(basesById());
@@ -173,12 +172,12 @@ public final class OpenOptions {
         return with(BASES_BY_ID, Map.copyOf(more));
     }
 
-    /// Names a file that may hold bytes of this one, such as a base or an adopted file that was renamed or moved. It is
-    /// used for each base that it matches: a `.croft` file is recognised by its id and snapshot, an adopted one by its
-    /// size and by a digest of all its bytes, for which it is read once if its name is not the one recorded. A file
-    /// that is no base has no effect. Files that are named are tried before those below the root.
+    /// Adds a file that may have bytes of this file, such as a base or an adopted file that was renamed or moved. It is
+    /// used for each base that it matches. A `.croft` file is recognised by its id and snapshot; an adopted file by its
+    /// size and the digest of all its bytes, for which it is read once if its name is not the recorded name. Other
+    /// files have no effect. These files are tried before those below the root.
     ///
-    /// @param file the file; used when a byte of another file is first needed
+    /// @param file the file, which is used when bytes of another file are first needed
     /// @return the changed options
     public OpenOptions base(Path file) {
         Objects.requireNonNull(file, "file");
@@ -190,20 +189,20 @@ public final class OpenOptions {
     /// unless they are in adopted files. [ChecksumPolicy#ON_TOUCH] checks each storage before its first element is
     /// read.
     ///
-    /// @param checksums when they are compared
+    /// @param checksums when checksums are compared
     /// @return the changed options
     public OpenOptions checksums(ChecksumPolicy checksums) {
         return with(CHECKSUMS, checksums);
     }
 
-    /// Reads the bytes of all storages when the checkpoint is opened, with several threads, into memory of this process
-    /// (huge pages where the system has them). Nothing is mapped then: later changes of the file have no effect. By
-    /// default storages are mapped, and read when they are touched. The memory is freed with the checkpoint as mappings
-    /// are: retain a storage, or copy a tensor, to use it longer.
+    /// Reads the bytes of all storages when the checkpoint is opened, by several threads, into memory of this process
+    /// (in huge pages if the system has them). Later changes of the file have no effect. By default, storages are
+    /// mapped and read at the first access. The memory is freed when the checkpoint is closed, as mappings are: retain
+    /// a storage or copy a tensor to use it longer.
     ///
-    /// The bytes are compared with their checksums, unless the [policy][#checksums] is [ChecksumPolicy#NONE]. A
-    /// damaged storage of a `.croft` file does not keep others from being loaded: [Checkpoint#damages] lists it, and it
-    /// throws when it is touched. A damaged record of a zip archive is refused when the file is opened.
+    /// The bytes are compared with their checksums, unless the [policy][#checksums] is [ChecksumPolicy#NONE]. If a
+    /// storage of a `.croft` file is damaged, the others are loaded: [Checkpoint#damages] lists it, and access to it
+    /// throws. If a record of a zip archive is damaged, the open fails.
     ///
     /// Storages of up to about 32 MiB share blocks of memory, and a block is freed when the last storage in it is
     /// released. Storages [on a device][#device] are loaded with one upload for each device, and use memory of the host
@@ -221,9 +220,9 @@ public final class OpenOptions {
     /// Reads the bytes of all storages when the checkpoint is opened, as [#inMemory()], into memory of a given
     /// allocator.
     ///
-    /// @param memory called once for each storage, by several threads; an allocator of the CPU
+    /// @param memory an allocator of the CPU, which is called once for each storage, by several threads
     /// @return the changed options
-    /// @throws IllegalArgumentException if it is the memory of another device
+    /// @throws IllegalArgumentException if the allocator is for another device
     public OpenOptions inMemory(Allocator memory) {
         if (!memory.device().isCpu()) {
             throw new IllegalArgumentException("bytes are read into memory of the CPU; storages are moved to "
@@ -232,7 +231,7 @@ public final class OpenOptions {
         return with(IN_MEMORY, Optional.of(memory));
     }
 
-    /// Sets a listener that is called as bytes are read: when a checkpoint is opened [in memory][#inMemory], verified
+    /// Sets a listener for the progress of reads: when a checkpoint is opened [in memory][#inMemory], verified
     /// ([Checkpoint#verify]) or salvaged ([CheckpointFile#salvage]).
     ///
     /// @param progress called with the number of bytes read so far
@@ -241,18 +240,17 @@ public final class OpenOptions {
         return with(PROGRESS, progress);
     }
 
-    /// Loads some tensors only, those whose names match a pattern. [Checkpoint#names] and the like omit the others. In
-    /// [Checkpoint#state] they are meta tensors, unless they share a storage with a chosen one: the tree keeps its
-    /// shape, and a storage that no chosen tensor uses is neither read nor mapped. Chosen tensors share storages as
-    /// usual.
+    /// Loads only the tensors whose names match a pattern. [Checkpoint#names] and similar methods omit the others. In
+    /// [Checkpoint#state] the others are meta tensors, unless they share a storage with a chosen tensor. A storage that
+    /// no chosen tensor uses is neither read nor mapped.
     ///
-    /// In a pattern `*` matches any characters but `/`, `?` one such character, `**` between slashes any number of
-    /// segments including none, and `\` and a character that character. So `model/*.weight` matches `model/fc.weight`
+    /// In a pattern, `*` matches any characters except `/`, `?` one such character, `**` between slashes any number of
+    /// segments including none, and `\` with a character that character. So `model/*.weight` matches `model/fc.weight`
     /// and not `model/head/fc.weight`, which `**/*.weight` matches. Slashes in keys count as slashes between keys. A
     /// pattern that no name matches is an error when a file is opened. [Aliases][Checkpoint#aliases] match as names do:
     /// `fc1.*` chooses the parameters of that layer of a module of PyTorch.
     ///
-    /// @param patterns one of which a name must match as a whole; without any, no tensor is loaded
+    /// @param patterns the patterns, one of which a name must match completely; without patterns, no tensor is loaded
     /// @return the changed options
     public OpenOptions only(String... patterns) {
         Objects.requireNonNull(patterns, "patterns");
@@ -260,21 +258,20 @@ public final class OpenOptions {
         return only(name -> globs.stream().anyMatch(glob -> glob.test(name))).with(PATTERNS, globs);
     }
 
-    /// Loads some tensors only, as [#only(String...)].
+    /// Loads only the tensors whose names a predicate accepts, as [#only(String...)].
     ///
-    /// @param names called with the names of tensors as in [Checkpoint#names], by several threads; has to return the
-    ///     same result each time
+    /// @param names called with the names of tensors as in [Checkpoint#names], by several threads; must return the same
+    ///     result for each call
     /// @return the changed options
     public OpenOptions only(Predicate<String> names) {
         Objects.requireNonNull(names, "names");
         return with(ONLY, names).with(PATTERNS, List.of());
     }
 
-    /// Refuses a file whose tensors are not those expected, by name, dtype and shape: none missing, none in addition.
-    /// Tensors that [were not chosen][#only(String...)] do not count. [Checkpoint#compare] reports differences without
-    /// an exception.
+    /// Refuses a file whose tensors do not have exactly the expected names, dtypes and shapes. Tensors that [were not
+    /// chosen][#only(String...)] do not count. [Checkpoint#compare] reports differences without an exception.
     ///
-    /// @param expected what the tensors should be, by their names; see [TensorSpec#ofState]
+    /// @param expected the expected dtypes and shapes by name; see [TensorSpec#ofState]
     /// @return the changed options
     public OpenOptions strict(Map<String, TensorSpec> expected) {
         Objects.requireNonNull(expected, "expected");
@@ -282,7 +279,7 @@ public final class OpenOptions {
         return with(STRICT, ordered);
     }
 
-    /// Sets the classes of the program whose objects may be in the state, as for saving it. By default none.
+    /// Sets the classes of the program whose objects may be in the state. By default, there are none.
     ///
     /// @param classes records, enums and other classes
     /// @return the changed options
@@ -290,8 +287,8 @@ public final class OpenOptions {
         return with(CLASSES, classes);
     }
 
-    /// Sets the format of the file, if its contents do not identify it. By default the first format that recognises the
-    /// file is used.
+    /// Sets the format of the file, if its contents do not identify it. By default, the first format that recognises
+    /// the file is used.
     ///
     /// @param format the name of a format, for instance `torch7`; see [Checkpoint#format]
     /// @return the changed options
@@ -299,12 +296,12 @@ public final class OpenOptions {
         return with(FORMAT, format);
     }
 
-    /// Sets an option of a format, for what its files do not record, or of a store. Settings of other formats and
-    /// stores have no effect; a name that is no [setting][CheckpointFormat#settings] of any known format for opening,
-    /// nor of a [store][io.undercroft.serializer.spi.StoreProvider#settings], is refused when a file is opened.
+    /// Sets an option of a format or of a store. Settings of other formats and stores have no effect. If no known
+    /// [format][CheckpointFormat#settings] has the setting for opening, and no
+    /// [store][io.undercroft.serializer.spi.StoreProvider#settings] has it, the open fails.
     ///
     /// @param name the name of the format, a dot, and a name, for instance `torch7.longs`
-    /// @param value what the format documents, for instance `4`
+    /// @param value the value, for instance `4`; the format documents it
     /// @return the changed options
     public OpenOptions setting(String name, String value) {
         Objects.requireNonNull(name, "name");
@@ -324,8 +321,8 @@ public final class OpenOptions {
     }
 
     /// Sets the directory to which bytes of files in stores are fetched. A file there takes as much space as was read
-    /// of the file in the store, at most its size, and is removed when the checkpoint is closed. By default it is the
-    /// directory of the system for temporary files, `java.io.tmpdir`.
+    /// of the file in the store, at most its size, and is removed when the checkpoint is closed. By default, it is
+    /// `java.io.tmpdir`.
     ///
     /// @param temporaryDirectory the directory, on a file system that supports sparse files
     /// @return the changed options
@@ -338,7 +335,7 @@ public final class OpenOptions {
         return values.get(MAPPING);
     }
 
-    /// {@return the device to load a storage to} A meta storage stays one.
+    /// {@return the device to load a storage to} A meta storage stays on the meta device.
     ///
     /// @param saved the device that is named in the file
     /// @throws NullPointerException if the function for [#devices(UnaryOperator)] returns null
@@ -355,17 +352,17 @@ public final class OpenOptions {
         return values.get(SNAPSHOT);
     }
 
-    /// {@return the directory below which other files may be, if it was given}
+    /// {@return the directory below which other files may be opened, if it was set}
     public Optional<Path> root() {
         return values.find(ROOT);
     }
 
-    /// {@return the paths of `.croft` bases that were given with their ids}
+    /// {@return the paths of `.croft` bases by their ids}
     public Map<UUID, Path> basesById() {
         return values.get(BASES_BY_ID);
     }
 
-    /// {@return the files that were named as possible bases, in the order in which they were named}
+    /// {@return the files that may be bases, in the order in which they were added}
     public List<Path> bases() {
         return values.get(BASES);
     }
@@ -380,12 +377,12 @@ public final class OpenOptions {
         return values.find(IN_MEMORY).isPresent();
     }
 
-    /// {@return the memory that they are read into, or empty for that of this library}
+    /// {@return the allocator of the memory that they are read into, or empty for the default}
     public Optional<Allocator> memory() {
         return values.find(IN_MEMORY).orElse(Optional.empty());
     }
 
-    /// {@return the listener that reports how far loading has come}
+    /// {@return the listener for the progress of reads}
     public LoadProgress progress() {
         return values.find(PROGRESS).orElse((_, _) -> {});
     }
@@ -416,7 +413,7 @@ public final class OpenOptions {
         return values.get(PATTERNS);
     }
 
-    /// {@return what the tensors must be, by name, if it was given}
+    /// {@return the expected dtypes and shapes by name, if they were set}
     public Optional<Map<String, TensorSpec>> expected() {
         return values.find(STRICT);
     }
@@ -426,12 +423,12 @@ public final class OpenOptions {
         return values.get(CLASSES);
     }
 
-    /// {@return the name of the format, if it was given}
+    /// {@return the name of the format, if it was set}
     public Optional<String> format() {
         return values.find(FORMAT);
     }
 
-    /// {@return the value of a setting, if it was given}
+    /// {@return the value of a setting, if it was set}
     ///
     /// @param name the name of the setting
     public Optional<String> setting(String name) {

@@ -20,14 +20,13 @@ import java.util.OptionalLong;
 import java.util.UUID;
 import java.util.stream.Stream;
 
-/// Options for saving a state, in a `.croft` file or in a file of another format. Immutable: each method that sets an
-/// option returns a changed copy. Implementers of formats and stores read the options with the methods that return
-/// anything else.
+/// Options for saving a state, in a `.croft` file or in a file of another format. Immutable: a method with an option as
+/// its parameter returns a changed copy. The other methods return the options, for implementers of formats and stores.
 ///
-/// A method that is called a second time replaces what it set before; only the methods named `base`, [#setting] and
-/// [#settings] add to it.
+/// A second call of a method replaces the value of the first; only the methods named `base`, [#setting] and [#settings]
+/// add values.
 ///
-/// Options that only a `.croft` file supports (a message, a time, an id, bases, shared bytes, chunks, objects of the
+/// Options that only `.croft` files support (a message, a time, an id, bases, shared bytes, chunks, objects of the
 /// program) are refused for other formats.
 @CheckReturnValue
 public final class SaveOptions {
@@ -59,7 +58,7 @@ public final class SaveOptions {
 
     /// The choice of storages that may share bytes of a file.
     public enum Sharing {
-        /// No storages share bytes in the file.
+        /// Storages do not share bytes in the file.
         IDENTITY,
         /// Storages and chunks of equal bytes share them, also with those that the file or a base already has; each
         /// match is confirmed by comparing the bytes. They are still separate storages when they are opened.
@@ -75,7 +74,7 @@ public final class SaveOptions {
     /// A file whose bytes are referenced.
     ///
     /// @param file the file
-    /// @param opening how it is opened: its format and the settings of that; nothing else has an effect
+    /// @param opening options of which the format and its settings are used to open it
     public record Base(Path file, OpenOptions opening) {
         /// @throws NullPointerException if something is null
         public Base {
@@ -92,14 +91,14 @@ public final class SaveOptions {
         return new SaveOptions(values.with(option, value));
     }
 
-    /// {@return the format of the file's suffix, else `.croft`; no metadata, message or
-    /// time; bytes shared by content; only what tensors reach; chunks of 1 MiB. Durable, atomic and canonical: the same
-    /// state gives the same bytes}
+    /// {@return the default options: the format of the suffix of the file, otherwise `.croft`; no metadata, message or
+    /// time; equal bytes are shared; only bytes that tensors reach are saved; chunks of 1 MiB} With them, equal states
+    /// give equal files.
     public static SaveOptions defaults() {
         return DEFAULTS;
     }
 
-    /// Chooses the format, whatever suffix the file has.
+    /// Chooses the format, regardless of the suffix of the file.
     ///
     /// @param format the name of a format, for instance `croft` or `safetensors`; see [Checkpoint#format]
     /// @return the changed options
@@ -107,11 +106,11 @@ public final class SaveOptions {
         return with(FORMAT, format);
     }
 
-    /// Sets how a format writes. A name that is no [setting][CheckpointFormat#settings] of the format that is written
-    /// is refused when a state is saved.
+    /// Sets an option of the format or the store. If the [format][CheckpointFormat#settings] that is written does not
+    /// have it, the save fails.
     ///
     /// @param name the name of the format, a dot, and a name, for instance `torch7.encoding`
-    /// @param value what the format documents, for instance `ascii`
+    /// @param value the value, for instance `ascii`; the format documents it
     /// @return the changed options
     public SaveOptions setting(String name, String value) {
         Objects.requireNonNull(name, "name");
@@ -130,8 +129,8 @@ public final class SaveOptions {
         return with(SETTINGS, Map.copyOf(more));
     }
 
-    /// Sets free-form text about the snapshot or the file. A format without metadata omits it. A state does not contain
-    /// the metadata of the file that it was opened from: to keep that, pass [Checkpoint#metadata].
+    /// Sets free-form text about the snapshot or the file. A format without metadata omits it. A state does not have
+    /// the metadata of the file that it was opened from: pass [Checkpoint#metadata] to keep them.
     ///
     /// @param text values by key, without nulls; the order is kept
     /// @return the changed options
@@ -144,14 +143,15 @@ public final class SaveOptions {
         return with(METADATA, ordered);
     }
 
-    /// Sets the run that the file is a shard of. The shards of a [ShardSet] are all of one run, so that none of another
-    /// job or of an earlier step gets into it.
+    /// Sets the run that the file is a shard of. All shards of a [ShardSet] must be of one run, so that a set has no
+    /// shards of another job or of an earlier step.
     ///
-    /// @param id a text that all writers of one checkpoint know, and no others: for instance the id of the job and the
-    ///     number of the step. At most 4096 bytes in UTF-8
+    /// @param id a text that identifies the checkpoint for all of its writers, for instance the id of the job and the
+    ///     number of the step; at most 4096 bytes in UTF-8
     /// @param shards the number of shards of the run; a set of fewer or more is not saved
     /// @return the changed options
-    /// @throws IllegalArgumentException if the id is longer, or has an unpaired surrogate, or there is no shard
+    /// @throws IllegalArgumentException if the id is longer or has an unpaired surrogate, or the number of shards is
+    ///     less than 1
     public SaveOptions run(String id, int shards) {
         Objects.requireNonNull(id, "id");
         if (shards < 1 || shards > Limits.DEFAULT.maxShards()) {
@@ -184,8 +184,8 @@ public final class SaveOptions {
         return with(MESSAGE, text);
     }
 
-    /// Sets the time of the snapshot, to the millisecond. By default it has none, so that equal states give equal
-    /// bytes.
+    /// Sets the time of the snapshot, to the millisecond. By default, it has none, so that equal states give equal
+    /// files.
     ///
     /// @param when for instance [Instant#now]
     /// @return the changed options
@@ -199,7 +199,7 @@ public final class SaveOptions {
 
     /// Sets the id of a new file. By default it is computed from the contents. A file that is appended to keeps its id.
     ///
-    /// @param uuid one that no other file has
+    /// @param uuid an id that no other file has
     /// @return the changed options
     public SaveOptions uuid(UUID uuid) {
         return with(ID, uuid);
@@ -207,26 +207,26 @@ public final class SaveOptions {
 
     /// Chooses which storages may share bytes.
     ///
-    /// @param sharing which storages share them
+    /// @param sharing the storages that may share bytes
     /// @return the changed options
     public SaveOptions sharing(Sharing sharing) {
         return with(SHARING, sharing);
     }
 
-    /// Names a file whose bytes are referenced instead of written again: a `.croft` file, or one of another format that
-    /// stores tensors uncompressed. Opening the new file needs the base too. It is found by its path below the root,
-    /// and must not change from then on; a `.croft` file may be appended to.
+    /// Adds a base: a file whose bytes are referenced instead of written again. It is a `.croft` file, or a file of
+    /// another format that stores tensors uncompressed. To open the new file, the base is needed too. It is found by
+    /// its path below the root, and must not be changed; snapshots may be appended to a `.croft` file.
     ///
-    /// @param file the base, or the index of a set, whose files are bases then; those named earlier are preferred
+    /// @param file the base, or the index of a set whose files are bases; bases that were added earlier are preferred
     /// @return the changed options
     public SaveOptions base(Path file) {
         return base(file, OpenOptions.defaults());
     }
 
-    /// Names a file whose bytes are referenced, as [#base(Path)], with options to open it. The new file records the
-    /// offsets of its bytes in the base, so opening it needs no knowledge of the base's format.
+    /// Adds a base, as [#base(Path)], with options to open it. The new file records the offsets of the bytes in the
+    /// base, so that the format of the base is not needed to open it.
     ///
-    /// @param file the base; those named earlier are preferred
+    /// @param file the base; bases that were added earlier are preferred
     /// @param opening as for [Checkpoint#open(Path, OpenOptions)]; only the format and its settings are used
     /// @return the changed options
     public SaveOptions base(Path file, OpenOptions opening) {
@@ -234,34 +234,33 @@ public final class SaveOptions {
         return with(BASES, Stream.concat(bases().stream(), Stream.of(base)).toList());
     }
 
-    /// Sets the directory that paths of bases are relative to: by default that of the file itself. To open the file,
-    /// name the same directory, or another one with the bases at the same relative paths.
+    /// Sets the directory that paths of bases are relative to: by default, the directory of the file. To open the file,
+    /// set the same directory, or another directory with the bases at the same relative paths.
     ///
-    /// A file in a store has no default. Its bases are files of this host of which copies are, or will be, in the
-    /// store: as their paths are relative to this directory, the copies are to the directory of the file. `.croft`
-    /// bases are found there when it is opened.
+    /// For a file in a store there is no default. Its bases are files of this host whose copies are, or will be, in the
+    /// store, at the same paths relative to the directory of the file as the bases have relative to this directory.
+    /// `.croft` bases are found there when the file is opened.
     ///
-    /// @param root a directory in which, or below which, the bases are
+    /// @param root a directory that has the bases, possibly in subdirectories
     /// @return the changed options
     public SaveOptions root(Path root) {
         return with(ROOT, root);
     }
 
-    /// Allows replacing a file in which bytes of other files are stored: a base of a `.croft` file, an adopted
-    /// file, or a file of a set. By default that is refused with [ReferencedFileException] if this process has such
-    /// another file open, or the state was opened from it. The bytes of the other file are lost, unless they are the
-    /// same in the new one.
+    /// Allows a save to replace a file that has bytes of other files: a base of a `.croft` file, an adopted file, or a
+    /// file of a set. By default, the save throws a [ReferencedFileException] if this process has such another file
+    /// open, or the state was opened from it. The other file loses the bytes that differ in the new file.
     ///
     /// @return the changed options
     public SaveOptions replacingReferenced() {
         return with(REPLACING_REFERENCED, true);
     }
 
-    /// Allows a state to replace the file that it was opened from, or the index of the set that it was opened from. By
-    /// default that is refused with [SourceFileException], as what the state does not have of the file would be lost.
+    /// Allows a save to replace the file, or the index of the set, that the state was opened from. By default, the save
+    /// throws a [SourceFileException], as parts of the file that are not in the state would be lost.
     ///
-    /// The new file is complete and durable before it gets the name, so a crash leaves the former file or the new one.
-    /// Storages of the state keep the bytes of the former file, also after it was replaced.
+    /// The new file is complete and durable before it is renamed, so that a crash leaves the former or the new file.
+    /// Storages of the state keep the bytes of the former file.
     ///
     /// @return the changed options
     public SaveOptions replacingSource() {
@@ -269,34 +268,35 @@ public final class SaveOptions {
     }
 
     /// Deletes the files of a [set][CheckpointFormat.Capability#SEVERAL_FILES] or of a [ShardSet] whose index is
-    /// replaced, once the new file or set is durable: those that the former index names and that are in its directory.
-    /// A file that an open checkpoint of this process references stays, and so does a symbolic link; all stay if
-    /// [bases][#base(Path)] are named. By default all of them stay; the [report][SaveReport#leftBehind()] lists them.
-    /// Other `.croft` files that reference them are not searched for, and lose those bytes.
+    /// replaced, after the new file or set is durable. Only files in the directory of the index are deleted. Symbolic
+    /// links and files that an open checkpoint of this process references are kept; all are kept if the save has
+    /// [bases][#base(Path)]. By default, all are kept; the [report][SaveReport#leftBehind()] lists them. Other `.croft`
+    /// files that reference them are not searched for, and lose the bytes.
     ///
     /// @return the changed options
     public SaveOptions deletingFormerFiles() {
         return with(DELETING_FORMER_FILES, true);
     }
 
-    /// Saves a state without the tensors that could not be read from the file that it was opened from: those for which
-    /// [Checkpoint#tensor] throws, and which [Checkpoint#damages] lists. By default such a state is refused.
+    /// Saves a state without the tensors that could not be read from the file that it was opened from:
+    /// [Checkpoint#tensor] throws for them, and [Checkpoint#damages] lists them. By default, the save of such a state
+    /// fails.
     ///
-    /// What is left out has no entry in the map that it was in; in a list null is in its place. A parameter, a
-    /// quantized tensor or a sparse tensor of which a part cannot be read is left out whole. The
-    /// [report][SaveReport#losses] has the names and the reasons.
+    /// Maps then lack the entries of such tensors, and lists have null. A parameter, a quantized tensor or a sparse
+    /// tensor with an unreadable component is left out. The [report][SaveReport#losses] has the names and the reasons.
     ///
     /// @return the changed options
     public SaveOptions leavingOutUnreadable() {
         return with(LEAVING_OUT_UNREADABLE, true);
     }
 
-    /// Refuses a state that would take more bytes than that, before the first one is written: as elements, in formats
-    /// that write these, or as storages without the zeros that a `.croft` file does not store. A short file of a
-    /// stranger can have tensors that repeat one element, storages of zeros, and many storages of the same bytes.
+    /// Sets the maximum number of bytes of elements, or of storages without the zeros that a `.croft` file does not
+    /// store, that a save may write. A larger state is refused before the first byte is written. A small untrusted file
+    /// can have tensors that repeat one element, storages of zeros, and many storages of the same bytes.
     ///
-    /// By default a file in a format without strides may have 256 MiB and 64 times the bytes of the storages of the
-    /// state; a `.croft` file any number. The command `croft` allows as much for the bytes that its source stores.
+    /// By default, the maximum is 256 MiB and 64 times the bytes of the storages of the state for formats without
+    /// strides; for a `.croft` file there is none. The command `croft` sets 256 MiB and 64 times the bytes that its
+    /// source stores.
     ///
     /// @param nbytes the maximum number of bytes; [Long#MAX_VALUE] for no limit
     /// @return the changed options
@@ -308,28 +308,28 @@ public final class SaveOptions {
         return with(LARGEST, OptionalLong.of(nbytes));
     }
 
-    /// Saves all bytes of all storages. By default a chunk of a storage that no tensor of the state reaches is saved as
-    /// zeros, which take no space.
+    /// Saves all bytes of all storages. By default, chunks that no tensor of the state reaches are saved as zeros,
+    /// which take no space.
     ///
     /// @return the changed options
     public SaveOptions wholeStorages() {
         return with(WHOLE_STORAGES, true);
     }
 
-    /// Writes all bytes of every storage, zeros too, and shares none with another storage, as a shared mapping requires
-    /// ([OpenOptions#mapping]). The file is larger, and otherwise like any other. This overrides [#sharing(Sharing)].
+    /// Writes all bytes of every storage, including zeros, and shares none between storages, as a shared mapping
+    /// requires ([OpenOptions#mapping]). This overrides [#sharing(Sharing)].
     ///
     /// @return the changed options
     public SaveOptions writableInPlace() {
         return with(WRITABLE_IN_PLACE, true);
     }
 
-    /// Chooses the size of chunks, the unit of checksums and of sharing, in a new file. An existing file keeps its
-    /// size. Saving takes memory for a chunk of more than 8 MiB.
+    /// Sets the size of chunks, the unit of checksums and of sharing, in a new file. An existing file keeps its chunk
+    /// size. A save allocates a buffer of one chunk if it is larger than 8 MiB.
     ///
     /// @param bytes a power of two from 64 KiB to 1 GiB
     /// @return the changed options
-    /// @throws IllegalArgumentException if it is not
+    /// @throws IllegalArgumentException if the size is not such a number
     public SaveOptions chunkSize(long bytes) {
         if (Long.bitCount(bytes) != 1 || bytes < 1 << 16 || bytes > 1 << 30) {
             throw new IllegalArgumentException("a chunk cannot have " + bytes
@@ -338,7 +338,7 @@ public final class SaveOptions {
         return with(CHUNK_SIZE, bytes);
     }
 
-    /// Sets the classes of the program whose objects may be in the state. By default none.
+    /// Sets the classes of the program whose objects may be in the state. By default, there are none.
     ///
     /// @param classes records, enums and other classes
     /// @return the changed options
@@ -346,30 +346,29 @@ public final class SaveOptions {
         return with(CLASSES, classes);
     }
 
-    /// Sets the memory that [Checkpoint#saveAsync] copies a state to, so that it is kept from one save to the next. By
-    /// default each save allocates and frees its memory.
+    /// Sets the memory that [Checkpoint#saveAsync] copies a state to, which is reused by later saves. By default, each
+    /// save allocates and frees its memory.
     ///
-    /// @param snapshotMemory to be closed by the caller, after the last save
+    /// @param snapshotMemory the memory, which the caller closes after the last save
     /// @return the changed options
     public SaveOptions snapshotMemory(SnapshotMemory snapshotMemory) {
         return with(SNAPSHOT_MEMORY, snapshotMemory);
     }
 
-    /// Sets a listener that is called as writing proceeds. The bytes that it is given are those of the file, or of all
-    /// files of a set.
+    /// Sets a listener for the progress of a save. It counts the bytes of the file, or of all files of a set.
     ///
-    /// @param progress called with the progress
+    /// @param progress the listener
     /// @return the changed options
     public SaveOptions progress(SaveProgress progress) {
         return with(PROGRESS, progress);
     }
 
-    /// {@return the name of the format, if it was given}
+    /// {@return the name of the format, if it was set}
     public Optional<String> format() {
         return values.find(FORMAT);
     }
 
-    /// {@return the value of a setting, if it was given}
+    /// {@return the value of a setting, if it was set}
     ///
     /// @param name the name of the setting
     public Optional<String> setting(String name) {
@@ -387,22 +386,22 @@ public final class SaveOptions {
         return values.get(METADATA);
     }
 
-    /// {@return the run that the file is a shard of, if it is one}
+    /// {@return the run that the file is a shard of, if it was set}
     public Optional<Run> run() {
         return values.find(RUN);
     }
 
-    /// {@return the text of the snapshot in the list of snapshots; may be empty}
+    /// {@return the message of the snapshot, which may be empty}
     public String message() {
         return values.get(MESSAGE);
     }
 
-    /// {@return the time of the snapshot, if it was given}
+    /// {@return the time of the snapshot, if it was set}
     public Optional<Instant> time() {
         return values.find(TIME);
     }
 
-    /// {@return the id of a new file, if it was given}
+    /// {@return the id of a new file, if it was set}
     public Optional<UUID> uuid() {
         return values.find(ID);
     }
@@ -417,22 +416,22 @@ public final class SaveOptions {
         return values.get(BASES);
     }
 
-    /// {@return the directory that paths of bases start from, or empty for that of the file}
+    /// {@return the directory that paths of bases are relative to, or empty for that of the file}
     public Optional<Path> root() {
         return values.find(ROOT);
     }
 
-    /// {@return whether a file may be replaced in which bytes of other files are stored}
+    /// {@return whether a file that has bytes of other files may be replaced}
     public boolean isReplacingReferenced() {
         return values.get(REPLACING_REFERENCED);
     }
 
-    /// {@return whether the file may be replaced that the state was opened from}
+    /// {@return whether the file that the state was opened from may be replaced}
     public boolean isReplacingSource() {
         return values.get(REPLACING_SOURCE);
     }
 
-    /// {@return whether the files of a set that is replaced are deleted}
+    /// {@return whether the files of a replaced set are deleted}
     public boolean isDeletingFormerFiles() {
         return values.get(DELETING_FORMER_FILES);
     }
@@ -442,8 +441,7 @@ public final class SaveOptions {
         return values.get(LEAVING_OUT_UNREADABLE);
     }
 
-    /// {@return the maximum number of bytes of elements or storages to write; empty for what is in proportion to the
-    /// storages of the state}
+    /// {@return the maximum number of bytes of elements or storages to write; empty for the default}
     public OptionalLong largest() {
         return values.get(LARGEST);
     }
@@ -453,12 +451,12 @@ public final class SaveOptions {
         return savesZeros() || values.get(WHOLE_STORAGES);
     }
 
-    /// {@return whether zeros are saved as bytes, not only as their number}
+    /// {@return whether chunks of zeros are written}
     public boolean savesZeros() {
         return values.get(WRITABLE_IN_PLACE);
     }
 
-    /// {@return whether a chunk of zeros of a storage is not written, only its size}
+    /// {@return whether chunks of zeros of a storage are not written}
     ///
     /// @param nbytes the size of the storage in bytes
     public boolean omitsZeros(long nbytes) {
@@ -475,12 +473,12 @@ public final class SaveOptions {
         return values.get(CLASSES);
     }
 
-    /// {@return the memory that background saves copy a state to, if it was given}
+    /// {@return the memory that background saves copy a state to, if it was set}
     public Optional<SnapshotMemory> snapshotMemory() {
         return values.find(SNAPSHOT_MEMORY);
     }
 
-    /// {@return the listener that reports how far writing has come}
+    /// {@return the listener for the progress of the save}
     public SaveProgress progress() {
         return values.find(PROGRESS).orElse((_, _) -> {});
     }

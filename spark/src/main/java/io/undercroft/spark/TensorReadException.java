@@ -4,19 +4,19 @@ import java.io.IOException;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/// A file, or a tensor of it, cannot be read. Thrown by tasks that read with the mode `FAILFAST`; Spark reports it as
-/// the cause of the failed job.
+/// Thrown by tasks in the mode `FAILFAST` if a file or a tensor of it cannot be read. Spark reports it as the cause of
+/// the failed job.
 public final class TensorReadException extends IOException {
     private static final long serialVersionUID = 1;
 
     private final String file;
     private final @Nullable String tensor;
 
-    /// Describes what cannot be read.
+    /// Creates an exception.
     ///
     /// @param file the URI of the file
     /// @param tensor the name of the tensor; null if the file is not readable
-    /// @param cause why
+    /// @param cause the cause
     public TensorReadException(String file, @Nullable String tensor, Throwable cause) {
         super((tensor == null ? "the file " : "the tensor " + tensor + " in ") + file + " cannot be read: "
                 + describe(cause) + ". Remove the file from the paths, or read with the option mode=PERMISSIVE, which"
@@ -35,7 +35,7 @@ public final class TensorReadException extends IOException {
         return Optional.ofNullable(tensor);
     }
 
-    /// {@return an exception as one line}
+    /// {@return the message of an exception as one line}
     ///
     /// @param cause the exception
     public static String describe(Throwable cause) {

@@ -44,8 +44,8 @@ import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// The bytes of a `.croft` file and what they mean: the header, the commit records, the index of a snapshot, and the
-/// starts of its extents. A damaged file is described as far as its parts can be found. For use by one thread.
+/// Describes the bytes of a `.croft` file: the header, the commit records, the index of a snapshot, and the first bytes
+/// of its extents. A damaged file is described as far as its parts can be found.
 public final class FileDump {
     /// The header, the commit records, the directory of the index, and the bytes of storages. The sections of the index
     /// come between the last two, by their codes in lower case.
@@ -79,8 +79,8 @@ public final class FileDump {
     /// @param sections the [sections][#sections] to describe
     /// @param limit the maximum number of records of each section
     /// @param at the number of the snapshot whose index is described; empty for the newest
-    /// @param parts receives the parts
-    /// @return what is wrong with the file, if parts could not be found because of damage
+    /// @param parts the consumer of the parts
+    /// @return the fault of the file, if parts could not be found because of damage
     /// @throws FormatException if the file is not a `.croft` file
     /// @throws NoSuchElementException if there is no snapshot with this number; then there are no parts
     public static Optional<FormatException> of(MemorySegment file, Predicate<String> sections, long limit,
@@ -92,14 +92,15 @@ public final class FileDump {
         return new FileDump(file, sections, limit, parts).describe(at);
     }
 
-    /// {@return whether a file starts as `.croft` files do}
+    /// {@return whether a file is a `.croft` file, by its first bytes}
     ///
     /// @param file all of its bytes
     public static boolean matches(MemorySegment file) {
         return Header.isSignature(file);
     }
 
-    /// Refuses a number of a snapshot that an intact file does not have. Of a damaged file, [#of] says what is wrong.
+    /// Checks that an intact file has a snapshot of a number. Does nothing for a damaged file, whose fault [#of]
+    /// returns.
     ///
     /// @param file all of its bytes
     /// @param at the number

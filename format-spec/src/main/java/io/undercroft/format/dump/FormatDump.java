@@ -8,12 +8,12 @@ import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/// Describes the bytes of files of one format. Implementations are found by [java.util.ServiceLoader]; [FileDump]
+/// A description of the bytes of files of a format. Implementations are loaded by [java.util.ServiceLoader]; [FileDump]
 /// describes `.croft` files.
 public interface FormatDump {
-    /// A run of bytes with one meaning.
+    /// A field of a file.
     ///
-    /// @param offset the first byte in the file
+    /// @param offset the offset of the first byte in the file
     /// @param bytes the bytes
     /// @param name their name in the specification of the format
     /// @param meaning the value in words; may contain text from the file
@@ -23,11 +23,11 @@ public interface FormatDump {
     ///
     /// @param section the section that it belongs to, one of [#sections]
     /// @param title a description; may contain text from the file
-    /// @param offset the first byte in the file
+    /// @param offset the offset of the first byte in the file
     /// @param nbytes its size in bytes
-    /// @param lines its bytes in their order; may be many, and made while they are iterated over
-    /// @param omitted the number of further records of the section, which are left out
-    /// @param fault what is wrong with it, or null
+    /// @param lines the fields in the order of the file, which may be created lazily
+    /// @param omitted the number of further records of the section, which are omitted
+    /// @param fault the fault of the part, or null
     record Part(String section, String title, long offset, long nbytes, Iterable<Line> lines, long omitted,
             @Nullable FormatException fault) {}
 
@@ -37,18 +37,18 @@ public interface FormatDump {
     /// {@return the names of sections}
     List<String> sections();
 
-    /// {@return whether a file starts as files of the format do}
+    /// {@return whether a file has the format, by its first bytes}
     ///
     /// @param file all of its bytes
     boolean matches(MemorySegment file);
 
-    /// Describes a file; a damaged one as far as its parts can be found.
+    /// Describes a file. A damaged file is described as far as its parts can be found.
     ///
     /// @param file all of its bytes
     /// @param sections the [sections][#sections] to describe
     /// @param limit the maximum number of records of each section
-    /// @param parts receives the parts
-    /// @return what is wrong with the file, if it is damaged
+    /// @param parts the consumer of the parts
+    /// @return the fault of the file, if it is damaged
     Optional<FormatException> describe(MemorySegment file, Predicate<String> sections, long limit,
             Consumer<Part> parts);
 }

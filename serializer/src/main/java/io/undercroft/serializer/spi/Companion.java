@@ -4,13 +4,13 @@ import io.undercroft.mmap.MappedFile;
 import java.nio.file.Path;
 import java.util.Optional;
 
-/// A file of a set, other than its index, as it was when the set was opened. It need not be open any more.
+/// A file of a set, other than its index, at the time when the set was opened.
 ///
-/// @param location its path, or the name of the object of a store, for messages
-/// @param nbytes its size, in bytes
-/// @param path its path; nothing in a store
+/// @param location the path, or the name of the object in a store, for messages
+/// @param nbytes the size in bytes
+/// @param path the path; empty for a file in a store
 public record Companion(String location, long nbytes, Optional<Path> path) {
-    /// {@return an open file as one of a set}
+    /// {@return the companion for an open file}
     ///
     /// @param file the file
     public static Companion of(MappedFile file) {

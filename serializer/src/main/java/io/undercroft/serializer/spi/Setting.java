@@ -2,15 +2,15 @@ package io.undercroft.serializer.spi;
 
 import java.util.Objects;
 
-/// An option of a format that a user may set, for what a file does not define or a writer may choose. A
-/// setting that counts in both cases is two of these, with the same name.
+/// An option of a format or a store that a user may set. An option for opening and for saving is two settings of the
+/// same name.
 ///
-/// @param name what the user calls it: the name of the format or of its family, a dot, and a name, for instance
-///     `torch7.longs`; formats of one family may have the same
-/// @param use when it counts
-/// @param values what it may be, the default first, in words for people: `stored, deflate`
+/// @param name the name: that of the format or of its family, a dot, and a name, for instance `torch7.longs`; formats
+///     of one family may share settings
+/// @param use when the setting is used
+/// @param values a description of the values for people, the default first: `stored, deflate`
 public record Setting(String name, Use use, String values) {
-    /// When a setting counts.
+    /// When a setting is used.
     public enum Use {
         /// When a file is opened: [CheckpointFormat#open] finds it in
         /// [the options][io.undercroft.serializer.OpenOptions#setting(String)].
@@ -22,9 +22,9 @@ public record Setting(String name, Use use, String values) {
 
     /// A setting.
     ///
-    /// @param name what the user calls it
-    /// @param use when it counts
-    /// @param values what it may be
+    /// @param name the name
+    /// @param use when the setting is used
+    /// @param values a description of the values for people, the default first
     public Setting {
         Objects.requireNonNull(name, "name");
         Objects.requireNonNull(use, "use");
@@ -33,16 +33,16 @@ public record Setting(String name, Use use, String values) {
 
     /// {@return a setting for opening files}
     ///
-    /// @param name what the user calls it
-    /// @param values what it may be
+    /// @param name the name
+    /// @param values a description of the values for people, the default first
     public static Setting ofOpening(String name, String values) {
         return new Setting(name, Use.OPENING, values);
     }
 
     /// {@return a setting for writing files}
     ///
-    /// @param name what the user calls it
-    /// @param values what it may be
+    /// @param name the name
+    /// @param values a description of the values for people, the default first
     public static Setting ofWriting(String name, String values) {
         return new Setting(name, Use.WRITING, values);
     }

@@ -4,26 +4,26 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 
-/// An object in a store that is being written from its first byte to its last. Others see it whole after [#commit], and
-/// nothing of it before or if that is not called. For use by one thread.
+/// An object in a store that is written from its first byte to its last. It becomes visible as a whole by [#commit].
+/// For use by one thread.
 public interface StoreOutput extends Closeable {
-    /// Writes bytes. They are copied or sent before this returns.
+    /// Writes bytes. They are copied or sent before the method returns.
     ///
-    /// @param bytes any segment of the CPU, of any size
-    /// @throws io.undercroft.mmap.RemoteFileException if the store refuses or does not respond
-    /// @throws IOException if that fails for another reason
+    /// @param bytes a segment of host memory, of any size
+    /// @throws io.undercroft.mmap.RemoteFileException if the store refuses the request or does not respond
+    /// @throws IOException if the operation fails for another reason
     void write(MemorySegment bytes) throws IOException;
 
-    /// Ends the object and makes it visible, durably, in one step. Called once.
+    /// Completes the object, and makes it durable and visible atomically. Called once.
     ///
-    /// @throws io.undercroft.mmap.RemoteFileException if another writer was faster (`CONFLICT`), or the store refuses
-    ///     or does not respond. If it does not respond the object may be visible nevertheless, whole
-    /// @throws IOException if that fails for another reason
+    /// @throws io.undercroft.mmap.RemoteFileException if another writer was faster (`CONFLICT`), the store refuses the
+    ///     request, or it does not respond; then the complete object may be visible
+    /// @throws IOException if the operation fails for another reason
     void commit() throws IOException;
 
-    /// Deletes what was written, unless it was committed. Does nothing the second time.
+    /// Deletes the written bytes unless the object was committed. The second and later calls do nothing.
     ///
-    /// @throws IOException if bytes that nobody sees may be left in the store
+    /// @throws IOException if invisible bytes may remain in the store
     @Override
     void close() throws IOException;
 }
