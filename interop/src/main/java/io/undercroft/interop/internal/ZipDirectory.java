@@ -249,11 +249,6 @@ public final class ZipDirectory {
         }
         return new FileStorages.Checksum() {
             @Override
-            public void check(MemorySegment bytes) throws IOException {
-                stream(record).checkRead(skipped, bytes);
-            }
-
-            @Override
             public void check() throws IOException {
                 stream(record).check();
             }

@@ -116,19 +116,6 @@ public final class ZipStream {
         compare(crc);
     }
 
-    /// Compares the checksum of the record with what was read of it.
-    ///
-    /// @param skipped the number of its first bytes that were not
-    /// @param rest all bytes after these
-    void checkRead(int skipped, MemorySegment rest) throws IOException {
-        CRC32 crc = new CRC32();
-        crc.update(first(skipped));
-        for (long at = 0; at < rest.byteSize(); at += CHUNK) {
-            crc.update(rest.asSlice(at, Math.min(CHUNK, rest.byteSize() - at)).asByteBuffer());
-        }
-        compare(crc);
-    }
-
     private void compare(CRC32 crc) {
         int found = (int) crc.getValue();
         if (record.hasCrc() && found != record.crc()) {

@@ -1,5 +1,7 @@
 package io.undercroft.serializer.spi;
 
+import io.undercroft.serializer.internal.MappedAccess;
+import io.undercroft.serializer.internal.loading.CheckedInput;
 import io.undercroft.serializer.internal.loading.StoredBytes;
 import io.undercroft.serializer.Extent;
 import io.undercroft.format.FormatException;
@@ -8,9 +10,7 @@ import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.ChecksumPolicy;
 import io.undercroft.serializer.OpenOptions;
-import io.undercroft.serializer.internal.loading.DeviceContent;
 import io.undercroft.serializer.internal.loading.DeviceSource;
-import io.undercroft.serializer.internal.loading.PieceInput;
 import io.undercroft.serializer.internal.loading.PieceReader;
 import io.undercroft.serializer.internal.loading.RunChecksum;
 import io.undercroft.storage.Allocation;
@@ -22,10 +22,8 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /// Storages whose bytes are in a file of another format. Nothing is mapped, read or decoded before a storage is first
@@ -60,13 +58,6 @@ public final class FileStorages {
 
     /// The checksum that a file has of all bytes of a storage that is stored as it is in memory.
     public interface Checksum {
-        /// Compares bytes that were read.
-        ///
-        /// @param bytes all bytes of the storage, in memory of this process
-        /// @throws IOException if something else that the checksum covers cannot be read
-        /// @throws FormatException if they do not match
-        void check(MemorySegment bytes) throws IOException;
-
         /// Reads the bytes in the file and compares them.
         ///
         /// @throws IOException if reading fails
@@ -159,74 +150,12 @@ public final class FileStorages {
     /// @param alignment as of [#stored(long, long, int)]
     /// @param checksum the checksum of all its bytes; null if there is none
     public Storage stored(long offset, long nbytes, int alignment, @Nullable Checksum checksum) {
-        Device device = options.deviceFor(saved);
-        if (device.isMeta()) {
-            return blank(nbytes);
-        }
-        Checksum compared = options.checksums() == ChecksumPolicy.NONE || nbytes == 0 ? null : checksum;
         // What is empty needs no byte of the file, and can be said to be past its end.
         long start = nbytes == 0 ? 0 : offset;
-        boolean isMapped = start % alignment == 0 || options.isInMemory();
-        Stored stored = new Stored(start, nbytes, () -> isMapped
-                ? bytes(start, nbytes, compared)
-                : checked(decode(nbytes, into -> file.read(start, into)), compared));
-        return !device.isCpu()
-                ? onDevice(device, nbytes, stored, () -> content(start, nbytes, compared))
-                : isMapped ? Storage.deferred(nbytes, stored, stored) : Storage.decoded(nbytes, stored, stored);
-    }
-
-    private final class Stored extends StoredBytes {
-        private final long offset;
-        private final long nbytes;
-        private final Supplier<Allocation> maker;
-
-        Stored(long offset, long nbytes, Supplier<Allocation> maker) {
-            super(FileStorages.this.file);
-            this.offset = offset;
-            this.nbytes = nbytes;
-            this.maker = maker;
-        }
-
-        @Override
-        public Allocation get() {
-            return maker.get();
-        }
-
-        @Override
-        public List<Extent> extents() {
-            return nbytes == 0
-                    ? List.of()
-                    : List.of(new Extent(0, nbytes, Extent.Place.FILE, 0, offset, Optional.empty()));
-        }
-    }
-
-    private Storage onDevice(Device device, long nbytes, Object owner, Supplier<DeviceContent> content) {
-        return DeviceSource.storage(file, owner, options, DeviceSource.memoryOf(device, NO_DEVICE, "storages are"),
-                nbytes,
-                content);
-    }
-
-    private DeviceContent content(long offset, long nbytes, @Nullable Checksum checksum) {
-        List<RunChecksum> runs = new ArrayList<>();
-        if (checksum != null) {
-            checking(file, () -> runs.add(run(checksum, nbytes)));
-        }
-        return new DeviceContent.Stored(new PieceInput(List.of(file.piece(offset, nbytes))), runs,
-                (damaged, bytes) -> damaged.isEmpty() || checksum == null ? bytes : refused(bytes, checksum));
-    }
-
-    private static RunChecksum run(Checksum checksum, long nbytes) throws IOException {
-        MemorySegment before = MemorySegment.ofArray(checksum.before());
-        RunChecksum all = new RunChecksum(RunChecksum.Kind.CRC32, -before.byteSize(), before.byteSize() + nbytes,
-                checksum.crc32());
-        all.add(-before.byteSize(), before);
-        return all;
-    }
-
-    private Allocation refused(Allocation bytes, Checksum checksum) {
-        bytes.free();
-        checking(file, checksum::check);
-        throw new IllegalStateException(file.location() + " was written to while it was read; open it again");
+        boolean isMapped = start % alignment == 0;
+        boolean isCompared = checksum != null && nbytes > 0 && options.checksums() != ChecksumPolicy.NONE;
+        return storage(new Stored(start, nbytes, isMapped, isCompared ? checksum : null),
+                !isMapped && !options.isInMemory());
     }
 
     /// {@return a storage whose bytes are decoded when it is first touched}
@@ -234,54 +163,125 @@ public final class FileStorages {
     /// @param nbytes its size in bytes; has been checked against what the file can hold
     /// @param decoder how; called by any thread, and again for each [loan][Storage#borrow] of the storage
     public Storage decoded(long nbytes, Decoder decoder) {
-        Device device = options.deviceFor(saved);
-        if (device.isMeta()) {
-            return blank(nbytes);
+        return storage(new Decoded(nbytes, decoder), true);
+    }
+
+    private Storage storage(StoredBytes bytes, boolean isLent) {
+        return bytes.device().isMeta()
+                ? blank(bytes.nbytes())
+                : bytes.storage(isLent, () -> DeviceSource.memoryOf(bytes.device(), NO_DEVICE, "storages are"));
+    }
+
+    /// Bytes that are in the file as they are in memory.
+    private final class Stored extends StoredBytes {
+        private final long offset;
+        private final boolean isMapped;
+        private final @Nullable Checksum checksum;
+
+        Stored(long offset, long nbytes, boolean isMapped, @Nullable Checksum checksum) {
+            super(file, options, options.deviceFor(saved), nbytes);
+            this.offset = offset;
+            this.isMapped = isMapped;
+            this.checksum = checksum;
         }
-        return device.isCpu()
-                ? Storage.decoded(nbytes, () -> decode(nbytes, decoder), file.location())
-                : onDevice(device, nbytes, file.location(),
-                        () -> new DeviceContent.Decoded(() -> decode(nbytes, decoder)));
-    }
 
-    private Allocation bytes(long offset, long nbytes, @Nullable Checksum checksum) {
-        return options.isInMemory()
-                ? checked(memory.read(List.of(file.piece(offset, nbytes))), checksum)
-                : checkable(file.window(offset, nbytes), checksum);
-    }
+        @Override
+        public List<Extent> extents() {
+            return nbytes() == 0
+                    ? List.of()
+                    : List.of(new Extent(0, nbytes(), Extent.Place.FILE, 0, offset, Optional.empty()));
+        }
 
-    private Allocation checked(Allocation read, @Nullable Checksum checksum) {
-        if (checksum != null) {
+        @Override
+        protected Optional<CheckedInput> input() {
+            return Optional.of(new CheckedInput(List.of(file.piece(offset, nbytes())),
+                    checksum == null ? List.of() : List.of(run(checksum)), false));
+        }
+
+        private RunChecksum run(Checksum whole) {
             try {
-                checking(file, () -> checksum.check(read.segment()));
-            } catch (Throwable e) {
-                read.free();
-                throw e;
+                MemorySegment before = MemorySegment.ofArray(whole.before());
+                RunChecksum all = new RunChecksum(RunChecksum.Kind.CRC32, -before.byteSize(),
+                        before.byteSize() + nbytes(), whole.crc32());
+                all.add(-before.byteSize(), before);
+                return all;
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
             }
         }
-        return read;
+
+        @Override
+        protected RuntimeException refusal(List<Integer> damaged, Allocation bytes) {
+            RuntimeException isChanged = super.refusal(damaged, bytes);
+            if (checksum != null) {
+                FileStorages.check(checksum, file);
+            }
+            return isChanged;
+        }
+
+        /// What is not aligned is copied.
+        @Override
+        public Allocation get() {
+            if (isMapped && !options.isInMemory()) {
+                return checkable(file.window(offset, nbytes()));
+            }
+            CheckedInput input = MappedAccess.guarded(file, this::input).orElseThrow();
+            return checked(input, options.isInMemory()
+                    ? memory.read(input)
+                    : DeviceSource.withAccess(options, memory.copy(input)));
+        }
+
+        private Allocation checkable(Allocation mapped) {
+            if (checksum == null || options.mapping() == MapMode.SHARED) {
+                return mapped;
+            }
+            RecordBytes record = new RecordBytes(file, mapped.backing(), checksum);
+            Allocation made = mapped.withBacking(record);
+            if (options.checksums() != ChecksumPolicy.WHEN_READ_WHOLE) {
+                try {
+                    record.check(0, nbytes());
+                } catch (Throwable e) {
+                    made.free();
+                    throw e;
+                }
+            }
+            return made;
+        }
     }
 
-    private Allocation checkable(Allocation mapped, @Nullable Checksum checksum) {
-        if (checksum == null || options.mapping() == MapMode.SHARED) {
-            return mapped;
+    /// Bytes that differ from those in the file.
+    private final class Decoded extends StoredBytes {
+        private final Decoder decoder;
+
+        Decoded(long nbytes, Decoder decoder) {
+            super(file, options, options.deviceFor(saved), nbytes);
+            this.decoder = decoder;
         }
-        RecordBytes record = new RecordBytes(file, mapped.backing(), checksum);
-        Allocation made = mapped.withBacking(record);
-        if (options.checksums() != ChecksumPolicy.WHEN_READ_WHOLE) {
+
+        /// The decoder may reference what it decodes, which is not kept after it was decoded.
+        @Override
+        protected Object owner() {
+            return file.location();
+        }
+
+        @Override
+        public Allocation get() {
+            Allocation made = options.memory().orElseGet(AnonymousMemory::allocator).allocate(nbytes());
             try {
-                record.check(0, made.segment().byteSize());
+                decoder.decode(made.segment());
+                return DeviceSource.withAccess(options, made);
+            } catch (FormatException e) {
+                made.free();
+                // Names the file, since this is long after it was opened.
+                throw e.withFile(file.location());
+            } catch (IOException e) {
+                made.free();
+                throw new UncheckedIOException(e);
             } catch (Throwable e) {
                 made.free();
                 throw e;
             }
         }
-        return made;
-    }
-
-    @FunctionalInterface
-    private interface Checking {
-        void run() throws IOException;
     }
 
     /// The checksum of a mapped record, which is compared once, with the bytes in the file: a program may write to
@@ -313,38 +313,20 @@ public final class FileStorages {
         public synchronized void check(long start, long end) {
             if (!isChecked) {
                 checkNotCut();
-                checking(file, checksum::check);
+                FileStorages.check(checksum, file);
                 isChecked = true;
             }
         }
     }
 
     /// Names the file, since this is long after it was opened.
-    private static void checking(MappedFile file, Checking check) {
+    private static void check(Checksum checksum, MappedFile file) {
         try {
-            check.run();
+            checksum.check();
         } catch (FormatException e) {
             throw e.withFile(file.location());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
-        }
-    }
-
-    private Allocation decode(long nbytes, Decoder decoder) {
-        Allocation made = options.memory().orElseGet(AnonymousMemory::allocator).allocate(nbytes);
-        try {
-            decoder.decode(made.segment());
-            return DeviceSource.withAccess(options, made);
-        } catch (FormatException e) {
-            made.free();
-            // Names the file, since this is long after it was opened.
-            throw e.withFile(file.location());
-        } catch (IOException e) {
-            made.free();
-            throw new UncheckedIOException(e);
-        } catch (Throwable e) {
-            made.free();
-            throw e;
         }
     }
 }

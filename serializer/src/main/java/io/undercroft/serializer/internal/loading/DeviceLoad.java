@@ -5,7 +5,6 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.serializer.internal.BinarySearch;
 import io.undercroft.serializer.internal.Workers;
-import io.undercroft.serializer.internal.loading.DeviceContent.Stored;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.spi.DeviceMemory.HostReader;
@@ -39,9 +38,9 @@ final class DeviceLoad {
     }
 
     /// A storage that is loaded.
-    private record Member(DeviceSource source, Stored content) {
+    private record Member(DeviceSource source, CheckedInput input) {
         long nbytes() {
-            return source.nbytes();
+            return source.bytes().nbytes();
         }
     }
 
@@ -73,7 +72,7 @@ final class DeviceLoad {
         }
 
         boolean isZero() {
-            return members.stream().allMatch(member -> member.content.input().isZero());
+            return members.stream().allMatch(member -> member.input.isZero());
         }
 
         /// All bytes are uploaded, gaps included, unless all are zeros.
@@ -100,7 +99,7 @@ final class DeviceLoad {
                 long to = Math.min(end, start + members.get(i).nbytes());
                 if (from < to) {
                     into.asSlice(done - offset, from - done).fill((byte) 0);
-                    members.get(i).content.read(from - start, into.asSlice(from - offset, to - from));
+                    members.get(i).input.read(from - start, into.asSlice(from - offset, to - from));
                     progress.accept(to - from);
                     done = to;
                 }
@@ -137,7 +136,7 @@ final class DeviceLoad {
             for (int i = 0; i < members.size(); i++) {
                 Member member = members.get(i);
                 Allocation part = parts.get(i);
-                member.source.loaded(() -> member.content.finish(part));
+                member.source.loaded(() -> member.source.bytes().checked(member.input, part));
             }
         }
     }
@@ -145,18 +144,18 @@ final class DeviceLoad {
     /// Loads one storage.
     ///
     /// @param source the storage
-    /// @param content its bytes
+    /// @param input its bytes
     /// @return its bytes on the device
-    static Allocation one(DeviceSource source, Stored content) {
+    static Allocation one(DeviceSource source, CheckedInput input) {
         DeviceLoad load = new DeviceLoad(_ -> {});
-        load.members.add(new Member(source, content));
+        load.members.add(new Member(source, input));
         try {
             load.upload();
         } catch (Throwable e) {
             load.free();
             throw e;
         }
-        return content.finish(Objects.requireNonNull(load.blocks.getFirst().whole));
+        return source.bytes().checked(input, Objects.requireNonNull(load.blocks.getFirst().whole));
     }
 
     /// Loads storages, each device at the same time as the others, with one upload for each. Afterwards each source has
@@ -169,10 +168,8 @@ final class DeviceLoad {
         Map<Device, DeviceLoad> loads = new LinkedHashMap<>();
         for (DeviceSource source : sources) {
             try {
-                if (source.open() instanceof Stored content) {
-                    loads.computeIfAbsent(source.memory().device(), _ -> new DeviceLoad(progress)).members
-                            .add(new Member(source, content));
-                }
+                source.input().ifPresent(input -> loads.computeIfAbsent(source.memory().device(),
+                        _ -> new DeviceLoad(progress)).members.add(new Member(source, input)));
             } catch (FormatException e) {
                 source.loaded(() -> {
                     throw e;
@@ -208,10 +205,10 @@ final class DeviceLoad {
     private void pack() {
         Map<MappedFile, Integer> files = new HashMap<>();
         for (Member member : members) {
-            files.putIfAbsent(member.source.file(), files.size());
+            files.putIfAbsent(member.source.bytes().file(), files.size());
         }
         List<Member> inOrder = new ArrayList<>(members);
-        inOrder.sort(Comparator.<Member>comparingInt(member -> files.get(member.source.file()))
+        inOrder.sort(Comparator.<Member>comparingInt(member -> files.get(member.source.bytes().file()))
                 .thenComparingLong(DeviceLoad::position));
         Block current = new Block(progress);
         for (Member member : inOrder) {
@@ -234,7 +231,7 @@ final class DeviceLoad {
 
     /// Returns the offset of the bytes of a storage in its file, or 0 if they start in another file.
     private static long position(Member member) {
-        FilePiece first = member.content.input().first();
+        FilePiece first = member.input.first();
         return first == null ? 0 : first.offset();
     }
 

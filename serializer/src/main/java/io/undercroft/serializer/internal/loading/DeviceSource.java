@@ -5,11 +5,9 @@ import io.undercroft.format.Remedy;
 import io.undercroft.format.internal.Span;
 import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.mmap.MapMode;
-import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.ChecksumPolicy;
 import io.undercroft.serializer.OpenOptions;
-import io.undercroft.serializer.internal.loading.DeviceContent.Decoded;
-import io.undercroft.serializer.internal.loading.DeviceContent.Stored;
+import io.undercroft.serializer.internal.MappedAccess;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.Device;
@@ -31,34 +29,21 @@ public final class DeviceSource implements Supplier<Allocation> {
     /// Held while decoded bytes are in memory of the host, so that they are those of one storage.
     private static final Object DECODING = new Object();
 
-    private final MappedFile file;
-    private final OpenOptions options;
+    private final StoredBytes bytes;
     private final DeviceMemory memory;
-    private final long nbytes;
-    private final Supplier<DeviceContent> content;
     private @Nullable Supplier<Allocation> loaded;
 
-    private DeviceSource(MappedFile file, OpenOptions options, DeviceMemory memory, long nbytes,
-            Supplier<DeviceContent> content) {
-        this.file = file;
-        this.options = options;
+    private DeviceSource(StoredBytes bytes, DeviceMemory memory) {
+        this.bytes = bytes;
         this.memory = memory;
-        this.nbytes = nbytes;
-        this.content = content;
     }
 
     /// {@return a storage on a device whose bytes are in a file}
     ///
-    /// @param file the file
-    /// @param owner what the storage is released with, named like the file
-    /// @param options the options for opening
+    /// @param bytes its bytes
     /// @param memory the memory of the device
-    /// @param nbytes the size of the storage in bytes
-    /// @param content supplies its bytes, each time they are needed
-    public static Storage storage(MappedFile file, Object owner, OpenOptions options, DeviceMemory memory,
-            long nbytes, Supplier<DeviceContent> content) {
-        return Storage.deferred(nbytes, memory, new DeviceSource(file, options, memory, nbytes, content),
-                owner);
+    static Storage storage(StoredBytes bytes, DeviceMemory memory) {
+        return Storage.deferred(bytes.nbytes(), memory, new DeviceSource(bytes, memory), bytes.owner());
     }
 
     /// {@return the memory of a device other than the CPU and meta}
@@ -86,20 +71,16 @@ public final class DeviceSource implements Supplier<Allocation> {
         return storage.source().filter(DeviceSource.class::isInstance).map(DeviceSource.class::cast);
     }
 
-    MappedFile file() {
-        return file;
+    StoredBytes bytes() {
+        return bytes;
     }
 
     DeviceMemory memory() {
         return memory;
     }
 
-    long nbytes() {
-        return nbytes;
-    }
-
-    DeviceContent open() {
-        return content.get();
+    Optional<CheckedInput> input() {
+        return MappedAccess.guarded(bytes.file(), bytes::input);
     }
 
     /// Sets what the next call of [#get] returns or throws.
@@ -121,7 +102,7 @@ public final class DeviceSource implements Supplier<Allocation> {
     @Override
     public Allocation get() {
         Supplier<Allocation> outcome = take();
-        return withAccess(options, outcome == null ? load() : outcome.get());
+        return withAccess(bytes.options(), outcome == null ? load() : outcome.get());
     }
 
     /// {@return bytes on a device that can be written to if the file is opened copy-on-write} Writes would not reach
@@ -137,15 +118,12 @@ public final class DeviceSource implements Supplier<Allocation> {
     }
 
     private Allocation load() {
-        return switch (open()) {
-            case Stored stored -> DeviceLoad.one(this, stored);
-            case Decoded decoded -> decode(decoded);
-        };
-    }
-
-    private Allocation decode(Decoded decoded) {
+        Optional<CheckedInput> input = input();
+        if (input.isPresent()) {
+            return DeviceLoad.one(this, input.get());
+        }
         synchronized (DECODING) {
-            Allocation host = decoded.decoder().get();
+            Allocation host = bytes.get();
             try {
                 return upload(host.segment());
             } finally {
@@ -155,15 +133,15 @@ public final class DeviceSource implements Supplier<Allocation> {
     }
 
     private Allocation upload(MemorySegment host) {
-        Allocation bytes = allocate(nbytes, false);
+        Allocation made = allocate(bytes.nbytes(), false);
         try {
-            if (nbytes > 0) {
-                memory.upload(List.of(new Upload(bytes.segment(),
+            if (bytes.nbytes() > 0) {
+                memory.upload(List.of(new Upload(made.segment(),
                         (offset, into) -> into.copyFrom(host.asSlice(offset, into.byteSize())))));
             }
-            return bytes;
+            return made;
         } catch (Throwable e) {
-            bytes.free();
+            made.free();
             throw e;
         }
     }
@@ -180,7 +158,7 @@ public final class DeviceSource implements Supplier<Allocation> {
             if (!memory.isOutOfMemory(e)) {
                 throw e;
             }
-            OutOfMemoryError told = new OutOfMemoryError(file.location() + ": " + size + " bytes cannot be loaded to "
+            OutOfMemoryError told = new OutOfMemoryError(bytes + ": " + size + " bytes cannot be loaded to "
                     + memory.device() + " (" + e.getMessage()
                     + "); choose fewer tensors with OpenOptions.only, or another device with OpenOptions.devices");
             told.initCause(e);
@@ -191,30 +169,28 @@ public final class DeviceSource implements Supplier<Allocation> {
     /// {@return whether some bytes may be read without the others: unless the policy requires a check of the storage
     /// before}
     boolean isReadInParts() {
-        return options.checksums() == ChecksumPolicy.WHEN_READ_WHOLE
-                || options.checksums() == ChecksumPolicy.NONE;
+        ChecksumPolicy policy = bytes.options().checksums();
+        return policy == ChecksumPolicy.WHEN_READ_WHOLE || policy == ChecksumPolicy.NONE;
     }
 
     /// {@return some bytes of the storage, in memory of the host}
     ///
     /// @param part the bytes
     Allocation read(Span part) {
-        return switch (open()) {
-            case Stored stored -> {
-                Allocation bytes = AnonymousMemory.allocator().allocate(part.end() - part.start());
-                try {
-                    stored.input().read(part.start(), bytes.segment());
-                    yield bytes;
-                } catch (Throwable e) {
-                    bytes.free();
-                    throw e;
-                }
-            }
-            case Decoded decoded -> {
-                Allocation whole = decoded.decoder().get();
-                yield new Allocation(whole.segment().asSlice(part.start(), part.end() - part.start()),
-                        Allocation.Sharing.PRIVATE, null, whole::free);
-            }
-        };
+        long length = part.end() - part.start();
+        Optional<CheckedInput> input = input();
+        if (input.isEmpty()) {
+            Allocation whole = bytes.get();
+            return new Allocation(whole.segment().asSlice(part.start(), length), Allocation.Sharing.PRIVATE, null,
+                    whole::free);
+        }
+        Allocation some = AnonymousMemory.allocator().allocate(length);
+        try {
+            input.get().read(part.start(), some.segment());
+            return some;
+        } catch (Throwable e) {
+            some.free();
+            throw e;
+        }
     }
 }

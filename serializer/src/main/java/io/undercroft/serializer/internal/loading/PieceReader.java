@@ -41,13 +41,13 @@ public final class PieceReader {
 
     /// @param start the offset of the bytes in the storage
     private record Share(MappedFile file, long offset, MemorySegment into, long start) {
-        void read(RunChecksums sums, boolean isLarge) throws IOException {
+        void read(CheckedInput sums, boolean isLarge) throws IOException {
             if (isReadOnce(file, into.byteSize())) {
                 file.readOnce(offset, into);
                 sums.add(start, into);
                 return;
             }
-            long step = isLarge ? ONCE : sums.isEmpty() ? into.byteSize() : CACHED;
+            long step = isLarge ? ONCE : sums.hasChecksums() ? CACHED : into.byteSize();
             for (long at = 0; at < into.byteSize(); at += step) {
                 MemorySegment part = into.asSlice(at, Math.min(step, into.byteSize() - at));
                 if (isLarge) {
@@ -69,37 +69,27 @@ public final class PieceReader {
         this.options = options;
     }
 
-    /// Reads pieces, one after the other, into one run of memory. Large ones are read by several threads.
+    /// Reads pieces, one after the other, into one run of memory, and computes their checksums while they are in the
+    /// cache. Large ones are read by several threads.
     ///
-    /// @param pieces the pieces to read, of this and other files
+    /// @param input the pieces to read, of this and other files; receives the checksums
     /// @return the bytes, which do not depend on the files; read-only if the file is opened so
     /// @throws UncheckedIOException if a file ends before, or reading fails
     /// @throws OutOfMemoryError if there is not enough memory; the message has the kind and amount
-    public Allocation read(List<Piece> pieces) {
-        return read(pieces, RunChecksums.NONE);
-    }
-
-    /// Reads pieces as [#read(List)], and computes checksums of the bytes while they are in the cache.
-    ///
-    /// @param pieces the pieces to read, of this and other files
-    /// @param sums receives all bytes that come from files
-    /// @return the bytes, which do not depend on the files; read-only if the file is opened so
-    /// @throws UncheckedIOException if a file ends before, or reading fails
-    /// @throws OutOfMemoryError if there is not enough memory; the message has the kind and amount
-    public Allocation read(List<Piece> pieces, RunChecksums sums) {
+    public Allocation read(CheckedInput input) {
         Allocator allocator = memory();
-        return DeviceSource.withAccess(options, copy(pieces, sums, allocator, nbytes(pieces), isLarge));
+        return DeviceSource.withAccess(options, copy(input, allocator, nbytes(input.pieces()), isLarge));
     }
 
     /// Reads pieces as [#read], for a copy that is the caller's own.
     ///
-    /// @param pieces the pieces to read, of this and other files
+    /// @param input the pieces to read, of this and other files; receives the checksums
     /// @return the bytes, which can be written to however the file is opened
     /// @throws UncheckedIOException if a file ends before, or reading fails
     /// @throws OutOfMemoryError if there is not enough memory; the message has the kind and amount
-    public Allocation copy(List<Piece> pieces) {
-        long nbytes = nbytes(pieces);
-        return copy(pieces, RunChecksums.NONE, nbytes < OF_ITS_OWN ? single() : memory(), nbytes, false);
+    public Allocation copy(CheckedInput input) {
+        long nbytes = nbytes(input.pieces());
+        return copy(input, nbytes < OF_ITS_OWN ? single() : memory(), nbytes, false);
     }
 
     private static long nbytes(List<Piece> pieces) {
@@ -110,11 +100,10 @@ public final class PieceReader {
         return options.memory().orElseGet(AnonymousMemory::allocator);
     }
 
-    private Allocation copy(List<Piece> pieces, RunChecksums sums, Allocator allocator, long nbytes,
-            boolean isLarge) {
+    private Allocation copy(CheckedInput input, Allocator allocator, long nbytes, boolean isLarge) {
         Allocation made = allocate(allocator, nbytes);
         try {
-            read(pieces, made.segment(), sums, isLarge);
+            read(input, made.segment(), isLarge);
             return made;
         } catch (IOException e) {
             made.free();
@@ -146,9 +135,8 @@ public final class PieceReader {
         }
     }
 
-    private static void read(List<Piece> pieces, MemorySegment into, RunChecksums sums, boolean isLarge)
-            throws IOException {
-        List<Piece> joined = joined(pieces);
+    private static void read(CheckedInput input, MemorySegment into, boolean isLarge) throws IOException {
+        List<Piece> joined = joined(input.pieces());
         MappedFile.fetch(joined.stream()
                 .filter(piece -> piece instanceof FilePiece run && !isReadOnce(run.file(), run.length())).toList());
         List<Share> shares = new ArrayList<>();
@@ -164,7 +152,7 @@ public final class PieceReader {
             }
             at += piece.length();
         }
-        Workers.share(shares, share -> share.read(sums, isLarge));
+        Workers.share(shares, share -> share.read(input, isLarge));
     }
 
     /// Returns whether bytes of an object of a store are so many that they are not stored on this host on the way.

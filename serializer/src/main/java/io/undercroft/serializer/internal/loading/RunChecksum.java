@@ -108,6 +108,10 @@ public final class RunChecksum {
         this.expected = expected;
     }
 
+    Kind kind() {
+        return kind;
+    }
+
     /// {@return its first byte, counted from the start of the storage}
     long start() {
         return start;

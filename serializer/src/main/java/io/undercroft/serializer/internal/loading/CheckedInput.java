@@ -1,8 +1,12 @@
 package io.undercroft.serializer.internal.loading;
 
+import io.undercroft.format.internal.Checksums;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.Piece;
 import io.undercroft.mmap.Piece.FilePiece;
+import io.undercroft.mmap.Piece.ZeroPiece;
+import io.undercroft.serializer.internal.BinarySearch;
+import io.undercroft.serializer.internal.loading.RunChecksum.Kind;
 import io.undercroft.storage.spi.DeviceMemory.HostReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -12,16 +16,21 @@ import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/// Any part of pieces of files that follow each other. Safe for use by several threads.
-public final class PieceInput implements HostReader {
+/// The bytes of a storage, in pieces of files that follow each other, and the checksums of runs of them. The bytes are
+/// read once, in parts, in any order and from several threads, and their checksums are computed on the way.
+public final class CheckedInput implements HostReader {
     private final List<Piece> pieces;
     /// The start of each piece.
     private final long[] starts;
+    private final List<RunChecksum> runs;
+    private final boolean isMapped;
 
-    /// The bytes of pieces.
+    /// Bytes of which nothing was read.
     ///
     /// @param pieces one after the other
-    public PieceInput(List<Piece> pieces) {
+    /// @param runs the runs of which there are checksums, in order
+    /// @param isMapped whether the memory that they are read to may be that of a mapped file, which may be truncated
+    public CheckedInput(List<Piece> pieces, List<RunChecksum> runs, boolean isMapped) {
         List<Piece> some = new ArrayList<>(pieces);
         some.removeIf(piece -> piece.length() == 0);
         this.pieces = List.copyOf(some);
@@ -31,6 +40,13 @@ public final class PieceInput implements HostReader {
             starts[i] = start;
             start += this.pieces.get(i).length();
         }
+        this.runs = runs;
+        this.isMapped = isMapped;
+    }
+
+    /// {@return the pieces that have bytes}
+    List<Piece> pieces() {
+        return pieces;
     }
 
     /// {@return whether all bytes are zeros that are in no file}
@@ -44,6 +60,11 @@ public final class PieceInput implements HostReader {
         return pieces.stream().filter(FilePiece.class::isInstance).map(FilePiece.class::cast).findFirst().orElse(null);
     }
 
+    /// {@return whether there are checksums}
+    boolean hasChecksums() {
+        return !runs.isEmpty();
+    }
+
     @Override
     public void read(long offset, MemorySegment into) {
         long end = offset + into.byteSize();
@@ -53,12 +74,13 @@ public final class PieceInput implements HostReader {
             long to = Math.min(end, starts[i] + piece.length());
             read(piece, from - starts[i], into.asSlice(from - offset, to - from));
         }
+        add(offset, into);
     }
 
     private static void read(Piece piece, long start, MemorySegment into) {
         switch (piece) {
             case FilePiece(MappedFile file, long offset, long _) -> read(file, offset + start, into);
-            case Piece.ZeroPiece _ -> into.fill((byte) 0);
+            case ZeroPiece _ -> into.fill((byte) 0);
         }
     }
 
@@ -75,5 +97,33 @@ public final class PieceInput implements HostReader {
     private int indexOf(long offset) {
         int found = Arrays.binarySearch(starts, offset);
         return found >= 0 ? found : -found - 2;
+    }
+
+    /// Adds the checksums of some bytes.
+    ///
+    /// @param offset the first of the bytes, counted from the start of the storage
+    /// @param bytes the bytes; none arrives twice
+    void add(long offset, MemorySegment bytes) {
+        long end = offset + bytes.byteSize();
+        int first = BinarySearch.first(runs.size(), number -> runs.get(number).end() > offset);
+        for (int i = first; i < runs.size() && runs.get(i).start() < end; i++) {
+            RunChecksum run = runs.get(i);
+            if (isMapped && run.kind() == Kind.CRC32C) {
+                run.add(offset, bytes, Checksums::crc32c);
+            } else {
+                run.add(offset, bytes);
+            }
+        }
+    }
+
+    /// {@return the numbers of the runs that did not arrive as a whole with the expected checksum, in order}
+    List<Integer> damaged() {
+        List<Integer> damaged = new ArrayList<>();
+        for (int i = 0; i < runs.size(); i++) {
+            if (!runs.get(i).matches()) {
+                damaged.add(i);
+            }
+        }
+        return damaged;
     }
 }
