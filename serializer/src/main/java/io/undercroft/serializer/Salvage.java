@@ -1,5 +1,6 @@
 package io.undercroft.serializer;
 
+import io.undercroft.format.internal.StorageChunk;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Snapshot;
@@ -11,7 +12,6 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.internal.CommitNumbers;
 import io.undercroft.serializer.internal.CroftContents;
 import io.undercroft.serializer.internal.CroftFormat;
-import io.undercroft.serializer.internal.DamagedStorage;
 import io.undercroft.serializer.internal.FileSource;
 import io.undercroft.serializer.internal.MappedAccess;
 import io.undercroft.serializer.internal.Progress;
@@ -66,7 +66,7 @@ public final class Salvage implements AutoCloseable {
     private final boolean isSearched;
     private final LoadProgress listener;
     private final CroftContents contents;
-    private final Map<Integer, DamagedStorage> damagedStorages = new HashMap<>();
+    private final Map<Integer, List<StorageChunk>> damagedStorages = new HashMap<>();
     private final Map<Integer, FormatException> lostStorages = new HashMap<>();
     private final SequencedMap<String, Integer> intact = new LinkedHashMap<>();
     private final SequencedMap<String, Hurt> damaged = new LinkedHashMap<>();
@@ -156,10 +156,11 @@ public final class Salvage implements AutoCloseable {
 
     private void readStorage(int number, StorageCheck.Pass pass) {
         try {
-            contents.check(number, pass).ifPresent(storage -> {
-                damagedStorages.put(number, storage);
-                storage.damages().forEach(damages::add);
-            });
+            List<StorageChunk> chunks = pass.damaged(number);
+            if (!chunks.isEmpty()) {
+                damagedStorages.put(number, chunks);
+                contents.damageNames().damages(chunks).forEach(damages::add);
+            }
         } catch (FormatException e) {
             lose(number, e);
         } catch (FileReadException e) {
@@ -197,8 +198,10 @@ public final class Salvage implements AutoCloseable {
 
     /// Returns what is wrong with the bytes of a tensor, or null.
     private @Nullable FormatException faultOf(int storage, int tensor) {
-        DamagedStorage hurt = damagedStorages.get(storage);
-        return hurt != null && hurt.hits(tensor) ? hurt.refusal() : lostStorages.get(storage);
+        List<StorageChunk> hurt = damagedStorages.get(storage);
+        return hurt != null && contents.damageNames().isHit(hurt, tensor)
+                ? contents.damageNames().refusal(hurt)
+                : lostStorages.get(storage);
     }
 
     /// {@return the snapshot that was opened}

@@ -391,8 +391,8 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
         Progress progress = new Progress(options.progress()::loaded, verifiedBytes());
         var found = Verifier.verify(new CountedSource(source, progress), newest,
                 CountedSource.of(storages.bases(), progress));
-        DamageNames names = new DamageNames(newest);
-        List<Damage> damages = found.findings().stream().map(names::name).toList();
+        DamageNames names = new DamageNames(newest, new StorageCheck(newest));
+        List<Damage> damages = found.findings().stream().map(names::of).toList();
         if (damages.isEmpty()) {
             verifyTrees();
         }
@@ -472,13 +472,9 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
         return storages.pass(() -> {});
     }
 
-    /// {@return the damage of a storage, as its bytes are in files}
-    ///
-    /// @param number the number of the storage
-    /// @param pass what reads the storages
-    /// @throws IOException if reading fails
-    public Optional<DamagedStorage> check(int number, StorageCheck.Pass pass) throws IOException {
-        return storages.check(number, pass);
+    /// {@return what describes damage of storages}
+    public DamageNames damageNames() {
+        return storages.names();
     }
 
     @Override

@@ -57,6 +57,7 @@ final class CroftStorages implements AutoCloseable {
     private final OpenOptions options;
     private final Bases bases;
     private final StorageCheck check;
+    private final DamageNames names;
     private final Optional<ExtentCache.Use> cache;
     private final PieceReader memory;
     /// The storages that chosen tensors use; null if all tensors are chosen, or the names were not read yet.
@@ -65,8 +66,8 @@ final class CroftStorages implements AutoCloseable {
     /// Damage of storages that were only read in part.
     private final Set<Damage> metInParts = ConcurrentHashMap.newKeySet();
 
-    /// A damaged storage, and one for the intact tensors on it.
-    private record Suspect(DamagedStorage damage, Storage readable) {}
+    /// The damaged chunks of a storage, and a storage for the intact tensors on it.
+    private record Suspect(List<StorageChunk> chunks, Storage readable) {}
 
     CroftStorages(MappedFile file, Snapshot snapshot, OpenOptions options, Bases bases) throws IOException {
         this.file = file;
@@ -74,6 +75,7 @@ final class CroftStorages implements AutoCloseable {
         this.options = options;
         this.bases = bases;
         this.check = new StorageCheck(snapshot);
+        this.names = new DamageNames(snapshot, check);
         this.memory = new PieceReader(file, options);
         // Without settings, its classes are not loaded.
         this.cache = options.settings().isEmpty() ? Optional.empty() : ExtentCache.Use.of(options);
@@ -135,8 +137,8 @@ final class CroftStorages implements AutoCloseable {
         if (suspect == null) {
             return storage;
         }
-        if (suspect.damage.hits(tensor)) {
-            throw suspect.damage.refusal();
+        if (names.isHit(suspect.chunks, tensor)) {
+            throw names.refusal(suspect.chunks);
         }
         return suspect.readable;
     }
@@ -167,7 +169,7 @@ final class CroftStorages implements AutoCloseable {
 
     /// {@return the damage found so far}
     List<Damage> damages() {
-        Stream<Damage> whole = damaged.values().stream().flatMap(suspect -> suspect.damage.damages());
+        Stream<Damage> whole = damaged.values().stream().flatMap(suspect -> names.damages(suspect.chunks));
         return Stream.concat(whole, metInParts.stream()).distinct().toList();
     }
 
@@ -180,24 +182,19 @@ final class CroftStorages implements AutoCloseable {
         StorageCheck.Pass pass = pass(pulse);
         for (int number = 0; number < snapshot.storageCount(); number++) {
             try {
-                check(number, pass).ifPresent(damage -> damage.damages().forEach(found));
+                names.damages(pass.damaged(number)).forEach(found);
             } catch (FormatException e) {
                 found.accept(Damage.of("storage " + number, 0, e));
             }
         }
     }
 
-    /// {@return the damage of a storage, as its bytes are in files} Those in files that cannot be found are left out.
-    ///
-    /// @param number the number of the storage
-    /// @param pass what reads the storages
-    /// @throws IOException if reading fails
-    Optional<DamagedStorage> check(int number, StorageCheck.Pass pass) throws IOException {
-        List<StorageChunk> chunks = pass.damaged(number);
-        return chunks.isEmpty() ? Optional.empty() : Optional.of(damaged(snapshot, check, chunks));
+    /// {@return what describes damage of storages}
+    DamageNames names() {
+        return names;
     }
 
-    /// {@return what reads the bytes of storages from their files}
+    /// {@return what reads the bytes of storages from their files} Those in files that cannot be found are left out.
     ///
     /// @param pulse run before every read; what it throws ends the work
     StorageCheck.Pass pass(Runnable pulse) {
@@ -208,10 +205,6 @@ final class CroftStorages implements AutoCloseable {
                 return Optional.empty();
             }
         });
-    }
-
-    private static DamagedStorage damaged(Snapshot snapshot, StorageCheck check, List<StorageChunk> chunks) {
-        return new DamagedStorage(snapshot, chunks, check.spans(chunks.getFirst().storage()));
     }
 
     /// Releases the storages of intact tensors on damaged ones, and closes the other files. Those that are still
@@ -394,15 +387,14 @@ final class CroftStorages implements AutoCloseable {
 
         /// Records damage.
         private FormatException refusalOf(List<StorageChunk> chunks, Storage readable) {
-            DamagedStorage damage = damaged(snapshot, check, chunks);
-            damaged.put(number, new Suspect(damage, readable));
-            return damage.refusal();
+            damaged.put(number, new Suspect(chunks, readable));
+            return names.refusal(chunks);
         }
 
         private void checkKnown() {
             Suspect known = damaged.get(number);
             if (known != null) {
-                throw known.damage.refusal();
+                throw names.refusal(known.chunks);
             }
         }
 
@@ -448,9 +440,8 @@ final class CroftStorages implements AutoCloseable {
             List<StorageChunk> chunks = checks ? compare(around, bytes, false) : List.of();
             if (!chunks.isEmpty()) {
                 bytes.free();
-                DamagedStorage damage = damaged(snapshot, check, chunks);
-                damage.damages().forEach(metInParts::add);
-                throw damage.refusal();
+                names.damages(chunks).forEach(metInParts::add);
+                throw names.refusal(chunks);
             }
             MemorySegment wanted = bytes.segment().asSlice(part.start() - around.start(), part.end() - part.start());
             return new Allocation(wanted, bytes.sharing(), null, bytes::free);
@@ -512,14 +503,13 @@ final class CroftStorages implements AutoCloseable {
     /// Refuses damaged chunks. The allocation of a storage references it, so it must not reference the storages: they
     /// would never be collected.
     private Function<StorageChunk, FormatException> refusals() {
-        Snapshot from = snapshot;
-        StorageCheck spans = check;
+        DamageNames named = names;
         Set<Damage> met = metInParts;
         String name = file.location();
         return chunk -> {
-            DamagedStorage damage = damaged(from, spans, List.of(chunk));
-            damage.damages().forEach(met::add);
-            return damage.refusal().withFile(name);
+            List<StorageChunk> chunks = List.of(chunk);
+            named.damages(chunks).forEach(met::add);
+            return named.refusal(chunks).withFile(name);
         };
     }
 

@@ -7,83 +7,120 @@ import io.undercroft.format.internal.Rule;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.format.internal.Span;
 import io.undercroft.format.internal.StorageCheck;
+import io.undercroft.format.internal.StorageChunk;
 import io.undercroft.format.internal.StorageRecord;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.SnapshotInfo;
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
-/// Finds the tensors that damage of a file affects. For use by one thread.
-final class DamageNames {
-    private final Snapshot newest;
-    private final Map<Long, Optional<Opened>> snapshots = new HashMap<>();
+/// Reports of chunks of storages that fail their checksums, and of other damage of a file, with the names of the
+/// tensors that it hits. Names are read when damage is reported. Safe for any thread.
+public final class DamageNames {
+    private static final int MOST_NAMED = 5;
+    private static final String NO_TENSOR = "no tensor";
 
-    private record Opened(Snapshot snapshot, StorageCheck check) {}
+    private final Snapshot snapshot;
+    private final StorageCheck check;
+    /// Those of other snapshots of the file, by their sequence numbers; nothing for those that cannot be opened.
+    private final Map<Long, Optional<DamageNames>> others = new ConcurrentHashMap<>();
 
-    DamageNames(Snapshot newest) {
-        this.newest = newest;
+    /// The names of the tensors of a snapshot.
+    ///
+    /// @param snapshot the snapshot
+    /// @param check its storages
+    public DamageNames(Snapshot snapshot, StorageCheck check) {
+        this.snapshot = snapshot;
+        this.check = check;
     }
 
-    /// {@return the damage with the names of the tensors that it hits}
+    /// {@return whether a damaged chunk has a byte of a tensor}
     ///
-    /// @param finding as the verifier found it
-    Damage name(Finding finding) {
+    /// @param chunks the damaged chunks of the storage of the tensor
+    /// @param tensor its number
+    public boolean isHit(List<StorageChunk> chunks, int tensor) {
+        Optional<Span> span = Span.of(snapshot, tensor);
+        return span.isPresent() && chunks.stream().anyMatch(chunk -> chunk.touches(span.get()));
+    }
+
+    /// {@return the exception for access to damaged bytes}
+    ///
+    /// @param chunks the damaged chunks of one storage, at least one
+    public FormatException refusal(List<StorageChunk> chunks) {
+        StorageChunk first = chunks.getFirst();
+        String more = chunks.size() == 1 ? "" : " (the first of " + chunks.size() + ")";
+        long offset = first.base() == ExtentRecord.THIS_FILE ? first.fileOffset() : FormatException.NO_OFFSET;
+        return Rule.V14_CHECKSUM.broken(what(first) + more + "; it damages "
+                + tensors(first.storage(), span -> chunks.stream().anyMatch(chunk -> chunk.touches(span))), offset);
+    }
+
+    /// {@return each chunk, as listed in reports}
+    ///
+    /// @param chunks the damaged chunks of one storage
+    public Stream<Damage> damages(List<StorageChunk> chunks) {
+        return chunks.stream().map(chunk -> Damage.of(tensors(chunk.storage(), chunk::touches), chunk.length(),
+                Rule.V14_CHECKSUM.broken(what(chunk), chunk.fileOffset())));
+    }
+
+    private String what(StorageChunk chunk) {
+        String base = chunk.base() == ExtentRecord.THIS_FILE
+                ? ""
+                : " in the file " + FormatException.quote(snapshot.base(chunk.base() - 1).path());
+        return "the checksum of a chunk of storage " + chunk.storage() + base + " does not match";
+    }
+
+    /// {@return a finding of the verifier as damage}
+    ///
+    /// @param finding what it found, in any snapshot of the file
+    Damage of(Finding finding) {
+        boolean isHere = finding.sequence() == Finding.WHOLE_FILE
+                || finding.sequence() == snapshot.commit().sequence();
+        Optional<DamageNames> names = isHere
+                ? Optional.of(this)
+                : others.computeIfAbsent(finding.sequence(), this::other);
+        String where = finding.storage() == Finding.NO_STORAGE
+                ? "the file"
+                : names.map(each -> each.hit(finding)).orElse("storage " + finding.storage());
+        String all = isHere
+                ? where
+                : where + " of snapshot " + names.map(each -> CommitNumbers.of(each.snapshot))
+                        .filter(number -> number != SnapshotInfo.UNKNOWN).orElse(finding.sequence());
         Rule rule = finding.rule();
         return rule == null
-                ? Damage.unread(where(finding), finding.offset(), finding.length())
-                : Damage.of(where(finding), finding.length(), rule.broken(finding.what(), finding.offset()));
+                ? Damage.unread(all, finding.offset(), finding.length())
+                : Damage.of(all, finding.length(), rule.broken(finding.what(), finding.offset()));
     }
 
-    private String where(Finding finding) {
-        String snapshot = finding.sequence() == Finding.WHOLE_FILE || finding.sequence() == newest.commit().sequence()
-                ? ""
-                : " of snapshot " + number(finding.sequence());
-        return (finding.storage() == Finding.NO_STORAGE ? "the file" : tensors(finding)) + snapshot;
-    }
-
-    private long number(long sequence) {
-        return snapshots.computeIfAbsent(sequence, this::open).map(opened -> CommitNumbers.of(opened.snapshot))
-                .filter(number -> number != SnapshotInfo.UNKNOWN).orElse(sequence);
-    }
-
-    private String tensors(Finding finding) {
-        String storage = "storage " + finding.storage();
+    private Optional<DamageNames> other(long sequence) {
         try {
-            Optional<Opened> opened = snapshots.computeIfAbsent(finding.sequence(), this::open);
-            if (opened.isEmpty()) {
-                return storage;
-            }
-            List<Integer> hit = hit(opened.get(), finding);
-            return hit.isEmpty() ? storage : TensorNames.of(opened.get().snapshot, hit);
-        } catch (FormatException _) {
-            return storage;
-        }
-    }
-
-    private Optional<Opened> open(long sequence) {
-        try {
-            Snapshot snapshot = newest.openAt(sequence);
-            return Optional.of(new Opened(snapshot, new StorageCheck(snapshot)));
+            Snapshot opened = snapshot.openAt(sequence);
+            return Optional.of(new DamageNames(opened, new StorageCheck(opened)));
         } catch (FormatException | IOException _) {
             return Optional.empty();
         }
     }
 
-    private static List<Integer> hit(Opened opened, Finding finding) {
-        List<Span> ranges = ranges(opened.snapshot, finding);
-        return opened.check.spans(finding.storage()).entrySet().stream()
-                .filter(tensor -> ranges.stream().anyMatch(
-                        range -> tensor.getValue().touches(range.start(), range.end())))
-                .map(Map.Entry::getKey)
-                .toList();
+    private String hit(Finding finding) {
+        String storage = "storage " + finding.storage();
+        try {
+            List<Span> ranges = ranges(finding);
+            String tensors = tensors(finding.storage(),
+                    span -> ranges.stream().anyMatch(range -> span.touches(range.start(), range.end())));
+            return tensors.equals(NO_TENSOR) ? storage : tensors;
+        } catch (FormatException _) {
+            return storage;
+        }
     }
 
     /// Returns the ranges of the storage that contain the damaged range of the file; there may be several.
-    private static List<Span> ranges(Snapshot snapshot, Finding finding) {
+    private List<Span> ranges(Finding finding) {
         List<Span> ranges = new ArrayList<>();
         StorageRecord storage = snapshot.storage(finding.storage());
         long start = 0;
@@ -97,5 +134,28 @@ final class DamageNames {
             start += extent.length();
         }
         return ranges;
+    }
+
+    /// {@return a few tensors on a storage by name, and how many more there are}
+    private String tensors(int storage, Predicate<Span> isHit) {
+        List<Integer> hit = check.spans(storage).entrySet().stream().filter(tensor -> isHit.test(tensor.getValue()))
+                .map(Map.Entry::getKey).toList();
+        String named = hit.stream().limit(MOST_NAMED).map(this::name).collect(Collectors.joining(", "));
+        return switch (hit.size()) {
+            case 0 -> NO_TENSOR;
+            case 1 -> "tensor " + named;
+            default -> "tensors " + named
+                    + (hit.size() > MOST_NAMED ? " and " + (hit.size() - MOST_NAMED) + " more" : "");
+        };
+    }
+
+    /// A tensor may have no name, or one that is damaged.
+    private String name(int tensor) {
+        try {
+            int name = snapshot.nameOfTensor(tensor);
+            return name < 0 ? "number " + tensor : FormatException.quote(snapshot.name(name));
+        } catch (FormatException _) {
+            return "number " + tensor;
+        }
     }
 }

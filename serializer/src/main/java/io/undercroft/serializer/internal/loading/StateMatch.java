@@ -1,5 +1,7 @@
 package io.undercroft.serializer.internal.loading;
 
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Tensor;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.MatchReport;
 import io.undercroft.serializer.MatchReport.Mismatch;
@@ -57,6 +59,24 @@ public record StateMatch(MatchReport report, Map<String, String> names) {
         Set<String> used = new HashSet<>(names.values());
         List<String> unexpected = all.stream().filter(name -> !used.contains(name)).toList();
         return new StateMatch(new MatchReport(missing, unexpected, mismatched, List.of()), names);
+    }
+
+    /// {@return a test whether one tensor can be copied into another: the shapes have to be the same, and the elements
+    /// convertible} For use by one thread.
+    public static BiPredicate<TensorSpec, TensorSpec> canBeCopied() {
+        Map<List<DType>, Boolean> convertible = new HashMap<>();
+        return (found, wanted) -> found.shape().equals(wanted.shape()) && (found.dtype().equals(wanted.dtype())
+                || convertible.computeIfAbsent(List.of(found.dtype(), wanted.dtype()),
+                        pair -> canConvert(pair.get(0), pair.get(1))));
+    }
+
+    private static boolean canConvert(DType from, DType to) {
+        try {
+            var _ = Tensor.zeros(to, 1).copyFrom(Tensor.zeros(from, 1));
+            return true;
+        } catch (UnsupportedOperationException _) {
+            return false;
+        }
     }
 
     /// No name of the checkpoint is matched by two expected names, and an expected name that is missing does not match

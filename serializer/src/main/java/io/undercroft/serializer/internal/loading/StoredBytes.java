@@ -99,7 +99,9 @@ public abstract class StoredBytes implements Supplier<Allocation> {
         if (damaged.isEmpty()) {
             return bytes;
         }
-        throw MappedAccess.guarded(file, () -> refusal(damaged, bytes));
+        return MappedAccess.guarded(file, () -> {
+            throw refusal(damaged, bytes);
+        });
     }
 
     /// Makes the bytes in memory of the host, mapped or not.

@@ -8,7 +8,6 @@ import io.undercroft.serializer.PartlyLoadedException;
 import io.undercroft.serializer.StateMismatchException;
 import io.undercroft.serializer.TensorSpec;
 import io.undercroft.serializer.internal.loading.CopyPlan;
-import io.undercroft.serializer.internal.loading.CopyTest;
 import io.undercroft.serializer.internal.loading.StateMatch;
 import io.undercroft.serializer.internal.loading.TensorCopy;
 import io.undercroft.serializer.internal.sets.SetRead.Into;
@@ -116,7 +115,7 @@ final class SetLoad {
         Set<String> names = Set.copyOf(set.names());
         return StateMatch.compare(set.names(), set.lookup(),
                 name -> index.find(name).filter(_ -> names.contains(name)).map(SetFile::spec), expected,
-                new CopyTest());
+                StateMatch.canBeCopied());
     }
 
     private void require(MatchReport report, boolean isGood) {
