@@ -12,7 +12,6 @@ import io.undercroft.serializer.internal.CroftContents;
 import io.undercroft.serializer.internal.CroftFormat;
 import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.ModelDirectory;
-import io.undercroft.serializer.internal.OtherFiles;
 import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.Settings;
 import io.undercroft.serializer.internal.Stores;
@@ -207,21 +206,8 @@ public final class Checkpoint implements AutoCloseable {
 
     /// Opens a file of a set, which then belongs to the checkpoint. It is closed if opening fails.
     static Checkpoint openShard(MappedFile file, Shard shard, OpenOptions options) throws IOException {
-        try {
-            Contents contents = CroftFormat.openShard(file, shard, options);
-            OpenOptions all = withAliases(contents, options);
-            if (all != options) {
-                contents.release();
-                contents = CroftFormat.openShard(file, shard, all);
-            }
-            return new Checkpoint(new CroftFormat(), file, contents, all).prepared(false);
-        } catch (FormatException e) {
-            file.close();
-            throw e.withFile(file.location());
-        } catch (Throwable e) {
-            file.close();
-            throw e;
-        }
+        return opened(file, () -> new Checkpoint(new CroftFormat(), file, CroftFormat.openShard(file, shard, options),
+                options).prepared(false));
     }
 
     /// Finds the format of a file.
@@ -234,41 +220,29 @@ public final class Checkpoint implements AutoCloseable {
     ///
     /// @param sniffing finds the format; null for the one that the options name, or that recognises the file
     static Checkpoint open(MappedFile file, @Nullable Sniffing sniffing, OpenOptions options) throws IOException {
-        try {
+        return opened(file, () -> {
             Settings.check(options);
             CheckpointFormat format = sniffing == null
                     ? Formats.of(file, options.format().orElse(null))
                     : sniffing.formatOf(file);
-            Contents contents = Formats.open(format, file, options);
-            OpenOptions all = withAliases(contents, options);
-            if (all != options) {
-                contents.release();
-                contents = Formats.open(format, file, all);
-            }
-            return new Checkpoint(format, file, contents, all).prepared(true);
+            return new Checkpoint(format, file, Formats.open(format, file, options), options).prepared(true);
+        });
+    }
+
+    /// Opens a checkpoint.
+    @FunctionalInterface
+    private interface Opener {
+        Checkpoint open() throws IOException;
+    }
+
+    private static Checkpoint opened(MappedFile file, Opener opener) throws IOException {
+        try {
+            return opener.open();
         } catch (FormatException e) {
             file.close();
             throw e.withFile(file.location());
         } catch (Throwable e) {
             file.close();
-            throw e;
-        }
-    }
-
-    /// {@return the options with the tensors that patterns choose by an alias} Aliases are known when a file is open,
-    /// so that it is opened again if there are such tensors.
-    private static OpenOptions withAliases(Contents contents, OpenOptions options) {
-        if (options.patterns().isEmpty()) {
-            return options;
-        }
-        try {
-            Set<String> names = contents.aliases().entrySet().stream()
-                    .filter(alias -> options.patterns().stream().anyMatch(glob -> glob.test(alias.getKey())))
-                    .map(Map.Entry::getValue).filter(name -> !options.isChosen(name))
-                    .collect(Collectors.toUnmodifiableSet());
-            return names.isEmpty() ? options : options.onlyAlso(names);
-        } catch (Throwable e) {
-            contents.release();
             throw e;
         }
     }
@@ -956,7 +930,7 @@ public final class Checkpoint implements AutoCloseable {
     /// when they are opened.
     public List<UnreadPart> unread() {
         checkOpen();
-        return OtherFiles.in(contents.unread(), location());
+        return UnreadPart.withFiles(contents.unread(), location());
     }
 
     /// {@return the classes and functions of another language that the file names and that its format does not know, in

@@ -19,7 +19,9 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.UUID;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /// Options for opening a checkpoint. Immutable: a method with an option as its parameter returns a changed copy. The
@@ -401,11 +403,17 @@ public final class OpenOptions {
         return chosen == null || chosen.test(name);
     }
 
-    /// {@return the options with further chosen tensors}
+    /// {@return a test whether a tensor is loaded, as its name is [chosen][#isChosen], or a pattern matches an alias}
     ///
-    /// @param names their names
-    OpenOptions onlyAlso(Set<String> names) {
-        return with(ONLY, name -> isChosen(name) || names.contains(name));
+    /// @param aliases the names of the tensors by their [aliases][Checkpoint#aliases]; called if there are patterns
+    public Predicate<String> choice(Supplier<Map<String, String>> aliases) {
+        if (patterns().isEmpty()) {
+            return this::isChosen;
+        }
+        Set<String> also = aliases.get().entrySet().stream()
+                .filter(alias -> patterns().stream().anyMatch(glob -> glob.test(alias.getKey())))
+                .map(Map.Entry::getValue).collect(Collectors.toUnmodifiableSet());
+        return name -> isChosen(name) || also.contains(name);
     }
 
     /// {@return the patterns of which each has to match some name}

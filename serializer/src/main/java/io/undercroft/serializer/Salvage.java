@@ -1,11 +1,11 @@
 package io.undercroft.serializer;
 
-import io.undercroft.format.internal.StorageChunk;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.format.internal.SnapshotSearch;
 import io.undercroft.format.internal.StorageCheck;
+import io.undercroft.format.internal.StorageChunk;
 import io.undercroft.mmap.FileReadException;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;

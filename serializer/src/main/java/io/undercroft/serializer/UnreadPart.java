@@ -1,6 +1,10 @@
 package io.undercroft.serializer;
 
+import java.util.List;
 import java.util.Objects;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// A part of a file that the opened state does not contain, and that a copy of the state will not contain either.
@@ -12,6 +16,9 @@ import org.jspecify.annotations.Nullable;
 /// @param setting the name of the [setting][OpenOptions#setting(String, String)] that selects this part, or null if the
 ///     format has none
 public record UnreadPart(Kind kind, String what, long offset, long nbytes, @Nullable String setting) {
+    /// As transformers, diffusers and llama.cpp name the parts of a model.
+    private static final Pattern PART_OF_MODEL = Pattern.compile("-([0-9]{5,6})-of-([0-9]{5,6})\\.[^/\\\\]*$");
+
     /// The kind of a part of a file.
     public enum Kind {
         /// Other states, which the setting selects. Their structure was read.
@@ -54,5 +61,22 @@ public record UnreadPart(Kind kind, String what, long offset, long nbytes, @Null
     public static UnreadPart ofFiles(long count, String which) {
         return new UnreadPart(Kind.FILE, "%,d other %s of the same model: %s".formatted(count,
                 count == 1 ? "file" : "files", which), 0, 0);
+    }
+
+    /// {@return the parts that a state does not contain, with the other files of the model if the name of the file
+    /// counts them and its contents do not}
+    ///
+    /// @param parts those that the contents of the file have
+    /// @param location the name of the file
+    static List<UnreadPart> withFiles(List<UnreadPart> parts, String location) {
+        Matcher name = PART_OF_MODEL.matcher(location);
+        if (!name.find() || parts.stream().anyMatch(part -> part.kind == Kind.FILE)) {
+            return parts;
+        }
+        long count = Long.parseLong(name.group(2));
+        return count < 2
+                ? parts
+                : Stream.concat(parts.stream(), Stream.of(ofFiles(count - 1,
+                        "this is file %d of %d by its name".formatted(Long.parseLong(name.group(1)), count)))).toList();
     }
 }

@@ -71,8 +71,8 @@ public final class MatrixFormat implements CheckpointFormat {
         Tensor matrix = Tensor.of(storages.stored(HEADER_BYTES, nbytes, Float.BYTES), DType.FLOAT32, 0,
                 Shape.of(rows, columns));
         // The format has no checksums, which a verification of the file reports.
-        return TreeContents.of(Map.of("matrix", matrix), Map.of(), List::of).withPlaces(storages::placeOf)
-                .withUnverified(1, nbytes).only(options);
+        return TreeContents.of(Map.of("matrix", matrix), Map.of(), List::of).withUnverified(1, nbytes)
+                .only(options);
     }
 
     @Override

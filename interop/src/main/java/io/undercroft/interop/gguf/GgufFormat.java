@@ -67,7 +67,7 @@ public final class GgufFormat implements CheckpointFormat {
             }
             Storage storage = options.isChosen(StateIndex.escape(name))
                     ? storage(header, info, type, storages)
-                    : storages.blank(info.nbytes());
+                    : Storage.meta(info.nbytes());
             state.put(name, Tensor.of(storage, type.dtype(), 0, info.shape(), info.shape().contiguousStride()));
         });
         state.attributes().putAll(header.values());

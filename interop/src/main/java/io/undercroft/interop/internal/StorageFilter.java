@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -31,10 +32,6 @@ public final class StorageFilter {
     /// @param name the name of the part
     public StorageFilter in(String name) {
         return new StorageFilter(wanted, keys, name + "/");
-    }
-
-    private Object known(Object key) {
-        return part.isEmpty() ? key : part + key;
     }
 
     /// Reads a file.
@@ -70,20 +67,17 @@ public final class StorageFilter {
         return reader.read(options, new StorageFilter(wanted, null, "")).only(options);
     }
 
-    /// {@return whether a storage is to have bytes}
+    /// {@return a storage of the file: one with bytes, or if no tensor on it was chosen, one on the meta device}
     ///
     /// @param key its key in the file
-    public boolean isWanted(Object key) {
-        return wanted == null || wanted.contains(known(key));
-    }
-
-    /// Adds a storage that was made.
-    ///
-    /// @param key its key in the file
-    /// @param storage the storage, with bytes or without
-    public void add(Object key, Storage storage) {
+    /// @param nbytes its size in bytes
+    /// @param maker makes the one with bytes
+    public Storage make(Object key, long nbytes, Supplier<Storage> maker) {
+        Object known = part.isEmpty() ? key : part + key;
+        Storage made = wanted == null || wanted.contains(known) ? maker.get() : Storage.meta(nbytes);
         if (keys != null) {
-            keys.put(storage, known(key));
+            keys.put(made, known);
         }
+        return made;
     }
 }

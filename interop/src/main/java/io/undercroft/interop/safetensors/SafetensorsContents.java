@@ -204,7 +204,7 @@ final class SafetensorsContents implements Contents {
         Entry entry = entry(base);
         return chosen == null || chosen.contains(base)
                 ? entry.storage(storages)
-                : storages.blank(entry.nbytes());
+                : Storage.meta(entry.nbytes());
     }
 
     /// {@return the tensors whose bytes a chosen tensor uses, or null if all are chosen}

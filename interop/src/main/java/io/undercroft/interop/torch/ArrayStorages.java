@@ -106,12 +106,10 @@ final class ArrayStorages {
         }
 
         Storage made(Object form, long nbytes, Function<FileStorages, Storage> maker) {
-            return forms.computeIfAbsent(form, _ -> {
-                FileStorages there = filter.isWanted(key) ? storages() : null;
-                Storage made = there == null ? Storage.meta(nbytes) : maker.apply(there);
-                filter.add(key, made);
-                return made;
-            });
+            return forms.computeIfAbsent(form, _ -> filter.make(key, nbytes, () -> {
+                FileStorages there = storages();
+                return there == null ? Storage.meta(nbytes) : maker.apply(there);
+            }));
         }
     }
 }

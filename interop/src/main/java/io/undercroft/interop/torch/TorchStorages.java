@@ -162,10 +162,12 @@ final class TorchStorages {
         }
         Opened opened = byKey.get(key);
         if (opened == null) {
-            opened = open(new Entry(key, location, type, numel));
+            Entry entry = new Entry(key, location, type, numel);
+            entry.tail = tails.of(entry);
+            Device device = devices.computeIfAbsent(location, this::deviceOf);
+            opened = new Opened(entry, filter.make(key, entry.nbytes(), () -> open(entry, device)));
             byKey.put(key, opened);
-            byStorage.put(opened.storage, opened.entry);
-            filter.add(key, opened.storage);
+            byStorage.put(opened.storage, entry);
         } else {
             opened.entry.checkSame(location, bytesIn(type, numel));
             opened.entry.use(type.dtype());
@@ -225,14 +227,9 @@ final class TorchStorages {
         throw PickleFault.because("TORCH-STORAGE", "a storage of " + numel + " elements", PickleFault.DAMAGED);
     }
 
-    private Opened open(Entry entry) {
-        entry.tail = tails.of(entry);
-        Device device = devices.computeIfAbsent(entry.location, this::deviceOf);
-        if (device.isMeta() || !filter.isWanted(entry.key)) {
-            return new Opened(entry, Storage.meta(entry.nbytes()));
-        }
+    private Storage open(Entry entry, Device device) {
         try {
-            return new Opened(entry, source.open(entry, device));
+            return device.isMeta() ? Storage.meta(entry.nbytes()) : source.open(entry, device);
         } catch (FormatException e) {
             throw e.code().equals(FileStorages.NO_DEVICE) ? noDevice(entry, e) : e;
         }

@@ -27,26 +27,16 @@ final class Torch7Storages {
 
     /// {@return a storage of the file}
     TypedStorage add(Elements elements, DType dtype) {
-        Storage storage = storage(elements, dtype);
-        filter.add(elements.offset(), storage);
-        return new TypedStorage(storage, dtype);
-    }
-
-    private Storage storage(Elements elements, DType dtype) {
-        if (!filter.isWanted(elements.offset())) {
-            return storages.blank(elements.nbytes());
-        }
-        return elements.decoder() == null
+        return new TypedStorage(filter.make(elements.offset(), elements.nbytes(), () -> elements.decoder() == null
                 ? storages.stored(elements.offset(), elements.nbytes(), dtype.itemsize())
-                : storages.decoded(elements.nbytes(), elements.decoder());
+                : storages.decoded(elements.nbytes(), elements.decoder())), dtype);
     }
 
     /// {@return a storage without bytes, for a tensor that has none}
     ///
     /// @param offset the offset that the tensor records
     Storage addNothing(long offset) {
-        Storage storage = filter.isWanted(offset) ? storages.decoded(0, _ -> {}) : storages.blank(0);
-        filter.add(offset, storage);
+        Storage storage = filter.make(offset, 0, () -> storages.decoded(0, _ -> {}));
         nothing.add(storage);
         return storage;
     }

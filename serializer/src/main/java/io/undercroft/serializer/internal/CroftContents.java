@@ -1,6 +1,5 @@
 package io.undercroft.serializer.internal;
 
-import io.undercroft.serializer.ChecksumPolicy;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.BaseRecord;
 import io.undercroft.format.internal.ByteSource;
@@ -9,14 +8,15 @@ import io.undercroft.format.internal.DTypeRecord;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.Rule;
 import io.undercroft.format.internal.Snapshot;
-import io.undercroft.format.internal.StorageCheck;
 import io.undercroft.format.internal.StateToken;
 import io.undercroft.format.internal.StateTreeReader;
+import io.undercroft.format.internal.StorageCheck;
 import io.undercroft.format.internal.TensorRecord;
 import io.undercroft.format.internal.Verifier;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.Piece;
 import io.undercroft.serializer.BaseFile;
+import io.undercroft.serializer.ChecksumPolicy;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.FileRegion;
 import io.undercroft.serializer.OpenOptions;
@@ -69,6 +69,8 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     private final Snapshot newest;
     private final Snapshot snapshot;
     private final OpenOptions options;
+    /// Whether a tensor is loaded, by its name.
+    private final Predicate<String> choice;
     private final CroftStorages storages;
     private final Map<Integer, Storage> made = new ConcurrentHashMap<>();
     private final Map<Integer, Tensor> tensors = new ConcurrentHashMap<>();
@@ -87,14 +89,15 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     /// The decoded state with its names. (A record, since the state itself may be null.)
     private record Tree(@Nullable Object state, StateIndex names) {}
 
-    private CroftContents(MappedFile file, Snapshot newest, Snapshot snapshot, OpenOptions options)
-            throws IOException {
+    private CroftContents(MappedFile file, Snapshot newest, Snapshot snapshot, OpenOptions options,
+            Predicate<String> choice) throws IOException {
         this.file = file;
         this.source = new FileSource(file);
         this.newest = newest;
         this.snapshot = snapshot;
         this.options = options;
-        this.storages = new CroftStorages(file, snapshot, options, new Bases(file, options));
+        this.choice = choice;
+        this.storages = new CroftStorages(file, snapshot, options, choice, new Bases(file, options));
         References.open(file, options);
     }
 
@@ -108,12 +111,29 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     /// @throws IOException if a cache that the options name cannot be used
     public static CroftContents open(MappedFile file, Snapshot newest, Snapshot snapshot, OpenOptions options)
             throws IOException {
-        CroftContents contents = new CroftContents(file, newest, snapshot, options);
+        CroftContents contents = new CroftContents(file, newest, snapshot, options,
+                options.choice(() -> aliases(file, newest, snapshot, options)));
         try {
             return contents.reading(contents::checked);
         } catch (Throwable e) {
             contents.release();
             throw e;
+        }
+    }
+
+    /// Returns the aliases of all tensors, which are known from the tree: it is read without bytes before tensors are
+    /// chosen.
+    private static Map<String, String> aliases(MappedFile file, Snapshot newest, Snapshot snapshot,
+            OpenOptions options) {
+        try {
+            CroftContents whole = new CroftContents(file, newest, snapshot, options.onMeta(), _ -> true);
+            try {
+                return whole.aliases();
+            } finally {
+                whole.release();
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 
@@ -144,7 +164,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     public SequencedCollection<String> names() {
         List<String> listed = namesByNumber.get().orElse(null);
         SequencedCollection<String> names = listed != null ? listed : tree.get().names.tensors().sequencedKeySet();
-        return options.isPartial() ? names.stream().filter(options::isChosen).toList() : names;
+        return options.isPartial() ? names.stream().filter(choice).toList() : names;
     }
 
     /// Returns all names without making a tensor, or nothing if their order is known only from the tree. Writers number
@@ -186,7 +206,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     @Override
     public boolean anyName(Predicate<String> test) {
         return reading(() -> IntStream.range(0, snapshot.nameCount())
-                .anyMatch(number -> passes(number, name -> options.isChosen(name) && test.test(name))));
+                .anyMatch(number -> passes(number, name -> choice.test(name) && test.test(name))));
     }
 
     private boolean passes(int number, Predicate<String> test) {
@@ -301,7 +321,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
                 int number = find(part.name);
                 Tensor view = part.view.apply(tensor(number));
                 int storage = snapshot.tensor(number).storage();
-                DenseParts.of(view, part.target, (some, target) -> {
+                RowReader.denseParts(view, part.target, (some, target) -> {
                     runs.add(new Run(storage, some, target));
                     pieces.addAll(storages.pieces(storage, ByteSpan.of(some)));
                 });
@@ -317,7 +337,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
 
     /// {@return the number of a tensor that was chosen, or -1}
     private int find(String name) {
-        if (!options.isChosen(name)) {
+        if (!choice.test(name)) {
             return -1;
         }
         int place = snapshot.findName(name, nextPlace);
@@ -440,7 +460,8 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     /// Comparing the names of a snapshot with those of its tree requires reading the tree.
     private void verifyTrees() throws IOException {
         for (Snapshot next = newest; next != null; next = next.previous().orElse(null)) {
-            CroftContents contents = new CroftContents(file, newest, next, OpenOptions.defaults().onMeta());
+            CroftContents contents = new CroftContents(file, newest, next, OpenOptions.defaults().onMeta(),
+                    _ -> true);
             try {
                 var _ = contents.tree.get();
                 contents.requireReadable();

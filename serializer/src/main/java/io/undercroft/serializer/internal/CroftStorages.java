@@ -1,9 +1,5 @@
 package io.undercroft.serializer.internal;
 
-import io.undercroft.serializer.internal.loading.CheckedInput;
-import org.jspecify.annotations.Nullable;
-import java.util.BitSet;
-import io.undercroft.serializer.internal.loading.StoredBytes;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.ExtentKind;
 import io.undercroft.format.internal.ExtentRecord;
@@ -23,10 +19,12 @@ import io.undercroft.serializer.ChecksumPolicy;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.Extent;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.internal.loading.CheckedInput;
 import io.undercroft.serializer.internal.loading.DeviceSource;
 import io.undercroft.serializer.internal.loading.PieceReader;
 import io.undercroft.serializer.internal.loading.RunChecksum;
 import io.undercroft.serializer.internal.loading.RunChecksum.Kind;
+import io.undercroft.serializer.internal.loading.StoredBytes;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Device;
@@ -35,6 +33,7 @@ import io.undercroft.storage.spi.SparseSource;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -44,7 +43,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /// The storages of a `.croft` file: each is mapped, read or loaded to a device, and checked if the policy requires it,
 /// when a byte of it is accessed. Safe for any thread.
@@ -55,6 +56,7 @@ final class CroftStorages implements AutoCloseable {
     private final MappedFile file;
     private final Snapshot snapshot;
     private final OpenOptions options;
+    private final Predicate<String> choice;
     private final Bases bases;
     private final StorageCheck check;
     private final DamageNames names;
@@ -69,10 +71,12 @@ final class CroftStorages implements AutoCloseable {
     /// The damaged chunks of a storage, and a storage for the intact tensors on it.
     private record Suspect(List<StorageChunk> chunks, Storage readable) {}
 
-    CroftStorages(MappedFile file, Snapshot snapshot, OpenOptions options, Bases bases) throws IOException {
+    CroftStorages(MappedFile file, Snapshot snapshot, OpenOptions options, Predicate<String> choice, Bases bases)
+            throws IOException {
         this.file = file;
         this.snapshot = snapshot;
         this.options = options;
+        this.choice = choice;
         this.bases = bases;
         this.check = new StorageCheck(snapshot);
         this.names = new DamageNames(snapshot, check);
@@ -93,7 +97,7 @@ final class CroftStorages implements AutoCloseable {
             BitSet found = new BitSet();
             for (int name = 0; name < snapshot.nameCount(); name++) {
                 try {
-                    if (options.isChosen(snapshot.name(name))) {
+                    if (choice.test(snapshot.name(name))) {
                         found.set(snapshot.tensor(snapshot.tensorOfName(name)).storage());
                     }
                 } catch (FormatException _) {

@@ -1,18 +1,18 @@
 package io.undercroft.serializer.spi;
 
-import io.undercroft.serializer.internal.MappedAccess;
-import io.undercroft.serializer.internal.loading.CheckedInput;
-import io.undercroft.serializer.internal.loading.StoredBytes;
-import io.undercroft.serializer.Extent;
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.ChecksumPolicy;
+import io.undercroft.serializer.Extent;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.internal.MappedAccess;
+import io.undercroft.serializer.internal.loading.CheckedInput;
 import io.undercroft.serializer.internal.loading.DeviceSource;
 import io.undercroft.serializer.internal.loading.PieceReader;
 import io.undercroft.serializer.internal.loading.RunChecksum;
+import io.undercroft.serializer.internal.loading.StoredBytes;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
@@ -96,13 +96,6 @@ public final class FileStorages {
         return new FileStorages(file, options, device, memory);
     }
 
-    /// {@return a storage that is known by its size only, since it was not chosen, or has no bytes in the file}
-    ///
-    /// @param nbytes its size in bytes
-    public Storage blank(long nbytes) {
-        return Storage.meta(nbytes);
-    }
-
     /// {@return what the offset of elements in a file has to be a multiple of to map them, in bytes: the size of what
     /// has a byte order}
     ///
@@ -168,7 +161,7 @@ public final class FileStorages {
 
     private Storage storage(StoredBytes bytes, boolean isLent) {
         return bytes.device().isMeta()
-                ? blank(bytes.nbytes())
+                ? Storage.meta(bytes.nbytes())
                 : bytes.storage(isLent, () -> DeviceSource.memoryOf(bytes.device(), NO_DEVICE, "storages are"));
     }
 

@@ -102,7 +102,7 @@ public class TreeContents implements Contents {
     public TreeContents only(OpenOptions options) {
         if (options.isPartial()) {
             SequencedMap<String, Tensor> chosen = new LinkedHashMap<>(tensors);
-            chosen.keySet().removeIf(name -> !options.isChosen(name));
+            chosen.keySet().removeIf(options.choice(this::aliases).negate());
             Set<Storage> known = new HashSet<>(storages);
             tensors = Collections.unmodifiableSequencedMap(chosen);
             storages = chosen.values().stream().map(Tensor::storage).distinct().filter(known::contains).toList();

@@ -9,11 +9,47 @@ import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.util.Optional;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
 
 /// Reads a part of a tensor from where its bytes are, without touching its storage.
 public final class RowReader {
+    /// The most bytes between two rows that are read together, since fetching them takes no longer than a request.
+    private static final long GAP = 16 << 10;
+
     private RowReader() {}
+
+    /// Divides a view of a tensor, and the memory that it is copied to, into parts between whose elements there are few
+    /// other bytes.
+    ///
+    /// @param view the view
+    /// @param target a tensor of the same shape
+    /// @param parts called with each part of both
+    public static void denseParts(Tensor view, Tensor target, BiConsumer<Tensor, Tensor> parts) {
+        if (view.numel() == 0) {
+            return;
+        }
+        int outer = -1;
+        for (int dim = 0; dim < view.dim(); dim++) {
+            if (view.size(dim) > 1
+                    && (outer < 0 || Math.abs(view.stride(dim)) > Math.abs(view.stride(outer)))) {
+                outer = dim;
+            }
+        }
+        if (outer < 0) {
+            parts.accept(view, target);
+            return;
+        }
+        var row = ByteSpan.of(view.narrow(outer, 0, 1));
+        long step = view.dtype().nbytes(Math.abs(view.stride(outer)));
+        if (step - (row.end() - row.start()) <= GAP) {
+            parts.accept(view, target);
+            return;
+        }
+        for (long i = 0; i < view.size(outer); i++) {
+            denseParts(view.narrow(outer, i, 1), target.narrow(outer, i, 1), parts);
+        }
+    }
 
     /// Copies all elements of a tensor. If its storage is to be loaded to a device later, only these are read.
     ///

@@ -1,12 +1,12 @@
 package io.undercroft.serializer.internal.loading;
 
-import io.undercroft.storage.DType;
-import io.undercroft.storage.Tensor;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.MatchReport;
 import io.undercroft.serializer.MatchReport.Mismatch;
 import io.undercroft.serializer.TensorSpec;
 import io.undercroft.serializer.spi.Contents;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Tensor;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;

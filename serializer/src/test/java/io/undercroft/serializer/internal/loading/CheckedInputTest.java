@@ -1,9 +1,9 @@
 package io.undercroft.serializer.internal.loading;
 
-import io.undercroft.serializer.internal.loading.RunChecksum.Kind;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.format.internal.Checksums;
+import io.undercroft.serializer.internal.loading.RunChecksum.Kind;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Random;
