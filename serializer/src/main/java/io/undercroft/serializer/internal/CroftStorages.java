@@ -85,7 +85,8 @@ final class CroftStorages implements AutoCloseable {
         this.cache = options.settings().isEmpty() ? Optional.empty() : ExtentCache.Use.of(options);
     }
 
-    /// {@return whether a tensor that was chosen uses a storage} If not all tensors are chosen, the names are read once.
+    /// {@return whether a tensor that was chosen uses a storage} If not all tensors are chosen, the names are read
+    /// once.
     ///
     /// @param number the number of the storage
     boolean isChosen(int number) {
