@@ -1,14 +1,23 @@
 package io.undercroft.format.internal;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.format.internal.index.BaseNumbers;
 import io.undercroft.format.internal.index.Index;
+import io.undercroft.format.internal.index.IndexAssembler;
 import io.undercroft.format.internal.index.NameTable;
-import io.undercroft.format.internal.index.PathHint;
+import io.undercroft.format.internal.index.RecordLayout;
 import io.undercroft.format.internal.index.RecordTable;
+import io.undercroft.format.internal.index.Records.Base;
 import io.undercroft.format.internal.index.Records.Dims;
+import io.undercroft.format.internal.index.Records.Dtyp;
 import io.undercroft.format.internal.index.Records.Extn;
+import io.undercroft.format.internal.index.Records.Free;
 import io.undercroft.format.internal.index.Records.Stor;
+import io.undercroft.format.internal.index.Records.Strs;
 import io.undercroft.format.internal.index.Records.Tens;
+import io.undercroft.format.internal.index.Section;
+import io.undercroft.format.internal.index.SectionType;
+import io.undercroft.format.internal.index.SharedPlaces;
 import io.undercroft.format.internal.index.Spans;
 import io.undercroft.format.internal.index.StorageShape;
 import io.undercroft.format.internal.index.StrictUtf8;
@@ -23,6 +32,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 
 /// Builds an index with canonical bytes: the same calls give the same index.
 ///
@@ -35,22 +45,22 @@ import java.util.TreeMap;
 public final class IndexBuilder {
     private final int chunkLog2;
     /// The element types and strings with their numbers, in the order of these.
-    final Map<DTypeRecord, Integer> dtypes = new LinkedHashMap<>();
-    final Map<String, Integer> strings = new LinkedHashMap<>();
+    private final Map<DTypeRecord, Integer> dtypes = new LinkedHashMap<>();
+    private final Map<String, Integer> strings = new LinkedHashMap<>();
     private final List<Integer> bitsOfDTypes = new ArrayList<>();
-    final RecordTable extents = new RecordTable(Extn.RECORD);
-    final RecordTable storages = new RecordTable(Stor.RECORD);
-    final RecordTable tensors = new RecordTable(Tens.RECORD);
-    final RecordTable dims = new RecordTable(Dims.RECORD);
+    private final RecordTable extents = new RecordTable(Extn.RECORD);
+    private final RecordTable storages = new RecordTable(Stor.RECORD);
+    private final RecordTable tensors = new RecordTable(Tens.RECORD);
+    private final RecordTable dims = new RecordTable(Dims.RECORD);
     /// The offsets in DIMS of the sizes and strides of tensors, by these numbers: each sequence is stored once.
     private final SortedMap<long[], Integer> dimPlaces = new TreeMap<>(Arrays::compare);
-    final NameTable names = new NameTable();
-    final List<BaseRecord> bases = new ArrayList<>();
-    final BitSet namedBases = new BitSet();
-    final List<FreeRange> freeRanges = new ArrayList<>();
-    final SortedMap<String, UnknownSection> unknownSections = new TreeMap<>();
+    private final NameTable names = new NameTable();
+    private final List<BaseRecord> bases = new ArrayList<>();
+    private final BitSet namedBases = new BitSet();
+    private final List<FreeRange> freeRanges = new ArrayList<>();
+    private final SortedMap<String, UnknownSection> unknownSections = new TreeMap<>();
     private final SortedMap<byte[], String> metadata = new TreeMap<>(Arrays::compareUnsigned);
-    byte[] tree = nullTree();
+    private byte[] tree = nullTree();
     private long ownedExtents;
 
     /// Creates a builder of an empty index.
@@ -132,7 +142,7 @@ public final class IndexBuilder {
     /// @throws IllegalArgumentException if it is there already, or readers would refuse it
     public int addBase(BaseRecord base) {
         utf8(base.path());
-        if (!PathHint.isValid(base.path()) || !base.isWellFormed() || base.depth() < 0
+        if (!BaseRecord.isPath(base.path()) || !base.isWellFormed() || base.depth() < 0
                 || base.depth() > Limits.DEFAULT.maxBaseDepth()
                 || bases.stream().anyMatch(other -> other.identity().equals(base.identity()))) {
             throw new IllegalArgumentException(
@@ -318,7 +328,7 @@ public final class IndexBuilder {
             throw new IllegalStateException("extents were added, but not their storage");
         }
         checkTree();
-        return new IndexEncoder(this).encode(sequence);
+        return new Encoder().encode(sequence);
     }
 
     private static IllegalArgumentException tooMuch(String what, long limit) {
@@ -334,7 +344,7 @@ public final class IndexBuilder {
         }
     }
 
-    byte[] metadataTree() {
+    private byte[] metadataTree() {
         StateTreeWriter writer = new StateTreeWriter();
         writer.openMap(metadata.size());
         metadata.forEach((key, value) -> {
@@ -370,5 +380,201 @@ public final class IndexBuilder {
     private static <T> int numberOf(T value, Map<T, Integer> numbers) {
         Integer number = numbers.putIfAbsent(value, numbers.size());
         return number == null ? numbers.size() - 1 : number;
+    }
+
+    /// Writes an index section by section, in canonical order. Most records are copied as they were collected. Names are
+    /// written now, as they had to be sorted, and so are all references to texts, since texts are in the order of their
+    /// tables, except names that are in the state tree already.
+    private final class Encoder {
+        private final List<byte[]> dtypeNames;
+        private final MemorySegment treeBytes;
+        private final MemorySegment metadataBytes;
+        private final List<byte[]> stringTexts;
+        private final List<byte[]> paths;
+        private final BaseNumbers baseNumbers;
+        private final List<BaseRecord> keptBases;
+        private final int[] sortedNames;
+        private final int[] nameRanks;
+        private final int[] namesInTree;
+
+        /// Sorts the names.
+        ///
+        /// @throws IllegalArgumentException if two of them are equal
+        Encoder() {
+            this.dtypeNames = dtypes.keySet().stream().map(dtype -> StrictUtf8.encode(dtype.name())).toList();
+            this.stringTexts = strings.keySet().stream().map(StrictUtf8::encode).toList();
+            this.treeBytes = MemorySegment.ofArray(tree);
+            this.metadataBytes = MemorySegment.ofArray(metadataTree());
+            this.baseNumbers = new BaseNumbers(namedBases);
+            this.keptBases = Arrays.stream(baseNumbers.kept()).mapToObj(bases::get).toList();
+            this.paths = keptBases.stream().map(base -> StrictUtf8.encode(base.path())).toList();
+            this.sortedNames = names.sorted();
+            this.nameRanks = NameTable.ranks(sortedNames);
+            this.namesInTree = namesInTree();
+        }
+
+        MemorySegment encode(long sequence) {
+            List<Section> known = Stream.of(SectionType.values()).filter(type -> type != SectionType.ISUM)
+                    .map(this::section).toList();
+            List<Section> unknown = unknownSections.values().stream().map(Section::of).toList();
+            return IndexAssembler.assemble(known, unknown, sequence);
+        }
+
+        private Section section(SectionType type) {
+            return Section.of(type, count(type), bytes -> write(type, bytes));
+        }
+
+        private long count(SectionType type) {
+            return switch (type) {
+                case EXTN -> extents.count();
+                case STOR -> storages.count();
+                case TENS -> tensors.count();
+                case DIMS -> dims.count();
+                case NAMS -> names.count();
+                case STRS -> stringTexts.size();
+                case DTYP -> dtypes.size();
+                case STRB -> firstPath() + length(paths);
+                case TREE -> treeBytes.byteSize();
+                case META -> metadataBytes.byteSize();
+                case BASE -> paths.size();
+                case FREE -> freeRanges.size();
+                case ISUM -> 0;
+            };
+        }
+
+        private void write(SectionType type, MemorySegment section) {
+            switch (type) {
+                case EXTN -> {
+                    extents.copyTo(section);
+                    baseNumbers.apply(section, type.recordSize());
+                    SharedPlaces.flag(section, type.recordSize());
+                }
+                case STOR -> storages.copyTo(section);
+                case TENS -> writeTensors(section);
+                case DIMS -> dims.copyTo(section);
+                case NAMS ->
+                    names.writeRecords(section, sortedNames, firstName(), count(SectionType.STRB), namesInTree);
+                case STRS -> writeTextPlaces(section, Strs.RECORD, stringTexts, firstString());
+                case DTYP -> writeDTypes(section);
+                case STRB -> writeTexts(section);
+                case TREE -> section.copyFrom(treeBytes);
+                case META -> section.copyFrom(metadataBytes);
+                case BASE -> writeBases(section);
+                case FREE -> writeFreeRanges(section);
+                case ISUM ->
+                    throw new AssertionError("the checksums of blocks are made when the index is put together");
+            }
+        }
+
+        private void writeTensors(MemorySegment section) {
+            tensors.copyTo(section);
+            for (long tensor = 0; tensor < tensors.count(); tensor++) {
+                long name = tensors.get(tensor, Tens.NAME);
+                if (name != Index.NONE) {
+                    Tens.NAME.put(section, tensor * Tens.RECORD.size(), nameRanks[(int) name]);
+                }
+            }
+        }
+
+        /// Writes the first two fields of each record of a section.
+        private static void writeTextPlaces(MemorySegment section, RecordLayout record, List<byte[]> texts,
+                long first) {
+            long text = first;
+            long at = 0;
+            for (byte[] utf8 : texts) {
+                RecordLayout.TEXT.put(section, at, text);
+                RecordLayout.TEXT_LENGTH.put(section, at, utf8.length);
+                text += utf8.length;
+                at += record.size();
+            }
+        }
+
+        private void writeDTypes(MemorySegment section) {
+            writeTextPlaces(section, Dtyp.RECORD, dtypeNames, 0);
+            long at = 0;
+            for (DTypeRecord dtype : dtypes.keySet()) {
+                Dtyp.BITS.put(section, at, dtype.bits());
+                Dtyp.ELEMENTS.put(section, at, 1);
+                at += Dtyp.RECORD.size();
+            }
+        }
+
+        private void writeBases(MemorySegment section) {
+            writeTextPlaces(section, Base.RECORD, paths, firstPath());
+            long at = 0;
+            for (BaseRecord base : keptBases) {
+                Base.KIND.put(section, at, base.kind().code());
+                Base.DEPTH.put(section, at, base.depth());
+                Base.UUID.put(section, at, base.uuid());
+                Base.DIGEST.put(section, at, base.digest());
+                Base.LENGTH.put(section, at, base.length());
+                Base.SEQUENCE.put(section, at, base.sequence());
+                at += Base.RECORD.size();
+            }
+        }
+
+        private void writeFreeRanges(MemorySegment section) {
+            long at = 0;
+            for (FreeRange range : freeRanges) {
+                Free.OFFSET.put(section, at, range.offset());
+                Free.LENGTH.put(section, at, range.length());
+                at += Free.RECORD.size();
+            }
+        }
+
+        private void writeTexts(MemorySegment section) {
+            copyTexts(dtypeNames, section, 0);
+            copyTexts(stringTexts, section, firstString());
+            names.copyTexts(sortedNames, section, firstName(), namesInTree);
+            copyTexts(paths, section, firstPath());
+        }
+
+        private static void copyTexts(List<byte[]> texts, MemorySegment section, long first) {
+            long at = first;
+            for (byte[] text : texts) {
+                MemorySegment.copy(MemorySegment.ofArray(text), 0, section, at, text.length);
+                at += text.length;
+            }
+        }
+
+        /// Finds the names whose text is in the state tree, so that STRB need not repeat it: in a flat map of tensors, the
+        /// key of a tensor is its name. Such a name is the last STRING before the TENSOR that it names.
+        ///
+        /// @return for each name where its text is in the tree, the first such place, or [NameTable#IN_STRB]
+        private int[] namesInTree() {
+            int[] places = new int[(int) names.count()];
+            Arrays.fill(places, NameTable.IN_STRB);
+            StateTreeReader reader = new StateTreeReader(treeBytes, Limits.DEFAULT, 0);
+            MemorySegment text = MemorySegment.NULL;
+            long end = 0;
+            for (StateToken token = reader.next(); token != StateToken.DONE; token = reader.next()) {
+                if (token == StateToken.STRING) {
+                    text = reader.bytes();
+                    end = reader.end();
+                } else if (token == StateToken.TENSOR && end > 0) {
+                    int name = tensors.getInt(reader.index(), Tens.NAME);
+                    if (name >= 0 && places[name] == NameTable.IN_STRB && names.isText(name, text)) {
+                        places[name] = (int) (end - text.byteSize());
+                    }
+                }
+            }
+            return places;
+        }
+
+        private long firstString() {
+            return length(dtypeNames);
+        }
+
+        private long firstName() {
+            return firstString() + length(stringTexts);
+        }
+
+        private long firstPath() {
+            return firstName() + names.textLength(namesInTree);
+        }
+
+        private static long length(List<byte[]> texts) {
+            return texts.stream().mapToLong(text -> text.length).sum();
+        }
     }
 }

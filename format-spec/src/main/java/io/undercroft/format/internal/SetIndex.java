@@ -75,10 +75,9 @@ public record SetIndex(@Nullable String run, SequencedMap<String, SlicedTensor> 
     /// @param base the offset of the bytes in the manifest, for messages
     static SetIndex read(MemorySegment bytes, Limits limits, long base) {
         StateTreeReader in = new StateTreeReader(bytes, limits, base);
-        TreeShape tree = new TreeShape(in);
-        tree.require(StateToken.TUPLE, 2);
+        require(in, StateToken.TUPLE, 2);
         String run = run(in, limits);
-        tree.require(StateToken.MAP);
+        require(in, StateToken.MAP);
         if (in.count() > limits.maxTensors()) {
             throw Rule.V8_LIMIT.broken("the set has " + in.count() + " tensors, the limit is " + limits.maxTensors(),
                     in.offset());
@@ -86,7 +85,7 @@ public record SetIndex(@Nullable String run, SequencedMap<String, SlicedTensor> 
         SequencedMap<String, SlicedTensor> tensors = new LinkedHashMap<>();
         MemorySegment before = MemorySegment.NULL;
         for (int left = in.count(); left > 0; left--) {
-            tree.require(StateToken.STRING);
+            require(in, StateToken.STRING);
             requireShort(in, limits);
             MemorySegment utf8 = in.bytes();
             if (!tensors.isEmpty() && StrictUtf8.compare(before, utf8) >= 0) {
@@ -97,10 +96,28 @@ public record SetIndex(@Nullable String run, SequencedMap<String, SlicedTensor> 
             String name = in.text();
             tensors.put(name, SlicedTensor.read(name, in, limits));
         }
-        tree.require(StateToken.END);
-        tree.require(StateToken.END);
-        tree.require(StateToken.DONE);
+        require(in, StateToken.END);
+        require(in, StateToken.END);
+        require(in, StateToken.DONE);
         return new SetIndex(run, tensors);
+    }
+
+    /// Moves to the next token, which must be of a kind.
+    static void require(StateTreeReader in, StateToken kind) {
+        StateToken token = in.next();
+        if (token != kind) {
+            throw Rule.V16_TREE.broken("the slices of the set have the value " + token + " in place of " + kind,
+                    in.offset());
+        }
+    }
+
+    /// Moves to the next token, which must be a container of a number of values.
+    static void require(StateTreeReader in, StateToken kind, int count) {
+        require(in, kind);
+        if (in.count() != count) {
+            throw Rule.V16_TREE.broken("the slices of the set have a " + kind + " of " + in.count() + " values, not "
+                    + count, in.offset());
+        }
     }
 
     private static @Nullable String run(StateTreeReader in, Limits limits) {

@@ -3,7 +3,6 @@ package io.undercroft.format.internal;
 import io.undercroft.format.Digest128;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.index.LittleEndian;
-import io.undercroft.format.internal.index.PathHint;
 import io.undercroft.format.internal.index.Records.SetHead;
 import io.undercroft.format.internal.index.Records.ShardFields;
 import io.undercroft.format.internal.index.StrictUtf8;
@@ -40,7 +39,7 @@ public record SetManifest(UUID uuid, List<Shard> shards, Optional<SetIndex> inde
         shards = List.copyOf(shards);
         Set<String> paths = new HashSet<>();
         for (Shard shard : shards) {
-            if (!PathHint.isValid(shard.path()) || !paths.add(shard.path())
+            if (!BaseRecord.isPath(shard.path()) || !paths.add(shard.path())
                     || StrictUtf8.encode(shard.path()).length > Limits.DEFAULT.maxNameBytes()) {
                 throw new IllegalArgumentException(
                         "a shard cannot be at " + FormatException.quote(shard.path()) + ", or another one does");
@@ -191,7 +190,7 @@ public record SetManifest(UUID uuid, List<Shard> shards, Optional<SetIndex> inde
         for (long at = HEAD_BYTES; at < text; at += recordSize) {
             ShardFields.RESERVED.requireZero(bytes, at, 0, "a shard");
             String path = path(bytes, at, text, limits);
-            if (!PathHint.isValid(path) || !paths.add(path)) {
+            if (!BaseRecord.isPath(path) || !paths.add(path)) {
                 throw Rule.V6_NAME.broken(
                         "the path " + FormatException.quote(path) + " does not lead down, or comes twice",
                         at + ShardFields.PATH.offset());

@@ -57,26 +57,25 @@ public final class SlicedTensor {
 
     /// Reads a tensor, from the token after its name on.
     static SlicedTensor read(String name, StateTreeReader in, Limits limits) {
-        TreeShape tree = new TreeShape(in);
-        tree.require(StateToken.TUPLE, 4);
-        tree.require(StateToken.STRING);
+        SetIndex.require(in, StateToken.TUPLE, 4);
+        SetIndex.require(in, StateToken.STRING);
         if (in.length() > limits.maxNameBytes()) {
             throw Rule.V8_LIMIT.broken("an element type of the set has a name of " + in.length()
                     + " bytes, the limit is " + limits.maxNameBytes(), in.offset());
         }
         String dtype = in.text();
-        tree.require(StateToken.INTEGER);
+        SetIndex.require(in, StateToken.INTEGER);
         long bits = in.longValue();
         if (bits < 1 || bits > Integer.MAX_VALUE) {
             throw Rule.V15_STRUCTURE.broken("an element type of the set has " + bits + " bits", in.offset());
         }
-        tree.require(StateToken.SHAPE);
+        SetIndex.require(in, StateToken.SHAPE);
         long[] shape = in.shape();
         requireCountable(name, shape, bits, in.offset());
-        tree.require(StateToken.BYTES);
+        SetIndex.require(in, StateToken.BYTES);
         byte[] parts = in.bytes().toArray(ValueLayout.JAVA_BYTE);
         long base = in.end() - parts.length;
-        tree.require(StateToken.END);
+        SetIndex.require(in, StateToken.END);
         return new SlicedTensor(name, new DTypeRecord(dtype, (int) bits), shape, parts, base);
     }
 
@@ -131,27 +130,26 @@ public final class SlicedTensor {
 
     private List<SlicePart> decoded(int shards) {
         StateTreeReader in = new StateTreeReader(MemorySegment.ofArray(parts), Limits.DEFAULT, base);
-        TreeShape tree = new TreeShape(in);
-        tree.require(StateToken.LIST);
+        SetIndex.require(in, StateToken.LIST);
         if (in.count() % VALUES_EACH != 0) {
             throw Rule.V16_TREE.broken("the parts of " + FormatException.quote(name) + " are no list of triples",
                     in.offset());
         }
         List<SlicePart> all = new ArrayList<>(in.count() / VALUES_EACH);
         for (int left = in.count() / VALUES_EACH; left > 0; left--) {
-            tree.require(StateToken.INTEGER);
+            SetIndex.require(in, StateToken.INTEGER);
             long shard = in.longValue();
             if (shard < 0 || shard >= shards) {
                 throw Rule.V10_INDEX.broken("a part of " + FormatException.quote(name) + " is in the shard " + shard
                         + " of " + shards, in.offset());
             }
-            tree.require(StateToken.SHAPE);
+            SetIndex.require(in, StateToken.SHAPE);
             long[] offset = in.shape();
-            tree.require(StateToken.SHAPE);
+            SetIndex.require(in, StateToken.SHAPE);
             all.add(new SlicePart((int) shard, offset, in.shape()));
         }
-        tree.require(StateToken.END);
-        tree.require(StateToken.DONE);
+        SetIndex.require(in, StateToken.END);
+        SetIndex.require(in, StateToken.DONE);
         return all;
     }
 

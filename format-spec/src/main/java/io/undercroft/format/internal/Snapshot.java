@@ -2,7 +2,6 @@ package io.undercroft.format.internal;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.index.BlockSums;
-import io.undercroft.format.internal.index.Expansion;
 import io.undercroft.format.internal.index.Index;
 import io.undercroft.format.internal.index.LittleEndian;
 import io.undercroft.format.internal.index.RecordRules;
@@ -58,8 +57,20 @@ public final class Snapshot {
     private final long place;
     private final Index index;
     private final RecordRules rules;
-    private final Expansion expansion;
     private final @Nullable FormatException skippedCommit;
+
+    /// Receives extents whose bytes are in a file, from [#storedExtents], which makes no object for each.
+    @FunctionalInterface
+    public interface StoredExtents {
+        /// Receives an extent.
+        ///
+        /// @param high the upper half of its digest
+        /// @param low the lower half of its digest
+        /// @param base the file, as in [ExtentRecord#base]
+        /// @param fileOffset the first byte in that file
+        /// @param length the number of bytes
+        void accept(long high, long low, int base, long fileOffset, long length);
+    }
 
     private Snapshot(ByteSource source, Limits limits, Header header, CommitRecord commit, long place,
             @Nullable FormatException skippedCommit) throws IOException {
@@ -70,7 +81,6 @@ public final class Snapshot {
         this.place = place;
         this.index = readIndex(source, commit, limits);
         this.rules = new RecordRules(index, commit, header, limits);
-        this.expansion = new Expansion(commit, limits);
         this.skippedCommit = skippedCommit;
     }
 
@@ -310,7 +320,7 @@ public final class Snapshot {
 
     /// Allocates small indexes on the heap, which is fast, and large ones off it, where a channel can read into them
     /// without a second copy.
-    static MemorySegment allocate(long length) {
+    public static MemorySegment allocate(long length) {
         return length <= SMALL_INDEX
                 ? MemorySegment.ofArray(new byte[(int) length])
                 : Arena.ofAuto().allocate(length, Long.BYTES);
@@ -439,7 +449,7 @@ public final class Snapshot {
     public StorageRecord storage(int number) {
         rules.checkStorage(check(SectionType.STOR, number));
         StorageRecord storage = index.storage(number);
-        expansion.use(number, storage.nbytes());
+        rules.useStorage(number, storage.nbytes());
         return storage;
     }
 
@@ -643,7 +653,7 @@ public final class Snapshot {
 
     /// {@return of each table of the index the first fault}
     List<FormatException> faults() {
-        return WholeRules.faults(index, rules, commit, limits);
+        return WholeRules.faults(index, rules, commit);
     }
 
     private int count(SectionType type) {

@@ -2,7 +2,6 @@ package io.undercroft.format.internal;
 
 import io.undercroft.format.internal.index.StrictUtf8;
 import io.undercroft.format.internal.index.Tag;
-import io.undercroft.format.internal.index.TreeBytes;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.math.BigInteger;
@@ -14,7 +13,11 @@ import java.util.Arrays;
 /// out of order throws [IllegalStateException] and writes nothing; a container too deep for any reader throws
 /// [IllegalArgumentException].
 public final class StateTreeWriter {
-    private final TreeBytes out = new TreeBytes();
+    /// A little less than what a JVM allows for an array.
+    private static final int LONGEST = Integer.MAX_VALUE - 8;
+
+    private byte[] bytes = new byte[64];
+    private int size;
     private final int maxDepth = Limits.DEFAULT.maxDepth();
 
     private long[] pending = new long[16];
@@ -42,7 +45,7 @@ public final class StateTreeWriter {
     /// @param value any
     public void writeInteger(long value) {
         tag(value < 0 ? Tag.NEGATIVE : Tag.INTEGER);
-        out.number(value < 0 ? ~value : value);
+        number(value < 0 ? ~value : value);
     }
 
     /// Writes an integer of any size; one that fits 64 bits is written as such.
@@ -55,9 +58,9 @@ public final class StateTreeWriter {
         }
         byte[] bigEndian = value.toByteArray();
         tag(Tag.BIG_INTEGER);
-        out.number(bigEndian.length);
+        number(bigEndian.length);
         for (int i = bigEndian.length - 1; i >= 0; i--) {
-            out.u8(bigEndian[i]);
+            u8(bigEndian[i]);
         }
     }
 
@@ -66,7 +69,7 @@ public final class StateTreeWriter {
     /// @param value any
     public void writeInt8(byte value) {
         tag(Tag.INT8);
-        out.u8(value);
+        u8(value);
     }
 
     /// Writes an integer as one of 16 bits.
@@ -74,7 +77,7 @@ public final class StateTreeWriter {
     /// @param value any
     public void writeInt16(short value) {
         tag(Tag.INT16);
-        out.fixed(value, Short.BYTES);
+        fixed(value, Short.BYTES);
     }
 
     /// Writes an integer as one of 32 bits.
@@ -82,7 +85,7 @@ public final class StateTreeWriter {
     /// @param value any
     public void writeInt32(int value) {
         tag(Tag.INT32);
-        out.fixed(value, Integer.BYTES);
+        fixed(value, Integer.BYTES);
     }
 
     /// Writes a floating-point number of 32 bits, bit by bit.
@@ -90,7 +93,7 @@ public final class StateTreeWriter {
     /// @param value any
     public void writeFloat32(float value) {
         tag(Tag.FLOAT32);
-        out.fixed(Float.floatToRawIntBits(value), Integer.BYTES);
+        fixed(Float.floatToRawIntBits(value), Integer.BYTES);
     }
 
     /// Writes a floating-point number of 64 bits, bit by bit.
@@ -98,7 +101,7 @@ public final class StateTreeWriter {
     /// @param value any
     public void writeFloat(double value) {
         tag(Tag.FLOAT);
-        out.fixed(Double.doubleToRawLongBits(value), Long.BYTES);
+        fixed(Double.doubleToRawLongBits(value), Long.BYTES);
     }
 
     /// Writes a complex number.
@@ -107,8 +110,8 @@ public final class StateTreeWriter {
     /// @param imaginary its imaginary part
     public void writeComplex(double real, double imaginary) {
         tag(Tag.COMPLEX);
-        out.fixed(Double.doubleToRawLongBits(real), Long.BYTES);
-        out.fixed(Double.doubleToRawLongBits(imaginary), Long.BYTES);
+        fixed(Double.doubleToRawLongBits(real), Long.BYTES);
+        fixed(Double.doubleToRawLongBits(imaginary), Long.BYTES);
     }
 
     /// Writes text.
@@ -121,14 +124,14 @@ public final class StateTreeWriter {
 
     /// Writes bytes.
     ///
-    /// @param bytes on or off the heap, at most 2^31-1
+    /// @param content the bytes, on or off the heap, at most 2^31-1
     /// @throws IllegalArgumentException if there are more
-    public void writeBytes(MemorySegment bytes) {
-        if (bytes.byteSize() > Integer.MAX_VALUE) {
+    public void writeBytes(MemorySegment content) {
+        if (content.byteSize() > Integer.MAX_VALUE) {
             throw new IllegalArgumentException(
-                    bytes.byteSize() + " bytes are too many for the state tree; save them as a tensor");
+                    content.byteSize() + " bytes are too many for the state tree; save them as a tensor");
         }
-        sized(Tag.BYTES, bytes.toArray(ValueLayout.JAVA_BYTE));
+        sized(Tag.BYTES, content.toArray(ValueLayout.JAVA_BYTE));
     }
 
     /// Opens a list; its values follow.
@@ -197,7 +200,7 @@ public final class StateTreeWriter {
     /// @param storage its number in the index
     public void writeStorage(int storage) {
         numbered(Tag.STORAGE, storage);
-        out.number(0);
+        number(0);
     }
 
     /// Writes a typed storage.
@@ -207,7 +210,7 @@ public final class StateTreeWriter {
     public void writeTypedStorage(int storage, int dtype) {
         checkNumber(dtype);
         numbered(Tag.STORAGE, storage);
-        out.number(dtype + 1L);
+        number(dtype + 1L);
     }
 
     /// Writes an element type.
@@ -233,7 +236,7 @@ public final class StateTreeWriter {
         }
         numbered(Tag.SHAPE, sizes.length);
         for (long size : sizes) {
-            out.number(size);
+            number(size);
         }
     }
 
@@ -246,7 +249,7 @@ public final class StateTreeWriter {
 
     /// {@return the number of bytes written so far}
     public long size() {
-        return out.size();
+        return size;
     }
 
     /// {@return the bytes of the finished tree}
@@ -257,13 +260,13 @@ public final class StateTreeWriter {
         if (missing != 0) {
             throw new IllegalStateException("the tree lacks " + missing + " values");
         }
-        return out.toByteArray();
+        return Arrays.copyOf(bytes, size);
     }
 
     private void numbered(int tag, int number) {
         checkNumber(number);
         tag(tag);
-        out.number(number);
+        number(number);
     }
 
     private void text(int tag, String text) {
@@ -272,8 +275,9 @@ public final class StateTreeWriter {
 
     private void sized(int tag, byte[] payload) {
         tag(tag);
-        out.number(payload.length);
-        out.bytes(payload);
+        number(payload.length);
+        int at = grow(payload.length);
+        System.arraycopy(payload, 0, bytes, at, payload.length);
     }
 
     private int open(int tag, int count, int valuesEach) {
@@ -300,7 +304,7 @@ public final class StateTreeWriter {
             pending[depth - 1]--;
         }
         started = true;
-        out.u8(tag);
+        u8(tag);
     }
 
     private void closeFull() {
@@ -320,5 +324,44 @@ public final class StateTreeWriter {
         if (number < 0) {
             throw new IllegalArgumentException("negative number " + number);
         }
+    }
+
+    /// Writes the low 8 bits of a number.
+    private void u8(int value) {
+        int at = grow(Byte.BYTES);
+        bytes[at] = (byte) value;
+    }
+
+    /// Writes the low bytes of a number, the lowest first.
+    private void fixed(long value, int length) {
+        for (int shift = 0; shift < Byte.SIZE * length; shift += Byte.SIZE) {
+            u8((int) (value >>> shift));
+        }
+    }
+
+    /// Writes a number, which is not negative, in stop-bit encoding: 7 bits in each byte, the lowest first, the top bit
+    /// set in all but the last byte.
+    private void number(long value) {
+        long rest = value;
+        while (rest > 0x7F) {
+            u8(((int) rest & 0x7F) | 0x80);
+            rest >>>= 7;
+        }
+        u8((int) rest);
+    }
+
+    /// Makes space at the end, and returns its start.
+    private int grow(int count) {
+        int at = size;
+        long needed = (long) at + count;
+        if (needed > LONGEST) {
+            throw new IllegalArgumentException("the state tree has more than " + LONGEST
+                    + " bytes; save long runs of bytes as tensors");
+        }
+        if (needed > bytes.length) {
+            bytes = Arrays.copyOf(bytes, (int) Math.max(needed, Math.min(2L * bytes.length, LONGEST)));
+        }
+        size = (int) needed;
+        return at;
     }
 }

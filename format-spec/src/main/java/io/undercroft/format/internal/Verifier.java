@@ -37,7 +37,6 @@ public final class Verifier {
     private final ByteSource source;
     private final Snapshot newest;
     private final Scan scan;
-    private final CheckedBases bases;
     private final VerifiedRuns runs;
     private final List<CommitRecord> chain = new ArrayList<>();
     private final List<Finding> findings = new ArrayList<>();
@@ -49,8 +48,7 @@ public final class Verifier {
         this.source = source;
         this.newest = newest;
         this.scan = new Scan(newest.commit().committedLength());
-        this.bases = new CheckedBases(files, newest.limits(), scan);
-        this.runs = new VerifiedRuns(source, newest.commit().committedLength(), scan, bases);
+        this.runs = new VerifiedRuns(source, newest.commit().committedLength(), scan, files, newest.limits());
     }
 
     /// Verifies a snapshot and all those before it.
@@ -268,7 +266,7 @@ public final class Verifier {
     private void verifyBases(Snapshot snapshot) throws IOException {
         for (int number = 0; number < snapshot.baseCount(); number++) {
             try {
-                bases.open(snapshot.base(number));
+                runs.open(snapshot.base(number));
             } catch (FormatException e) {
                 if (e.code().equals(Rule.V18_BASE.code())) { // what else may be wrong was reported with the index
                     report(snapshot.commit().sequence(), e, 0);

@@ -7,7 +7,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.undercroft.format.Digest128;
-import io.undercroft.format.internal.index.PathHint;
 import io.undercroft.format.internal.index.SectionType;
 import java.io.IOException;
 import java.util.List;
@@ -69,14 +68,14 @@ class OtherFilesTest {
     @ParameterizedTest
     @ValueSource(strings = {"", "/a", "a/", "a//b", ".", "..", "../a", "a/../b", "a/./b", "a\u0000"})
     void aPathThatMightLeadElsewhereIsNone(String path) {
-        assertThat(PathHint.isValid(path)).isFalse();
+        assertThat(BaseRecord.isPath(path)).isFalse();
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"a", "a/b.croft", "größe", "...", ".hidden/..x", "a b", "a\\b",
             "..\\a", "c:a", "a\nb"})
     void aPathThatLeadsDownIsOne(String path) {
-        assertThat(PathHint.isValid(path)).isTrue();
+        assertThat(BaseRecord.isPath(path)).isTrue();
     }
 
     @Test

@@ -6,11 +6,15 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.format.internal.index.Tag;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.math.BigInteger;
 import java.util.HexFormat;
+import java.util.SplittableRandom;
 import java.util.function.Consumer;
+import java.util.stream.LongStream;
+import net.openhft.chronicle.bytes.Bytes;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -26,6 +30,51 @@ class StateTreeTest {
         assertThat(reader.bigIntegerValue()).isEqualTo(value);
         assertThat(reader.next()).isEqualTo(StateToken.DONE);
         assertThat(reader.next()).isEqualTo(StateToken.DONE);
+    }
+
+    /// Chronicle Bytes is the reference for the stop-bit encoding of numbers.
+    @Test
+    void numbersAreEncodedAsChronicleEncodesThem() {
+        SplittableRandom random = new SplittableRandom(7);
+        LongStream edges = LongStream.range(0, Long.SIZE - 1).flatMap(bit -> LongStream.of((1L << bit) - 1, 1L << bit));
+        LongStream others = random.longs(1000, 0, Long.MAX_VALUE).map(value -> value >>> random.nextInt(Long.SIZE));
+        long[] values = LongStream.concat(LongStream.concat(edges, LongStream.of(Long.MAX_VALUE)), others).toArray();
+        Bytes<?> expected = Bytes.allocateElasticOnHeap();
+        expected.writeByte((byte) Tag.LIST).writeStopBit(values.length);
+        StateTreeWriter written = new StateTreeWriter();
+        written.openList(values.length);
+        for (long value : values) {
+            expected.writeByte((byte) Tag.INTEGER).writeStopBit(value);
+            written.writeInteger(value);
+        }
+
+        assertThat(written.toByteArray()).isEqualTo(expected.toByteArray());
+    }
+
+    @Test
+    void fieldsOfAllWidthsAreWrittenAsChronicleWritesThem() {
+        SplittableRandom random = new SplittableRandom(8);
+        Bytes<?> expected = Bytes.allocateElasticOnHeap();
+        StateTreeWriter written = new StateTreeWriter();
+        expected.writeByte((byte) Tag.LIST).writeStopBit(500);
+        written.openList(500);
+        for (int i = 0; i < 100; i++) {
+            long value = random.nextLong();
+            byte[] run = new byte[random.nextInt(300)];
+            random.nextBytes(run);
+            expected.writeByte((byte) Tag.INT8).writeByte((byte) value).writeByte((byte) Tag.INT16)
+                    .writeShort((short) value).writeByte((byte) Tag.INT32).writeInt((int) value)
+                    .writeByte((byte) Tag.FLOAT).writeLong(value).writeByte((byte) Tag.BYTES).writeStopBit(run.length)
+                    .write(run);
+            written.writeInt8((byte) value);
+            written.writeInt16((short) value);
+            written.writeInt32((int) value);
+            written.writeFloat(Double.longBitsToDouble(value));
+            written.writeBytes(MemorySegment.ofArray(run));
+        }
+
+        assertThat(written.toByteArray()).isEqualTo(expected.toByteArray());
+        assertThat(written.size()).isEqualTo((int) expected.writePosition());
     }
 
     @ParameterizedTest

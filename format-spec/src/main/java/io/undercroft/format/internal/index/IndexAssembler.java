@@ -3,10 +3,10 @@ package io.undercroft.format.internal.index;
 import io.undercroft.format.internal.Checksums;
 import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.Snapshot;
 import io.undercroft.format.internal.index.Records.Entry;
 import io.undercroft.format.internal.index.Records.Head;
 import io.undercroft.format.internal.index.Records.Isum;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -18,8 +18,6 @@ import java.util.List;
 /// All sizes are known before the first byte is written, so the memory is allocated once, and each section is written
 /// at its offset.
 public final class IndexAssembler {
-    private static final long ON_HEAP = 1 << 20;
-
     private final List<Section> sections;
     private final boolean hasBlockSums;
     private final MemorySegment directory;
@@ -120,8 +118,6 @@ public final class IndexAssembler {
             throw new IllegalArgumentException("an index of " + length + " bytes cannot be saved: readers accept "
                     + Limits.DEFAULT.maxSummedIndexBytes());
         }
-        return length <= ON_HEAP
-                ? MemorySegment.ofArray(new byte[(int) length])
-                : Arena.ofAuto().allocate(length, FileLayout.SECTION_ALIGNMENT);
+        return Snapshot.allocate(length);
     }
 }

@@ -20,6 +20,7 @@ import io.undercroft.format.internal.index.Records.Stor;
 import io.undercroft.format.internal.index.Records.Strs;
 import io.undercroft.format.internal.index.Records.Tens;
 import java.lang.foreign.MemorySegment;
+import java.util.BitSet;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -39,6 +40,9 @@ public final class RecordRules {
     private final Header header;
     private final Limits limits;
     private volatile boolean areBasesChecked;
+    /// The storages that were used, and the number of their bytes.
+    private final BitSet used = new BitSet();
+    private long usedBytes;
 
     /// The rules for an index.
     ///
@@ -141,7 +145,7 @@ public final class RecordRules {
         u64(Base.SEQUENCE, at);
         reserved(SectionType.BASE, number, Base.RESERVED);
         BaseRecord base = index.base(number);
-        if (!PathHint.isValid(base.path())) {
+        if (!BaseRecord.isPath(base.path())) {
             throw broken(Rule.V6_NAME, SectionType.BASE, number,
                     "has the path " + FormatException.quote(base.path()) + ", which does not lead down");
         }
@@ -244,6 +248,29 @@ public final class RecordRules {
                     "has the extents from " + first + " to before " + end + ", which are not the next ones");
         }
         checkStorage(number, at, first, end);
+    }
+
+    /// Counts a storage that a reader uses, unless it was counted before. A storage of zeros takes almost no space in a
+    /// file, so a small file may require any amount of memory.
+    ///
+    /// @param number its number
+    /// @param nbytes its size in bytes, below 2^60
+    /// @throws FormatException by rule V7 if all these storages are much larger than the file
+    public synchronized void useStorage(int number, long nbytes) {
+        if (!used.get(number)) {
+            long sum = nbytes > Long.MAX_VALUE - usedBytes ? Long.MAX_VALUE : usedBytes + nbytes;
+            checkExpansion(sum);
+            usedBytes = sum;
+            used.set(number);
+        }
+    }
+
+    /// Checks that storages are not much larger than the file.
+    void checkExpansion(long nbytes) {
+        if (nbytes - commit.committedLength() > limits.maxExpansion()) {
+            throw Rule.V7_EXPANSION.broken("the storages have " + nbytes + " bytes, " + limits.maxExpansion()
+                    + " more than the file is the limit", FormatException.NO_OFFSET);
+        }
     }
 
     /// {@return the size of a storage in bytes, which are few enough to count their bits}

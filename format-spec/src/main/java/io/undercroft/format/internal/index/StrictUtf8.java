@@ -2,9 +2,6 @@ package io.undercroft.format.internal.index;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.nio.ByteBuffer;
-import java.nio.CharBuffer;
-import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 
 /// Strict UTF-8, as in RFC 3629: shortest forms only, no surrogates, nothing past U+10FFFF.
@@ -43,18 +40,12 @@ public final class StrictUtf8 {
     ///
     /// @throws IllegalArgumentException if it has unpaired surrogates, which UTF-8 cannot express
     public static byte[] encode(String text) {
-        if (!hasSurrogate(text)) {
-            // Without the objects of an encoder: there may be a million names.
-            return text.getBytes(StandardCharsets.UTF_8);
+        // Without the objects of an encoder: there may be a million names.
+        byte[] utf8 = text.getBytes(StandardCharsets.UTF_8);
+        if (hasSurrogate(text) && !new String(utf8, StandardCharsets.UTF_8).equals(text)) {
+            throw new IllegalArgumentException("a text has an unpaired surrogate, which UTF-8 cannot express");
         }
-        try {
-            ByteBuffer encoded = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(text));
-            byte[] bytes = new byte[encoded.remaining()];
-            encoded.get(bytes);
-            return bytes;
-        } catch (CharacterCodingException e) {
-            throw new IllegalArgumentException("a text has an unpaired surrogate, which UTF-8 cannot express", e);
-        }
+        return utf8;
     }
 
     private static boolean hasSurrogate(String text) {

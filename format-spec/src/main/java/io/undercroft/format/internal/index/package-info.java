@@ -2,7 +2,7 @@
 ///
 /// `Records` defines the fields of all records, those of the header, commit records and manifests included. `Index`
 /// reads the tables in place, and `RecordRules` and `WholeRules` check them. The tables of an index are collected in
-/// `RecordTable`s and put together by `IndexAssembler`. `TreeBytes` writes the numbers of the state tree. Only
+/// `RecordTable`s and put together by `IndexAssembler`. Only
 /// `io.undercroft.format.internal` uses this package.
 @NullMarked
 package io.undercroft.format.internal.index;
