@@ -382,9 +382,9 @@ public final class IndexBuilder {
         return number == null ? numbers.size() - 1 : number;
     }
 
-    /// Writes an index section by section, in canonical order. Most records are copied as they were collected. Names are
-    /// written now, as they had to be sorted, and so are all references to texts, since texts are in the order of their
-    /// tables, except names that are in the state tree already.
+    /// Writes an index section by section, in canonical order. Most records are copied as they were collected. Names
+    /// are written now, as they had to be sorted, and so are all references to texts, since texts are in the order of
+    /// their tables, except names that are in the state tree already.
     private final class Encoder {
         private final List<byte[]> dtypeNames;
         private final MemorySegment treeBytes;
@@ -537,8 +537,8 @@ public final class IndexBuilder {
             }
         }
 
-        /// Finds the names whose text is in the state tree, so that STRB need not repeat it: in a flat map of tensors, the
-        /// key of a tensor is its name. Such a name is the last STRING before the TENSOR that it names.
+        /// Finds the names whose text is in the state tree, so that STRB need not repeat it: in a flat map of tensors,
+        /// the key of a tensor is its name. Such a name is the last STRING before the TENSOR that it names.
         ///
         /// @return for each name where its text is in the tree, the first such place, or [NameTable#IN_STRB]
         private int[] namesInTree() {

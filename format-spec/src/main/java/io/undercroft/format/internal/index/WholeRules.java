@@ -112,8 +112,8 @@ public final class WholeRules {
         }
     }
 
-    /// The ranges of files that an index accounts for, sorted by file and place: its extents but for those of zeros, the
-    /// free ranges, and itself with its parent record.
+    /// The ranges of files that an index accounts for, sorted by file and offset: its extents except those of zeros,
+    /// the free ranges, and the index itself with its parent record.
     ///
     /// Takes 8 bytes of memory an extent.
     private static final class Intervals {
@@ -146,7 +146,8 @@ public final class WholeRules {
             }
             for (int rank = 1; rank < count; rank++) {
                 boolean same = compare(sorted[rank - 1], sorted[rank]) == 0;
-                if (!same && base(sorted[rank - 1]) == base(sorted[rank]) && offset(sorted[rank]) < end(sorted[rank - 1])) {
+                if (!same && base(sorted[rank - 1]) == base(sorted[rank])
+                        && offset(sorted[rank]) < end(sorted[rank - 1])) {
                     throw Rule.V2_RANGE.broken("two extents, or an extent and the index or a free range, overlap",
                             offset(sorted[rank]));
                 }
