@@ -206,7 +206,7 @@ public final class Checkpoint implements AutoCloseable {
 
     /// Opens a file of a set, which then belongs to the checkpoint. It is closed if opening fails.
     static Checkpoint openShard(MappedFile file, Shard shard, OpenOptions options) throws IOException {
-        return opened(file, () -> new Checkpoint(new CroftFormat(), file, CroftFormat.openShard(file, shard, options),
+        return opened(file, () -> new Checkpoint(new CroftFormat(), file, CroftContents.open(file, shard, options),
                 options).prepared(false));
     }
 

@@ -3,7 +3,6 @@ package io.undercroft.serializer;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.SlicePart;
 import io.undercroft.format.internal.SlicedTensor;
-import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.internal.References;
@@ -11,10 +10,10 @@ import io.undercroft.serializer.internal.Settings;
 import io.undercroft.serializer.internal.Stores;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.graph.ObjectEncoder;
-import io.undercroft.serializer.internal.sets.SetDescription;
+import io.undercroft.serializer.internal.sets.SetBuilder;
 import io.undercroft.serializer.internal.sets.SetFile;
+import io.undercroft.serializer.internal.sets.SetRead.Plan;
 import io.undercroft.serializer.internal.sets.SetWriter;
-import io.undercroft.serializer.internal.sets.Wanted;
 import io.undercroft.serializer.spi.StoreOutput;
 import io.undercroft.serializer.spi.StoreTarget;
 import io.undercroft.serializer.state.Slice;
@@ -112,7 +111,6 @@ public final class ShardSet implements AutoCloseable {
     private static final class Shards extends AbstractList<Checkpoint> implements RandomAccess {
         private final SetFile set;
         private final OpenOptions options;
-        private final MapBudget budget = new MapBudget();
         private final @Nullable Checkpoint[] opened;
         private boolean isClosed;
 
@@ -137,7 +135,7 @@ public final class ShardSet implements AutoCloseable {
                 if (isClosed) {
                     throw new IllegalStateException(set.location() + " is closed; close it later, or open it again");
                 }
-                there = Checkpoint.openShard(set.openFile(number, budget), set.manifest().shards().get(number),
+                there = Checkpoint.openShard(set.files().file(number), set.manifest().shards().get(number),
                         options);
                 opened[number] = there;
             }
@@ -245,7 +243,7 @@ public final class ShardSet implements AutoCloseable {
         ShardSet opened = new ShardSet(path, SetFile.open(manifest, options), options);
         try {
             opened.prepare(options);
-            References.openSet(manifest, opened.set.paths(), options);
+            References.openSet(manifest, opened.set.files().paths(), options);
             return opened;
         } catch (Throwable e) {
             opened.close();
@@ -336,33 +334,21 @@ public final class ShardSet implements AutoCloseable {
         StoreTarget target = Stores.target(manifest, saving);
         try (StoreOutput output = target.create(StoreTarget.Creation.IF_ABSENT)) {
             URI directory = manifest.resolve(".");
-            List<SetDescription.Candidate> candidates = new ArrayList<>();
-            for (URI file : files) {
-                candidates.add(candidate(directory, file, opening));
-            }
-            output.write(MemorySegment.ofArray(SetDescription.of(candidates, true).encode()));
+            List<String> paths = files.stream().map(file -> path(directory, file)).toList();
+            output.write(MemorySegment.ofArray(
+                    SetBuilder.manifest(paths, true, number -> Stores.open(files.get(number), opening)).encode()));
             output.commit();
         }
     }
 
-    private static SetDescription.Candidate candidate(URI directory, URI file, OpenOptions opening) {
+    private static String path(URI directory, URI file) {
         URI relative = directory.relativize(file.normalize());
         if (relative.isAbsolute() || relative.getPath() == null || relative.getPath().isEmpty()) {
             throw new IllegalArgumentException("a shard is not below the directory of the manifest, "
                     + FormatException.quote(String.valueOf(directory.getPath())) + ": "
                     + FormatException.quote(String.valueOf(file.getPath())));
         }
-        return new SetDescription.Candidate() {
-            @Override
-            public String hint() {
-                return relative.getPath();
-            }
-
-            @Override
-            public MappedFile open() throws IOException {
-                return Stores.open(file, opening);
-            }
-        };
+        return relative.getPath();
     }
 
     /// {@return the manifest}
@@ -441,7 +427,7 @@ public final class ShardSet implements AutoCloseable {
     /// @throws FormatException if a shard is missing or damaged, or has another tensor
     /// @throws UncheckedIOException if reading fails
     public Tensor tensor(String name) {
-        return read(() -> set.read(List.of(Wanted.all(set.tensor(name), set.device()))).getFirst());
+        return read(() -> set.read(List.of(set.plan(name))).getFirst());
     }
 
     /// {@return some elements of a tensor, on the device to which the options load what was saved from the CPU}
@@ -453,8 +439,7 @@ public final class ShardSet implements AutoCloseable {
     /// @throws java.util.NoSuchElementException as [#tensor(String)], which throws the same exceptions
     public Tensor tensor(String name, long[] offset, Shape shape) {
         Objects.requireNonNull(shape, "shape");
-        return read(() -> set.read(List.of(Wanted.of(set.tensor(name), offset, shape.toArray(), set.device())))
-                .getFirst());
+        return read(() -> set.read(List.of(set.plan(name, offset, shape.toArray(), set.device()))).getFirst());
     }
 
     /// Reads elements of many tensors at once: shard after shard, several at the same time, each byte once.
@@ -468,13 +453,12 @@ public final class ShardSet implements AutoCloseable {
     /// @throws UncheckedIOException if reading fails; no memory is kept then
     public List<Tensor> tensors(List<Request> requests) {
         return read(() -> {
-            List<Wanted> wanted = new ArrayList<>();
+            List<Plan> plans = new ArrayList<>();
             for (Request request : requests) {
-                wanted.add(Wanted.of(set.tensor(request.name),
-                        request.offset.stream().mapToLong(Long::longValue).toArray(), request.shape.toArray(),
-                        request.device));
+                plans.add(set.plan(request.name, request.offset.stream().mapToLong(Long::longValue).toArray(),
+                        request.shape.toArray(), request.device));
             }
-            return Collections.unmodifiableList(set.read(wanted));
+            return Collections.unmodifiableList(set.read(plans));
         });
     }
 

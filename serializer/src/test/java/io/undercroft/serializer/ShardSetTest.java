@@ -138,7 +138,7 @@ class ShardSetTest {
     void aLinkThatLeadsToItselfIsNoShard() throws IOException {
         Files.delete(b);
         Files.createSymbolicLink(b, b.getFileName());
-        assertRefused().contains("'more/b.croft'", "cannot be looked at");
+        assertRefused().contains("'more/b.croft'", "cannot be accessed");
     }
 
     @Test

@@ -1,19 +1,15 @@
 package io.undercroft.interop.safetensors;
 
+import io.undercroft.interop.internal.IndexFormat;
 import io.undercroft.interop.internal.NamedTensors;
-import io.undercroft.interop.internal.SetReader;
 import io.undercroft.interop.internal.ShardIndex;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
-import io.undercroft.serializer.spi.CheckpointFormat;
-import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Setting;
 import java.io.IOException;
-import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.SequencedSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -31,11 +27,11 @@ import org.jspecify.annotations.Nullable;
 /// separated. The index maps what is stored, as transformers does: a tied tensor under the first of its names. The
 /// further ones are in the metadata of its file, as for [SafetensorsFormat], and in that of the index, as
 /// huggingface_hub writes them.
-public final class SafetensorsIndexFormat implements CheckpointFormat {
-    private static final SetReader READER = new SetReader(List.of(".safetensors"), List.of(new SafetensorsFormat()));
-
+public final class SafetensorsIndexFormat extends IndexFormat {
     /// For the service loader.
-    public SafetensorsIndexFormat() {}
+    public SafetensorsIndexFormat() {
+        super(List.of(".safetensors"), List.of(new SafetensorsFormat()));
+    }
 
     @Override
     public String name() {
@@ -43,26 +39,16 @@ public final class SafetensorsIndexFormat implements CheckpointFormat {
     }
 
     @Override
-    public boolean matches(MappedFile file) throws IOException {
-        return READER.matches(file);
-    }
-
-    @Override
-    public Contents open(MappedFile file, OpenOptions options) throws IOException {
+    protected ShardIndex index(MappedFile file, OpenOptions options) throws IOException {
         ShardIndex index = ShardIndex.read(file);
-        return READER.open(SafetensorsContents.ignoresSharing(options)
+        return SafetensorsContents.ignoresSharing(options)
                 ? index
-                : index.withAliases((key, value) -> isAlias(key, value, index)), file, options);
+                : index.withAliases((key, value) -> isAlias(key, value, index));
     }
 
     /// The total size is a number, even if a tensor has this name.
     private static boolean isAlias(String key, String value, ShardIndex index) {
         return !key.equals(ShardedDraft.TOTAL_SIZE) && Sharing.isAlias(key, value, index.shards());
-    }
-
-    @Override
-    public SequencedSet<String> companionNames(MappedFile file) throws IOException {
-        return new LinkedHashSet<>(ShardIndex.read(file).shards().values());
     }
 
     @Override

@@ -1,6 +1,7 @@
 package io.undercroft.serializer.internal;
 
 import java.io.IOException;
+import java.nio.file.FileSystem;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -18,12 +19,21 @@ public final class ConfinedPath {
     /// @throws IOException if there is no such file
     /// @throws java.nio.file.InvalidPathException if no file can have such a name on this system
     public static Optional<Path> resolve(Path directory, String path) throws IOException {
-        Path relative = directory.getFileSystem().getPath(path);
-        if (relative.getRoot() != null || !names(relative).equals(List.of(path.split("/", -1)))) {
-            return Optional.empty();
-        }
-        Path real = directory.resolve(relative).toRealPath();
-        return real.startsWith(directory) ? Optional.of(real) : Optional.empty();
+        Optional<Path> relative = relative(directory.getFileSystem(), path);
+        Path real = directory.resolve(relative.orElse(directory)).toRealPath();
+        return relative.isPresent() && real.startsWith(directory) ? Optional.of(real) : Optional.empty();
+    }
+
+    /// {@return a path, or nothing if it means something else on this system than the names that it consists of}
+    ///
+    /// @param system the file system
+    /// @param path relative, with `/` between its parts
+    /// @throws java.nio.file.InvalidPathException if no file can have such a name on this system
+    public static Optional<Path> relative(FileSystem system, String path) {
+        Path relative = system.getPath(path);
+        return relative.getRoot() == null && names(relative).equals(List.of(path.split("/", -1)))
+                ? Optional.of(relative)
+                : Optional.empty();
     }
 
     /// {@return the form of a path below a directory in files, with `/` between its parts; or nothing if it is not

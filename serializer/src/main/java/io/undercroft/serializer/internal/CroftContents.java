@@ -6,7 +6,9 @@ import io.undercroft.format.internal.ByteSource;
 import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.DTypeRecord;
 import io.undercroft.format.internal.ExtentRecord;
+import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Rule;
+import io.undercroft.format.internal.Shard;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.format.internal.StateToken;
 import io.undercroft.format.internal.StateTreeReader;
@@ -148,6 +150,19 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
             }
         }
         return this;
+    }
+
+    /// Opens a file of a set at the snapshot of the set.
+    ///
+    /// @param file the file
+    /// @param shard its entry in the set
+    /// @param options the options
+    /// @return its contents
+    /// @throws FormatException by rule V21 if it is another file, or lacks that snapshot
+    /// @throws IOException if reading fails
+    public static CroftContents open(MappedFile file, Shard shard, OpenOptions options) throws IOException {
+        Snapshot snapshot = shard.open(new FileSource(file), Limits.DEFAULT);
+        return open(file, snapshot, snapshot, options);
     }
 
     @Override

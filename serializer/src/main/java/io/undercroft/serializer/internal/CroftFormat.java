@@ -2,11 +2,10 @@ package io.undercroft.serializer.internal;
 
 import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.SetManifest;
-import io.undercroft.format.internal.Shard;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
-import io.undercroft.serializer.internal.sets.SetContents;
+import io.undercroft.serializer.internal.sets.SetFile;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Setting;
@@ -58,23 +57,10 @@ public final class CroftFormat implements CheckpointFormat {
         return names;
     }
 
-    /// Opens a file of a set at the snapshot of the set.
-    ///
-    /// @param file the file
-    /// @param shard its entry in the set
-    /// @param options the options of the mapping
-    /// @return the contents
-    /// @throws io.undercroft.format.FormatException by rule V21 if it is another file, or lacks that snapshot
-    /// @throws IOException if reading fails
-    public static CroftContents openShard(MappedFile file, Shard shard, OpenOptions options) throws IOException {
-        Snapshot snapshot = shard.open(new FileSource(file), Limits.DEFAULT);
-        return CroftContents.open(file, snapshot, snapshot, options);
-    }
-
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
         if (file.startsWith(SET_START)) {
-            return SetContents.open(file, options);
+            return SetFile.contents(file, options);
         }
         Snapshot newest = Snapshot.open(new FileSource(file), Limits.DEFAULT);
         return CroftContents.open(file, newest, CommitNumbers.find(newest, options), options);

@@ -4,6 +4,8 @@ import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
 import java.util.Arrays;
 import java.util.Optional;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 
 /// A box of the elements of a tensor.
 ///
@@ -44,9 +46,34 @@ record Box(long[] offset, long[] size) {
         return view;
     }
 
-    /// {@return whether both are the same elements}
-    boolean isSame(Box other) {
-        return Arrays.equals(offset, other.offset) && Arrays.equals(size, other.size);
+    /// {@return whether it is a box of a tensor}
+    ///
+    /// @param shape the sizes of the tensor
+    boolean isIn(long[] shape) {
+        return offset.length == shape.length && size.length == shape.length && IntStream.range(0, shape.length)
+                .allMatch(dim -> offset[dim] >= 0 && size[dim] >= 0 && size[dim] <= shape[dim]
+                        && offset[dim] <= shape[dim] - size[dim]);
+    }
+
+    /// {@return the same elements, counted from the first of another box}
+    Box from(Box other) {
+        long[] from = new long[offset.length];
+        Arrays.setAll(from, dim -> offset[dim] - other.offset[dim]);
+        return new Box(from, size);
+    }
+
+    boolean isEmpty() {
+        return Arrays.stream(size).anyMatch(each -> each == 0);
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof Box box && Arrays.equals(offset, box.offset) && Arrays.equals(size, box.size);
+    }
+
+    @Override
+    public int hashCode() {
+        return 31 * Arrays.hashCode(offset) + Arrays.hashCode(size);
     }
 
     Shape shape() {

@@ -2,42 +2,102 @@ package io.undercroft.serializer.internal.sets;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.DTypeRecord;
+import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Rule;
 import io.undercroft.format.internal.SetIndex;
+import io.undercroft.format.internal.SetManifest;
 import io.undercroft.format.internal.Shard;
 import io.undercroft.format.internal.SlicePart;
 import io.undercroft.format.internal.SlicedTensor;
+import io.undercroft.format.internal.Snapshot;
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions.Run;
+import io.undercroft.serializer.internal.CroftContents;
+import io.undercroft.serializer.internal.FileSource;
 import io.undercroft.serializer.internal.sets.ShardTensors.Piece;
 import io.undercroft.serializer.state.Slice;
 import io.undercroft.storage.DType;
+import io.undercroft.storage.Device;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /// Finds out what tensors the shards of a set make up, and refuses shards that do not belong together.
-final class SetBuilder {
+public final class SetBuilder {
     private final List<Shard> shards;
     private final Map<String, List<Owned>> tensors = new LinkedHashMap<>();
 
     /// What a shard has of a tensor.
     private record Owned(int shard, Piece piece) {}
 
-    /// A box by its value.
-    private record Corner(List<Long> offset, List<Long> size) {
-        static Corner of(Box box) {
-            return new Corner(Arrays.stream(box.offset()).boxed().toList(), Arrays.stream(box.size()).boxed().toList());
-        }
+    private record Described(Shard shard, ShardTensors tensors) {}
+
+    /// Files that are to be shards.
+    @FunctionalInterface
+    public interface Opening {
+        /// {@return a file, with one holder}
+        ///
+        /// @param number its number
+        /// @throws IOException if it cannot be opened
+        MappedFile open(int number) throws IOException;
     }
 
     private SetBuilder(List<Shard> shards) {
         this.shards = shards;
+    }
+
+    /// Describes a set of files, each at its newest snapshot.
+    ///
+    /// @param paths their paths relative to the manifest, in their order
+    /// @param isStore whether they are in a store
+    /// @param files the files
+    /// @return the manifest
+    /// @throws FormatException if a file is no `.croft` file or damaged; by rule V21 if they are not of one run, by
+    ///     rule V22 if their slices do not make up whole tensors
+    /// @throws IllegalArgumentException if a file is there twice, or there is none
+    /// @throws IOException if a file cannot be read
+    public static SetManifest manifest(List<String> paths, boolean isStore, Opening files) throws IOException {
+        if (paths.isEmpty()) {
+            throw new IllegalArgumentException("a set without shards; name the files");
+        }
+        @Nullable
+        Described[] described = new Described[paths.size()];
+        OpenSet.share(IntStream.range(0, described.length).boxed().toList(), isStore,
+                number -> described[number] = describe(paths.get(number), files.open(number)));
+        List<Described> all = Arrays.stream(described).map(Objects::requireNonNull).toList();
+        List<Shard> shards = all.stream().map(Described::shard).toList();
+        SetIndex index = index(shards, all.stream().map(Described::tensors).toList());
+        return SetManifest.canonical(shards,
+                index.tensors().isEmpty() && index.run() == null ? Optional.empty() : Optional.of(index));
+    }
+
+    private static Described describe(String path, MappedFile opened) throws IOException {
+        try (MappedFile file = opened) {
+            try {
+                Snapshot newest = Snapshot.open(new FileSource(file), Limits.DEFAULT);
+                // Nothing is touched, so that storages of absent devices do not matter.
+                CroftContents contents = CroftContents.open(file, newest, newest,
+                        OpenOptions.defaults().mapping(MapMode.READ_ONLY).device(Device.CPU));
+                try {
+                    return new Described(Shard.of(path, newest.commit()), ShardTensors.of(contents));
+                } finally {
+                    contents.release();
+                }
+            } catch (FormatException e) {
+                throw e.withFile(file.location());
+            }
+        }
     }
 
     /// {@return the tensors of a set and where their parts are}
@@ -156,11 +216,10 @@ final class SetBuilder {
     /// A slice that a shard only describes has to be in another one. That shard is then the one that is missing, which
     /// is a better message than that of a gap.
     private void requireReplicas(String name, List<Owned> all, List<Owned> stored) {
-        Set<Corner> boxes = new HashSet<>();
-        stored.forEach(owned -> boxes.add(Corner.of(owned.piece.box())));
+        Set<Box> boxes = stored.stream().map(owned -> owned.piece.box()).collect(Collectors.toSet());
         for (Owned owned : all) {
             Slice slice = owned.piece.slice();
-            if (!owned.piece.isStored() && slice.local().numel() > 0 && !boxes.contains(Corner.of(owned.piece.box()))) {
+            if (!owned.piece.isStored() && slice.local().numel() > 0 && !boxes.contains(owned.piece.box())) {
                 throw broken(name, "is not complete: no shard has the slice " + owned.piece.box() + ", which "
                         + quoted(owned.shard) + " describes as its replica " + slice.replica() + " of "
                         + slice.replicas());

@@ -2,194 +2,183 @@ package io.undercroft.serializer.internal.sets;
 
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.Piece.FilePiece;
+import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.Extent;
-import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.Verification;
-import io.undercroft.serializer.internal.sets.SetRead.StorageOf;
 import io.undercroft.serializer.spi.Companion;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.TreeContents;
-import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
-import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashSet;
-import java.util.IdentityHashMap;
-import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.SequencedMap;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import java.util.function.BiFunction;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/// The tensors of a set as the state of one file: maps of tensors, as their names nest. Shards are opened, and slices
-/// are put together, when a tensor is touched. Other values than tensors are in the shards only.
-public final class SetContents extends TreeContents {
-    private final SetFile set;
-    /// The storages of the tensors, which read from the shards when they are touched.
-    private final IdentityHashMap<Storage, List<StorageOf>> storages;
-    private final List<Companion> companions;
+/// The tensors of a set as the state of one file. Their storages are those of members that stay open, or *deferred*:
+/// made of storages of members, which are opened when the storage is touched.
+///
+/// @param <C> the contents of a member
+public final class SetContents<C extends Contents> extends TreeContents {
+    private final OpenSet<C> set;
+    private final Map<Storage, List<Place>> deferred;
+    private final BiFunction<C, Integer, Storage> storageOf;
+    /// The members other than the index, as they were when the set was opened, by their numbers.
+    private final SequencedMap<Integer, Companion> companions;
 
-    private SetContents(SetFile set, Map<String, @Nullable Object> state,
-            IdentityHashMap<Storage, List<StorageOf>> storages,
-            List<Companion> companions) {
-        super(state, Map.of(), List::of);
-        this.set = set;
-        this.storages = storages;
-        this.companions = companions;
-    }
-
-    /// Opens a set, and the descriptions of its tensors in all shards.
+    /// A storage of a member.
     ///
-    /// @param manifest the manifest
-    /// @param options how to open the shards
-    /// @return its contents
-    /// @throws IOException if reading fails
-    public static SetContents open(MappedFile manifest, OpenOptions options) throws IOException {
-        SetFile set = SetFile.open(manifest.retain(), options);
-        try {
-            List<Wanted> wanted = new ArrayList<>();
-            for (String name : set.names()) {
-                wanted.add(Wanted.all(set.tensor(name), set.device()));
-            }
-            IdentityHashMap<Storage, List<StorageOf>> storages = new IdentityHashMap<>();
-            List<Tensor> all = new SetRead(set).later(wanted, storages);
-            Map<String, @Nullable Object> state = new LinkedHashMap<>();
-            for (int i = 0; i < all.size(); i++) {
-                put(state, wanted.get(i).tensor().name(), all.get(i));
-            }
-            return new SetContents(set, state, storages, set.companions());
-        } catch (Throwable e) {
-            set.close();
-            throw e;
-        }
+    /// @param member the number of the member
+    /// @param storage the number of the storage
+    record Place(int member, int storage) {}
+
+    /// Contents of a set.
+    ///
+    /// @param set the set, which then belongs to the contents
+    /// @param state the state
+    /// @param metadata the metadata
+    /// @param deferred what the deferred storages are made of
+    /// @param storageOf finds a storage of a member by its number
+    SetContents(OpenSet<C> set, @Nullable Object state, Map<String, String> metadata,
+            Map<Storage, List<Place>> deferred, BiFunction<C, Integer, Storage> storageOf) {
+        super(state, metadata, List::of);
+        this.set = set;
+        this.deferred = deferred;
+        this.storageOf = storageOf;
+        this.companions = set.companions();
     }
 
-    /// Puts a tensor where its name leads to. If another tensor is on the way, the whole name is its key.
-    private static void put(Map<String, @Nullable Object> state, String name, Tensor tensor) {
-        Map<String, @Nullable Object> map = state;
-        String[] segments = name.split("/", -1);
-        for (int i = 0; i < segments.length - 1; i++) {
-            Object next = map.computeIfAbsent(StateIndex.rawName(segments[i]), _ -> new LinkedHashMap<>());
-            if (!(next instanceof Map<?, ?>)) {
-                state.put(name, tensor);
-                return;
-            }
-            @SuppressWarnings("unchecked")
-            Map<String, @Nullable Object> inner = (Map<String, @Nullable Object>) next;
-            map = inner;
-        }
-        if (map.putIfAbsent(StateIndex.rawName(segments[segments.length - 1]), tensor) != null) {
-            state.put(name, tensor);
-        }
+    /// Contents of a set whose members stay open, and whose storages are those of these.
+    ///
+    /// @param set the set, which then belongs to the contents
+    /// @param state the state
+    /// @param metadata the metadata
+    public SetContents(OpenSet<C> set, @Nullable Object state, Map<String, String> metadata) {
+        this(set, state, metadata, Map.of(), (contents, number) -> contents.storages().get(number));
     }
 
-    /// Those of the shard that has the storage. One that is made of parts of several shards has none.
-    @Override
-    public List<Extent> extents(Storage storage, MappedFile manifest) {
-        List<StorageOf> parts = storages.getOrDefault(storage, List.of());
-        if (parts.size() != 1 || !storage.device().isCpu()) {
-            return List.of();
-        }
-        StorageOf from = parts.getFirst();
-        int file = 1 + set.companionOf(from.shard());
+    private List<Place> places(Storage storage) {
+        return deferred.getOrDefault(storage, List.of());
+    }
+
+    private SortedSet<Integer> members(Storage storage) {
+        return places(storage).stream().map(Place::member).collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    private <T> T use(int number, OpenSet.Use<? super C, T> use) {
         try {
-            return set.member(from.shard())
-                    .use((shard, contents) -> contents.extents(contents.storage(from.number()), shard))
-                    .stream().map(extent -> new Extent(extent.start(), extent.length(), extent.place(),
-                            extent.place() == Extent.Place.FILE ? file : 0, extent.offset(), extent.digest()))
-                    .toList();
+            return set.use(number, use);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
     }
 
-    /// Groups of storages whose shards all stay open while the group is loaded. A storage that is in too many of them
+    /// Those of the member that has the storage. One that is made of parts of several members has none.
+    @Override
+    public List<Extent> extents(Storage storage, MappedFile index) {
+        if (deferred.isEmpty()) {
+            for (int number = 0; number < set.size(); number++) {
+                List<Extent> extents = inMember(number, use(number, (file, held) -> held.extents(storage, file)));
+                if (!extents.isEmpty()) {
+                    return extents;
+                }
+            }
+            return List.of();
+        }
+        List<Place> parts = places(storage);
+        if (parts.size() != 1 || !storage.device().isCpu()) {
+            return List.of();
+        }
+        Place from = parts.getFirst();
+        return inMember(from.member, use(from.member,
+                (file, held) -> held.extents(storageOf.apply(held, from.storage), file)));
+    }
+
+    private List<Extent> inMember(int number, List<Extent> extents) {
+        int file = set.name(number).isEmpty()
+                ? 0
+                : 1 + Collections.binarySearch(List.copyOf(companions.keySet()), number);
+        return extents.stream().map(extent -> new Extent(extent.start(), extent.length(), extent.place(),
+                extent.place() == Extent.Place.FILE ? file : 0, extent.offset(), extent.digest())).toList();
+    }
+
+    /// Groups of storages whose members all stay open while the group is loaded. A storage that is in too many of them
     /// is a group of its own.
     @Override
     public List<List<Storage>> loadGroups(List<Storage> wanted) {
-        List<Placed> sorted = wanted.stream().map(storage -> new Placed(storage, shards(storage)))
-                .sorted(Comparator.comparingInt(Placed::first)).toList();
         List<List<Storage>> groups = new ArrayList<>();
         Set<Integer> open = new HashSet<>();
-        for (Placed each : sorted) {
-            open.addAll(each.shards);
-            if (groups.isEmpty() || !SetMember.allStayOpen(open.size())) {
+        for (Storage each : wanted.stream().sorted(Comparator.comparingInt(
+                storage -> places(storage).stream().mapToInt(Place::member).min().orElse(0))).toList()) {
+            Set<Integer> needed = members(each);
+            open.addAll(needed);
+            if (groups.isEmpty() || !OpenSet.allStayOpen(open.size())) {
                 groups.add(new ArrayList<>());
-                open = new HashSet<>(each.shards);
+                open = new HashSet<>(needed);
             }
-            groups.getLast().add(each.storage);
+            groups.getLast().add(each);
         }
         return groups;
-    }
-
-    /// A storage, and the shards that have its bytes.
-    private record Placed(Storage storage, SortedSet<Integer> shards) {
-        int first() {
-            return shards.isEmpty() ? 0 : shards.first();
-        }
     }
 
     @Override
     public void openGroup(List<Storage> group) throws IOException {
         Set<Integer> needed = new TreeSet<>();
-        group.forEach(storage -> needed.addAll(shards(storage)));
-        if (SetMember.allStayOpen(needed.size())) {
-            set.shared(List.copyOf(needed), number -> set.member(number).use((_, contents) -> contents));
+        group.forEach(storage -> needed.addAll(members(storage)));
+        if (OpenSet.allStayOpen(needed.size())) {
+            set.shared(List.copyOf(needed), number -> set.use(number, (_, contents) -> contents));
         }
     }
 
-    private SortedSet<Integer> shards(Storage storage) {
-        return storages.getOrDefault(storage, List.of()).stream().map(StorageOf::shard)
-                .collect(Collectors.toCollection(TreeSet::new));
-    }
-
-    /// Those of the shards, if all of these stay open.
+    /// Those of the members, if all of these stay open.
     @Override
     public List<FilePiece> runs(Storage storage) {
-        if (!SetMember.allStayOpen(shards(storage).size())) {
-            return List.of();
+        List<Place> parts = places(storage);
+        if (parts.isEmpty() || !OpenSet.allStayOpen(members(storage).size())) {
+            return super.runs(storage);
         }
-        List<FilePiece> runs = new ArrayList<>();
-        try {
-            for (StorageOf from : storages.getOrDefault(storage, List.of())) {
-                runs.addAll(set.member(from.shard()).use(
-                        (_, contents) -> contents.runs(contents.storage(from.number()))));
-            }
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-        return runs;
+        return parts.stream().flatMap(from -> use(from.member,
+                (_, held) -> held.runs(storageOf.apply(held, from.storage))).stream()).toList();
     }
 
     @Override
     public List<Companion> companions() {
-        return companions;
+        return List.copyOf(companions.values());
     }
 
     @Override
     public Verification verify() throws IOException {
         List<Damage> damages = new ArrayList<>();
+        Set<BaseFile> missing = new LinkedHashSet<>();
         long extents = 0;
         long nbytes = 0;
-        for (int number = 0; number < set.manifest().shards().size(); number++) {
-            Verification found = set.member(number).use((_, contents) -> contents.verify());
-            damages.addAll(found.damages());
+        for (int number = 0; number < set.size(); number++) {
+            Verification found = set.use(number, (_, contents) -> contents.verify());
+            String in = set.name(number).isEmpty() ? "" : " in the shard " + set.name(number);
+            found.damages().forEach(damage -> damages.add(new Damage(damage.where() + in, damage.offset(),
+                    damage.length(), damage.code(), damage.what(), damage.remedy())));
+            missing.addAll(found.missingBases());
             extents += found.unverifiedExtents();
             nbytes += found.unverifiedBytes();
         }
-        return new Verification(damages, extents, nbytes);
+        return new Verification(damages, extents, nbytes, List.copyOf(missing));
     }
 
     @Override
     public void release() {
-        storages.keySet().forEach(Contents::release);
+        deferred.keySet().forEach(Contents::release);
         set.close();
     }
 }

@@ -2,58 +2,64 @@ package io.undercroft.serializer.internal.sets;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.Limits;
+import io.undercroft.format.internal.Rule;
 import io.undercroft.format.internal.SetIndex;
 import io.undercroft.format.internal.SetManifest;
 import io.undercroft.format.internal.Shard;
 import io.undercroft.format.internal.SlicePart;
 import io.undercroft.format.internal.SlicedTensor;
-import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.MatchReport;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.TensorSpec;
+import io.undercroft.serializer.internal.CroftContents;
 import io.undercroft.serializer.internal.FileSource;
-import io.undercroft.serializer.internal.Workers;
 import io.undercroft.serializer.internal.loading.NameLookup;
-import io.undercroft.serializer.spi.Companion;
+import io.undercroft.serializer.internal.sets.SetContents.Place;
+import io.undercroft.serializer.internal.sets.SetRead.Plan;
+import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.BitSet;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/// An open set: its manifest, and its shards, each of which is opened when it is needed. Safe for any thread.
+/// An open set of `.croft` files: its manifest, which says which boxes of which tensor are in which shard, and the
+/// shards. Safe for any thread.
 public final class SetFile implements AutoCloseable {
-    private final SetPlace place;
     private final SetManifest set;
     private final OpenOptions options;
-    private final List<SetMember> members;
+    private final OpenSet<CroftContents> files;
     /// The parts of tensors, by the names of these.
     private final Map<String, List<SlicePart>> parts = new ConcurrentHashMap<>();
     private @Nullable SetIndex index;
     private @Nullable NameLookup lookup;
 
-    private SetFile(SetPlace place, SetManifest set, OpenOptions options) {
-        this.place = place;
+    private SetFile(MappedFile manifest, SetManifest set, OpenOptions options) throws IOException {
         this.set = set;
         this.options = options;
         this.index = set.index().orElse(null);
         OpenOptions onHost = options.device(Device.CPU);
-        MapBudget budget = new MapBudget();
-        SetMember.Counts counts = new SetMember.Counts();
-        this.members = set.shards().stream().map(shard -> new SetMember(shard, place, onHost, budget, counts))
-                .toList();
+        this.files = new OpenSet<>(manifest, set.shards().stream().map(Shard::path).toList(), onHost,
+                (number, file) -> CroftContents.open(file, set.shards().get(number), onHost),
+                (what, _) -> Rule.V21_SHARD.broken(what, FormatException.NO_OFFSET));
     }
 
     /// Opens a set, and checks that the shards are those that the manifest names: of these that have a part of a tensor
@@ -66,26 +72,26 @@ public final class SetFile implements AutoCloseable {
     ///     malformed
     /// @throws IOException if reading fails
     public static SetFile open(MappedFile manifest, OpenOptions options) throws IOException {
-        try {
-            SetManifest set = SetManifest.read(new FileSource(manifest), Limits.DEFAULT);
-            SetFile opened = new SetFile(SetPlace.of(manifest), set, options);
-            opened.checkShards();
-            return opened;
+        try (manifest) {
+            SetFile opened = new SetFile(manifest, SetManifest.read(new FileSource(manifest), Limits.DEFAULT), options);
+            try {
+                opened.checkShards();
+                return opened;
+            } catch (Throwable e) {
+                opened.close();
+                throw e;
+            }
         } catch (FormatException e) {
-            manifest.close();
             throw e.withFile(manifest.location());
-        } catch (Throwable e) {
-            manifest.close();
-            throw e;
         }
     }
 
     /// All are checked, so that of several faults always the same one is thrown.
     private void checkShards() throws IOException {
         Map<Integer, FormatException> faults = new ConcurrentSkipListMap<>();
-        shared(needed().stream().boxed().toList(), number -> {
+        files.shared(needed().stream().boxed().toList(), number -> {
             try {
-                members.get(number).check();
+                check(number);
             } catch (FormatException e) {
                 faults.put(number, e);
             }
@@ -100,20 +106,26 @@ public final class SetFile implements AutoCloseable {
         }
     }
 
+    /// Checks that a shard is there and is the right file, and leaves nothing open.
+    private void check(int number) throws IOException {
+        try (MappedFile found = files.file(number)) {
+            try {
+                set.shards().get(number).check(new FileSource(found), Limits.DEFAULT);
+            } catch (FormatException e) {
+                throw e.withFile(found.location());
+            }
+        }
+    }
+
     private BitSet needed() {
         BitSet needed = new BitSet();
         if (!options.isPartial() || set.index().isEmpty()) {
-            needed.set(0, members.size());
+            needed.set(0, files.size());
             return needed;
         }
         set.index().get().tensors().values().stream().filter(tensor -> options.isChosen(tensor.name()))
                 .forEach(tensor -> parts(tensor).forEach(part -> needed.set(part.shard())));
         return needed;
-    }
-
-    /// Runs an action for several elements, as many at once as is good for where the shards are.
-    <T> void shared(List<T> all, Workers.Work<? super T> work) throws IOException {
-        Parallel.run(all, place.isStore(), work);
     }
 
     /// {@return the manifest}
@@ -123,36 +135,16 @@ public final class SetFile implements AutoCloseable {
 
     /// {@return the path or the URI of the manifest, for messages}
     public String location() {
-        return place.manifest().location();
+        return files.index().location();
     }
 
-    /// Opens a shard as a file, whatever is in it, to be opened with other options.
-    ///
-    /// @param number the number of the shard
-    /// @param budget the budget of its stitched mappings
-    /// @return the file, with one holder
-    /// @throws FormatException by rule V21 if there is none
-    /// @throws IOException if it cannot be opened
-    public MappedFile openFile(int number, MapBudget budget) throws IOException {
-        return place.open(set.shards().get(number), options, budget);
+    OpenOptions options() {
+        return options;
     }
 
-    /// {@return the paths of the shards that are there; empty in a store}
-    ///
-    /// @throws IOException if they cannot be looked up
-    public List<Path> paths() throws IOException {
-        if (place.directory() == null) {
-            return List.of();
-        }
-        List<Path> paths = new ArrayList<>();
-        for (Shard shard : set.shards()) {
-            try {
-                paths.add(SetPlace.locate(shard, place.directory()));
-            } catch (FormatException _) {
-                // Not needed for the tensors that were chosen.
-            }
-        }
-        return paths;
+    /// {@return the shards}
+    public OpenSet<CroftContents> files() {
+        return files;
     }
 
     /// {@return the tensors of the set} A manifest without them is completed by those of all shards, which are read
@@ -163,7 +155,11 @@ public final class SetFile implements AutoCloseable {
     public synchronized SetIndex index() throws IOException {
         SetIndex there = index;
         if (there == null) {
-            there = SetDescription.of(set.shards(), members, this);
+            @Nullable
+            ShardTensors[] tensors = new ShardTensors[files.size()];
+            files.shared(IntStream.range(0, tensors.length).boxed().toList(),
+                    number -> tensors[number] = files.use(number, (_, contents) -> ShardTensors.of(contents)));
+            there = SetBuilder.index(set.shards(), Arrays.stream(tensors).map(Objects::requireNonNull).toList());
             index = there;
         }
         return there;
@@ -227,14 +223,50 @@ public final class SetFile implements AutoCloseable {
         return options.deviceFor(Device.CPU);
     }
 
+    /// Plans the read of a whole tensor.
+    ///
+    /// @param name its name
+    /// @return the plan
+    /// @throws NoSuchElementException as [#tensor]
+    /// @throws IOException as [#index]
+    public Plan plan(String name) throws IOException {
+        SlicedTensor tensor = tensor(name);
+        return plan(tensor, Box.all(tensor.shape()), device());
+    }
+
+    /// Plans the read of a box of a tensor.
+    ///
+    /// @param name its name
+    /// @param offset the first element, in each dimension
+    /// @param size how many, in each dimension
+    /// @param device where to
+    /// @return the plan
+    /// @throws IndexOutOfBoundsException if the box is not inside the tensor
+    /// @throws NoSuchElementException as [#tensor]
+    /// @throws IOException as [#index]
+    public Plan plan(String name, long[] offset, long[] size, Device device) throws IOException {
+        SlicedTensor tensor = tensor(name);
+        Box box = new Box(offset.clone(), size.clone());
+        if (!box.isIn(tensor.shape())) {
+            throw new IndexOutOfBoundsException("the slice of the shape " + Arrays.toString(size) + " at "
+                    + Arrays.toString(offset) + " is not inside the tensor " + FormatException.quote(tensor.name())
+                    + " of the shape " + Arrays.toString(tensor.shape()));
+        }
+        return plan(tensor, box, device);
+    }
+
+    private Plan plan(SlicedTensor tensor, Box box, Device device) {
+        return Plan.of(tensor, box, device, box.isEmpty() || device.isMeta() ? List.of() : parts(tensor));
+    }
+
     /// Reads boxes of tensors; see [SetRead].
     ///
-    /// @param wanted the boxes
+    /// @param plans the boxes
     /// @return a tensor for each
     /// @throws FormatException if a shard is missing, damaged, or has another tensor
     /// @throws IOException if reading fails
-    public List<Tensor> read(List<Wanted> wanted) throws IOException {
-        return new SetRead(this).run(wanted);
+    public List<Tensor> read(List<Plan> plans) throws IOException {
+        return new SetRead(this).run(plans);
     }
 
     /// Copies boxes of tensors into those of a state; see [io.undercroft.serializer.ShardSet#loadInto].
@@ -254,30 +286,57 @@ public final class SetFile implements AutoCloseable {
         return new TensorSpec(DType.opaque(tensor.dtype().name(), tensor.dtype().bits()), Shape.of(tensor.shape()));
     }
 
-    /// {@return the shards that the options need}
-    List<Companion> companions() {
-        return needed().stream().mapToObj(number -> members.get(number).companion()).toList();
-    }
+    // ---- as one file ----
 
-    /// {@return the position of a shard among the companions}
+    /// Opens the tensors of a set as the state of one file: maps of tensors, as their names nest. Shards are opened,
+    /// and slices are put together, when a tensor is touched. Other values than tensors are in the shards only.
     ///
-    /// @param number the number of a shard that is one of them
-    int companionOf(int number) {
-        return needed().get(0, number).cardinality();
+    /// @param manifest the manifest
+    /// @param options how to open the shards
+    /// @return its contents
+    /// @throws IOException if reading fails
+    public static Contents contents(MappedFile manifest, OpenOptions options) throws IOException {
+        SetFile set = open(manifest.retain(), options);
+        try {
+            List<Plan> plans = new ArrayList<>();
+            for (String name : set.names()) {
+                plans.add(set.plan(name));
+            }
+            Map<Storage, List<Place>> storages = new HashMap<>();
+            List<Tensor> all = new SetRead(set).later(plans, storages);
+            Map<String, @Nullable Object> state = new LinkedHashMap<>();
+            for (int i = 0; i < all.size(); i++) {
+                put(state, plans.get(i).tensor().name(), all.get(i));
+            }
+            return new SetContents<>(set.files, state, Map.of(), storages, CroftContents::storage);
+        } catch (Throwable e) {
+            set.close();
+            throw e;
+        }
     }
 
-    SetMember member(int number) {
-        return members.get(number);
-    }
-
-    boolean isStore() {
-        return place.isStore();
+    /// Puts a tensor where its name leads to. If another tensor is on the way, the whole name is its key.
+    private static void put(Map<String, @Nullable Object> state, String name, Tensor tensor) {
+        Map<String, @Nullable Object> map = state;
+        String[] segments = name.split("/", -1);
+        for (int i = 0; i < segments.length - 1; i++) {
+            Object next = map.computeIfAbsent(StateIndex.rawName(segments[i]), _ -> new LinkedHashMap<>());
+            if (!(next instanceof Map<?, ?>)) {
+                state.put(name, tensor);
+                return;
+            }
+            @SuppressWarnings("unchecked")
+            Map<String, @Nullable Object> inner = (Map<String, @Nullable Object>) next;
+            map = inner;
+        }
+        if (map.putIfAbsent(StateIndex.rawName(segments[segments.length - 1]), tensor) != null) {
+            state.put(name, tensor);
+        }
     }
 
     /// Closes all shards. Tensors that are views of their memory end, unless their storages were retained.
     @Override
     public void close() {
-        members.forEach(SetMember::close);
-        place.manifest().close();
+        files.close();
     }
 }

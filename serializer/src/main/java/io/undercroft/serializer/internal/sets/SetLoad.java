@@ -129,23 +129,16 @@ final class SetLoad {
 
     private List<Target> targets(Map<String, Piece> pieces, Map<String, String> names) throws IOException {
         List<Target> targets = new ArrayList<>();
-        List<Wanted> wanted = new ArrayList<>();
         for (Map.Entry<String, Piece> each : pieces.entrySet()) {
             String found = names.get(each.getKey());
             if (found != null) {
                 Tensor local = each.getValue().slice().local();
                 TensorCopy.checkTarget(each.getKey(), local);
-                wanted.add(Wanted.of(set.tensor(found), each.getValue().slice().offset(), local.shape().toArray(),
-                        local.device()));
+                targets.add(new Target(List.of(each.getKey()), set.plan(found, each.getValue().slice().offset(),
+                        local.shape().toArray(), local.device()), local));
             }
         }
-        List<Plan> plans = read.plans(wanted);
-        for (Map.Entry<String, Piece> each : pieces.entrySet()) {
-            if (names.containsKey(each.getKey())) {
-                targets.add(new Target(List.of(each.getKey()), plans.get(targets.size()),
-                        each.getValue().slice().local()));
-            }
-        }
+        read.look(targets.stream().map(Target::plan).toList());
         return targets;
     }
 
@@ -197,7 +190,7 @@ final class SetLoad {
         List<Into> reads = new ArrayList<>();
         List<TensorCopy> copies = new ArrayList<>();
         for (Target target : overlapping) {
-            Tensor elements = Tensor.zeros(AnonymousMemory.allocator(), SetRead.dtype(target.plan),
+            Tensor elements = Tensor.zeros(AnonymousMemory.allocator(), target.plan.dtype(),
                     target.tensor.shape().toArray());
             aside.add(elements);
             reads.add(new Into(target.plan, elements));
@@ -221,7 +214,7 @@ final class SetLoad {
             for (Target target : onDevices) {
                 begun.addAll(target.names);
                 read.inSlabs(target.plan, (elements, slab) -> new TensorCopy(target.name(), elements,
-                        slab.in(target.tensor, target.plan.wanted().box())).run());
+                        slab.in(target.tensor, target.plan.box())).run());
                 begun.clear();
                 loaded.addAll(target.names);
             }

@@ -7,12 +7,14 @@ import io.undercroft.format.internal.SlicePart;
 import io.undercroft.format.internal.SlicedTensor;
 import io.undercroft.format.internal.TensorRecord;
 import io.undercroft.mmap.AnonymousMemory;
+import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.internal.CroftContents;
 import io.undercroft.serializer.internal.MappedAccess;
 import io.undercroft.serializer.internal.loading.DeviceSource;
 import io.undercroft.serializer.internal.loading.SlabAllocator;
 import io.undercroft.serializer.internal.loading.TensorCopy;
+import io.undercroft.serializer.internal.sets.SetContents.Place;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.DType;
@@ -27,7 +29,6 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
-import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -35,6 +36,8 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BiConsumer;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -51,21 +54,20 @@ import org.jspecify.annotations.Nullable;
 /// What goes to a device is put together in memory of the host, in slabs of a bounded size.
 ///
 /// [SetLoad] copies to tensors that exist: it plans and looks up all boxes first, and nothing is given.
-final class SetRead {
+public final class SetRead {
     /// The bytes of a result that are put together on the host for a device at a time.
     private static final long SLAB = 64L << 20;
+    /// How many shards stay open for mapped storages. Those of further ones are read into memory.
+    private static final int MOST_LENDING = 128;
 
     private final SetFile set;
     private final Map<Cut, Source> sources = new ConcurrentHashMap<>();
     private final Map<Content, Tensor> made = new HashMap<>();
     private final List<Copy> copies = new ArrayList<>();
-    private final List<OnDevice> uploads = new ArrayList<>();
+    private final List<Map.Entry<Plan, MemorySegment>> uploads = new ArrayList<>();
     /// Tensors that one part is, which are read when they are touched, and their storages.
     private final Map<Cut, Tensor> views = new ConcurrentHashMap<>();
-    private final Map<StorageOf, Storage> lent = new ConcurrentHashMap<>();
-
-    /// A storage of a shard.
-    record StorageOf(int shard, int number) {}
+    private final Map<Place, Storage> lent = new ConcurrentHashMap<>();
     private final Set<Cut> begun = ConcurrentHashMap.newKeySet();
     private final Set<Cut> done = ConcurrentHashMap.newKeySet();
 
@@ -84,28 +86,60 @@ final class SetRead {
         Box whole() {
             return new Box(part.offset(), part.size());
         }
-
-        boolean isWhole() {
-            return box.isSame(whole());
-        }
     }
 
     /// Where the elements of a cut are. Equal if they are the same bytes, read in the same way.
-    private record Source(int shard, TensorRecord record, DTypeRecord dtype, List<Long> from, List<Long> size) {}
+    ///
+    /// @param box the box of the tensor of the shard
+    private record Source(int shard, TensorRecord record, DTypeRecord dtype, Box box) {}
 
     /// What a result consists of.
     ///
     /// @param name the name of a tensor without elements, or nothing
-    record Content(Device device, String name, List<Source> sources, List<List<Long>> places) {}
+    record Content(Device device, String name, List<Source> sources, List<Box> places) {}
 
-    /// A box with its cuts, which have no element in common.
-    record Plan(Wanted wanted, List<Cut> cuts) {}
+    /// A box of a tensor that is to be read.
+    ///
+    /// @param tensor the tensor
+    /// @param box the box
+    /// @param device where to
+    /// @param cuts the parts of the box, which have no element in common
+    public record Plan(SlicedTensor tensor, Box box, Device device, List<Cut> cuts) {
+        static Plan of(SlicedTensor tensor, Box box, Device device, List<SlicePart> parts) {
+            List<Cut> cuts = new ArrayList<>();
+            for (SlicePart part : parts) {
+                new Box(part.offset(), part.size()).intersect(box)
+                        .ifPresent(common -> cuts.add(new Cut(tensor, part, common)));
+            }
+            return new Plan(tensor, box, device, cuts);
+        }
+
+        /// {@return the dtype of the elements}
+        DType dtype() {
+            return DType.opaque(tensor.dtype().name(), tensor.dtype().bits());
+        }
+
+        long nbytes() {
+            return dtype().nbytes(box.shape().numel());
+        }
+
+        DeviceMemory memory() {
+            return DeviceSource.memoryOf(device, "CROFT-DEVICE",
+                    "the tensor " + FormatException.quote(tensor.name()) + " is");
+        }
+
+        /// {@return whether it is one part, or a box of one, in memory of the host}
+        private boolean isOfOne() {
+            return device.isCpu() && cuts.size() == 1 && cuts.getFirst().box.equals(box);
+        }
+
+        private Tensor on(Storage storage) {
+            return Tensor.of(storage, dtype(), 0, box.shape());
+        }
+    }
 
     /// A box, and the tensor of the host that it is copied to, which has its shape.
     record Into(Plan plan, Tensor target) {}
-
-    /// A result that is uploaded.
-    private record OnDevice(Plan plan, DeviceMemory memory, MemorySegment target) {}
 
     /// Elements that are copied from a cut into memory.
     private record Copy(Cut cut, Box box, Tensor target) {}
@@ -114,17 +148,17 @@ final class SetRead {
         this.set = set;
     }
 
-    List<Tensor> run(List<Wanted> wanted) throws IOException {
-        List<Plan> plans = plans(wanted);
+    List<Tensor> run(List<Plan> plans) throws IOException {
+        look(plans);
         List<Tensor> results = new ArrayList<>(plans.size());
-        Allocator host = new SlabAllocator(plans.stream().mapToLong(SetRead::nbytes).sum());
+        Allocator host = new SlabAllocator(plans.stream().mapToLong(Plan::nbytes).sum());
         try {
             for (Plan plan : plans) {
                 results.add(result(plan, host));
             }
             copyAll(copies);
-            for (OnDevice upload : uploads) {
-                upload(upload);
+            for (Map.Entry<Plan, MemorySegment> upload : uploads) {
+                upload(set, upload.getKey(), upload.getValue());
             }
             return results;
         } catch (Throwable e) {
@@ -135,24 +169,23 @@ final class SetRead {
 
     /// Makes tensors as [#run], whose bytes are read when they are touched.
     ///
-    /// @param wanted whole tensors
+    /// @param plans those of whole tensors
     /// @param storages receives their storages, and the storages of shards that these are read from
-    List<Tensor> later(List<Wanted> wanted, IdentityHashMap<Storage, List<StorageOf>> storages) throws IOException {
-        List<Plan> plans = wanted.stream().map(this::plan).toList();
-        look(plans, plans.stream().filter(SetRead::isOfOne).map(plan -> plan.cuts.getFirst())
+    List<Tensor> later(List<Plan> plans, Map<Storage, List<Place>> storages) throws IOException {
+        look(plans, plans.stream().filter(Plan::isOfOne).map(plan -> plan.cuts.getFirst())
                 .collect(Collectors.toUnmodifiableSet()));
         List<Tensor> results = new ArrayList<>(plans.size());
         for (Plan plan : plans) {
-            if (plan.wanted.device().isMeta()) {
-                results.add(meta(plan));
-            } else if (isOfOne(plan)) {
+            if (plan.device.isMeta()) {
+                results.add(Tensor.meta(plan.dtype(), plan.box.size()));
+            } else if (plan.isOfOne()) {
                 results.add(Objects.requireNonNull(views.get(plan.cuts.getFirst())));
             } else {
                 results.add(made.computeIfAbsent(content(plan), _ -> {
-                    Storage storage = later(plan);
-                    storages.put(storage, plan.cuts.stream().map(cut -> new StorageOf(cut.part.shard(),
+                    Storage storage = later(set, plan);
+                    storages.put(storage, plan.cuts.stream().map(cut -> new Place(cut.part.shard(),
                             Objects.requireNonNull(sources.get(cut)).record.storage())).toList());
-                    return Tensor.of(storage, dtype(plan), 0, plan.wanted.box().shape());
+                    return plan.on(storage);
                 }));
             }
         }
@@ -163,99 +196,79 @@ final class SetRead {
     /// Makes a tensor on a storage that opens the shard when it is touched. Tensors that share a storage in the shard
     /// do so here.
     private Tensor view(Cut cut, TensorRecord record, CroftContents contents) {
-        int shard = cut.part.shard();
-        Storage storage = lent.computeIfAbsent(new StorageOf(shard, record.storage()), _ -> deferred(set.member(shard),
-                record.storage(), contents.storage(record.storage()).nbytes(), set.location()));
+        Storage storage = lent.computeIfAbsent(new Place(cut.part.shard(), record.storage()),
+                from -> Storage.deferred(contents.storage(from.storage()).nbytes(), bytesLater(set, from),
+                        set.location()));
         return contents.tensorOn(cut.tensor.name(), storage);
     }
 
-    private static Storage deferred(SetMember member, int number, long nbytes, String location) {
-        return Storage.deferred(nbytes, () -> {
+    /// {@return what makes the bytes of a storage: mapped, for which the shard stays open; or read into memory, if the
+    /// options require that or so many shards stay open already}
+    private static Supplier<Allocation> bytesLater(SetFile set, Place from) {
+        return () -> {
             try {
-                return member.bytes(number);
+                return set.files().use(from.member(), (file, contents) -> {
+                    boolean isInMemory = set.options().isInMemory();
+                    boolean isMapped = !isInMemory && set.files().keep(from.member(),
+                            file.mode() == MapMode.SHARED ? Integer.MAX_VALUE : MOST_LENDING);
+                    return isMapped || isInMemory
+                            ? held(contents.storage(from.storage()))
+                            : contents.read(from.storage());
+                });
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
             }
-        }, location);
+        };
     }
 
-    private Storage later(Plan plan) {
-        Device device = plan.wanted.device();
-        long nbytes = nbytes(plan);
-        return device.isCpu()
-                ? Storage.decoded(nbytes, () -> allocation(plan.wanted), set.location())
-                : Storage.deferred(nbytes, memoryFor(plan.wanted), () -> allocation(plan.wanted), set.location());
+    private static Allocation held(Storage storage) {
+        storage.retain();
+        try {
+            Allocation held = new Allocation(storage.segment(),
+                    storage.isShared() ? Allocation.Sharing.SHARED : Allocation.Sharing.PRIVATE,
+                    storage.filename().orElse(null), storage.origin().orElse(null), storage::release);
+            return storage.backing().map(held::withBacking).orElse(held);
+        } catch (Throwable e) {
+            storage.release();
+            throw e;
+        }
+    }
+
+    private static Storage later(SetFile set, Plan plan) {
+        Supplier<Allocation> bytes = () -> allocation(set, plan);
+        return plan.device.isCpu()
+                ? Storage.decoded(plan.nbytes(), bytes, set.location())
+                : Storage.deferred(plan.nbytes(), plan.memory(), bytes, set.location());
     }
 
     /// {@return the bytes of a tensor, read now}
-    private Allocation allocation(Wanted wanted) {
+    private static Allocation allocation(SetFile set, Plan plan) {
+        boolean isOnHost = plan.device.isCpu();
+        Allocation bytes = isOnHost
+                ? AnonymousMemory.allocator().allocate(plan.nbytes())
+                : plan.memory().allocateUninitialized(plan.nbytes());
         try {
-            SetRead read = new SetRead(set);
-            Plan plan = read.plans(List.of(wanted)).getFirst();
-            Allocation bytes = wanted.device().isCpu()
-                    ? AnonymousMemory.allocator().allocate(nbytes(plan))
-                    : memoryFor(wanted).allocateUninitialized(nbytes(plan));
-            try {
-                read.fill(plan, bytes);
-                return bytes;
-            } catch (Throwable e) {
-                bytes.free();
-                throw e;
+            if (isOnHost) {
+                new SetRead(set).copy(List.of(new Into(plan, plan.on(Storage.wrap(bytes.segment())))));
+            } else {
+                upload(set, plan, bytes.segment());
             }
+            return bytes;
         } catch (IOException e) {
+            bytes.free();
             throw new UncheckedIOException(e);
+        } catch (Throwable e) {
+            bytes.free();
+            throw e;
         }
-    }
-
-    private void fill(Plan plan, Allocation bytes) throws IOException {
-        if (!plan.wanted.device().isCpu()) {
-            upload(new OnDevice(plan, memoryFor(plan.wanted), bytes.segment()));
-            return;
-        }
-        copy(List.of(new Into(plan,
-                Tensor.of(Storage.wrap(bytes.segment()), dtype(plan), 0, plan.wanted.box().shape()))));
-    }
-
-    /// {@return the dtype of the elements of a box}
-    static DType dtype(Plan plan) {
-        DTypeRecord record = plan.wanted.tensor().dtype();
-        return DType.opaque(record.name(), record.bits());
-    }
-
-    private static DeviceMemory memoryFor(Wanted wanted) {
-        return DeviceSource.memoryOf(wanted.device(), "CROFT-DEVICE",
-                "the tensor " + FormatException.quote(wanted.tensor().name()) + " is");
-    }
-
-    private static long nbytes(Plan plan) {
-        return dtype(plan).nbytes(plan.wanted.box().shape().numel());
-    }
-
-    // ---- plan ----
-
-    private Plan plan(Wanted wanted) {
-        List<Cut> cuts = new ArrayList<>();
-        if (!wanted.isEmpty() && !wanted.device().isMeta()) {
-            for (SlicePart part : set.parts(wanted.tensor())) {
-                new Box(part.offset(), part.size()).intersect(wanted.box())
-                        .ifPresent(box -> cuts.add(new Cut(wanted.tensor(), part, box)));
-            }
-        }
-        return new Plan(wanted, cuts);
-    }
-
-    /// Plans boxes, and looks up their parts.
-    ///
-    /// @throws FormatException if a shard is missing, damaged, or has another tensor
-    List<Plan> plans(List<Wanted> wanted) throws IOException {
-        List<Plan> plans = wanted.stream().map(this::plan).toList();
-        look(plans);
-        return plans;
     }
 
     // ---- look ----
 
-    private void look(List<Plan> plans) throws IOException {
+    /// Looks up the parts of boxes.
+    ///
+    /// @throws FormatException if a shard is missing, damaged, or has another tensor
+    void look(List<Plan> plans) throws IOException {
         look(plans, Set.of());
     }
 
@@ -264,7 +277,7 @@ final class SetRead {
         Map<Integer, List<Cut>> byShard = new LinkedHashMap<>();
         plans.forEach(plan -> plan.cuts
                 .forEach(cut -> byShard.computeIfAbsent(cut.part.shard(), _ -> new ArrayList<>()).add(cut)));
-        set.shared(List.copyOf(byShard.entrySet()), each -> set.member(each.getKey()).use((_, contents) -> {
+        set.files().shared(List.copyOf(byShard.entrySet()), each -> set.files().use(each.getKey(), (_, contents) -> {
             for (Cut cut : each.getValue()) {
                 Source source = source(cut, contents);
                 sources.put(cut, source);
@@ -283,19 +296,11 @@ final class SetRead {
             throw differs(cut, "has none");
         }
         DTypeRecord dtype = contents.dtypeOf(record.get());
-        if (!dtype.equals(tensor.dtype()) || !new Box(cut.part.offset(), record.get().shape()).isSame(cut.whole())) {
+        if (!dtype.equals(tensor.dtype()) || !new Box(cut.part.offset(), record.get().shape()).equals(cut.whole())) {
             throw differs(cut, "has another: " + FormatException.printable(dtype.name()) + ' '
                     + Arrays.toString(record.get().shape()));
         }
-        List<Long> from = new ArrayList<>();
-        for (int dim = 0; dim < cut.box.offset().length; dim++) {
-            from.add(cut.box.offset()[dim] - cut.part.offset()[dim]);
-        }
-        return new Source(cut.part.shard(), record.get(), dtype, from, list(cut.box.size()));
-    }
-
-    private static List<Long> list(long[] numbers) {
-        return Arrays.stream(numbers).boxed().toList();
+        return new Source(cut.part.shard(), record.get(), dtype, cut.box.from(cut.whole()));
     }
 
     private static FormatException differs(Cut cut, String what) {
@@ -305,76 +310,47 @@ final class SetRead {
 
     // ---- give ----
 
-    /// {@return a meta tensor or a view, if the result is one, or else null}
-    private @Nullable Tensor immediate(Plan plan) throws IOException {
-        if (plan.wanted.device().isMeta()) {
-            return meta(plan);
-        }
-        return isOfOne(plan) ? view(plan.cuts.getFirst()) : null;
-    }
-
-    private static Tensor meta(Plan plan) {
-        return Tensor.meta(dtype(plan), plan.wanted.box().size());
-    }
-
-    private static boolean isOfOne(Plan plan) {
-        return plan.wanted.device().isCpu() && plan.cuts.size() == 1
-                && plan.cuts.getFirst().box.isSame(plan.wanted.box());
-    }
-
     /// {@return what a box consists of} Equal boxes are the same bytes.
     Content content(Plan plan) {
-        return new Content(plan.wanted.device(), plan.cuts.isEmpty() ? plan.wanted.tensor().name() : "",
+        return new Content(plan.device, plan.cuts.isEmpty() ? plan.tensor.name() : "",
                 plan.cuts.stream().map(sources::get).toList(),
-                plan.cuts.stream().map(cut -> place(cut, plan.wanted.box())).toList());
+                plan.cuts.stream().map(cut -> cut.box.from(plan.box)).toList());
     }
 
     private Tensor result(Plan plan, Allocator host) throws IOException {
-        Tensor immediate = immediate(plan);
-        if (immediate != null) {
-            return immediate;
+        if (plan.device.isMeta()) {
+            return Tensor.meta(plan.dtype(), plan.box.size());
         }
-        Content content = content(plan);
-        Tensor known = plan.cuts.isEmpty() ? null : made.get(content);
+        Tensor known = plan.isOfOne() ? view(plan.cuts.getFirst()) : null;
+        if (known == null && !plan.cuts.isEmpty()) {
+            known = made.get(content(plan));
+        }
         if (known != null) {
             return known;
         }
         Tensor result;
-        if (plan.wanted.device().isCpu()) {
-            result = Tensor.zeros(host, dtype(plan), plan.wanted.box().size());
+        if (plan.device.isCpu()) {
+            result = Tensor.zeros(host, plan.dtype(), plan.box.size());
             copies.addAll(copies(new Into(plan, result)));
         } else {
-            result = onDevice(plan);
+            Allocation bytes = plan.memory().allocateUninitialized(plan.nbytes());
+            uploads.add(Map.entry(plan, bytes.segment()));
+            result = plan.on(Storage.over(bytes, plan.memory().device()));
         }
         if (!plan.cuts.isEmpty()) {
-            made.put(content, result);
+            made.put(content(plan), result);
         }
         return result;
-    }
-
-    private static List<Long> place(Cut cut, Box in) {
-        List<Long> place = new ArrayList<>();
-        for (int dim = 0; dim < in.offset().length; dim++) {
-            place.add(cut.box.offset()[dim] - in.offset()[dim]);
-        }
-        return place;
-    }
-
-    private Tensor onDevice(Plan plan) {
-        DeviceMemory memory = memoryFor(plan.wanted);
-        Allocation bytes = memory.allocateUninitialized(nbytes(plan));
-        uploads.add(new OnDevice(plan, memory, bytes.segment()));
-        return Tensor.of(Storage.over(bytes, memory.device()), dtype(plan), 0, plan.wanted.box().shape());
     }
 
     /// {@return the elements of a cut in the memory of the shard, if it is the whole part or contiguous there; or
     /// null} In a store, a view of a part would fetch the whole part.
     private @Nullable Tensor view(Cut cut) throws IOException {
-        if (!cut.isWhole() && (set.isStore() || !isContiguous(cut))) {
+        if (!cut.box.equals(cut.whole()) && (set.files().isStore() || !isContiguous(cut))) {
             return null;
         }
-        return set.member(cut.part.shard())
-                .lend((_, contents) -> cut.box.in(contents.tensor(cut.tensor.name()).orElseThrow(), cut.whole()));
+        return set.files().keep(cut.part.shard(),
+                (_, contents) -> cut.box.in(contents.tensor(cut.tensor.name()).orElseThrow(), cut.whole()));
     }
 
     private boolean isContiguous(Cut cut) {
@@ -399,7 +375,7 @@ final class SetRead {
     }
 
     private static List<Copy> copies(Into into) {
-        Box whole = into.plan.wanted.box();
+        Box whole = into.plan.box;
         return into.plan.cuts.stream().map(cut -> new Copy(cut, cut.box, cut.box.in(into.target, whole))).toList();
     }
 
@@ -418,12 +394,12 @@ final class SetRead {
     /// @throws IllegalArgumentException if a tensor has such memory, unless each of its elements would stay
     void requireOthers(List<Into> all) throws IOException {
         List<Copy> some = all.stream().flatMap(into -> copies(into).stream()).toList();
-        if (some.stream().noneMatch(copy -> set.member(copy.cut.part.shard()).hasLent())) {
+        if (some.stream().noneMatch(copy -> set.files().isKept(copy.cut.part.shard()))) {
             return;
         }
         List<TensorCopy> whole = new ArrayList<>();
         for (Copy copy : some) {
-            whole.add(set.member(copy.cut.part.shard()).use(
+            whole.add(set.files().use(copy.cut.part.shard(),
                     (_, contents) -> new TensorCopy(copy.cut.tensor.name(), part(copy, contents), copy.target)));
         }
         Set<Storage> sources = whole.stream().map(copy -> TensorCopy.memoryOf(copy.source()))
@@ -436,7 +412,7 @@ final class SetRead {
     }
 
     private void copyAll(List<Copy> some) throws IOException {
-        set.shared(byShard(some, true), this::copyFromShard);
+        set.files().shared(byShard(some, true), this::copyFromShard);
         // Parts of elements of less than a byte may share a byte, which two threads must not write.
         for (Map.Entry<Integer, List<Copy>> each : byShard(some, false)) {
             copyFromShard(each);
@@ -451,7 +427,7 @@ final class SetRead {
     }
 
     private void copyFromShard(Map.Entry<Integer, List<Copy>> each) throws IOException {
-        var _ = set.member(each.getKey()).use((file, contents) -> {
+        var _ = set.files().use(each.getKey(), (file, contents) -> {
             each.getValue().forEach(copy -> begun.add(copy.cut));
             copy(each.getValue(), file, contents);
             each.getValue().forEach(copy -> done.add(copy.cut));
@@ -460,7 +436,7 @@ final class SetRead {
     }
 
     private void copy(List<Copy> some, MappedFile file, CroftContents contents) throws IOException {
-        if (set.isStore()) {
+        if (set.files().isStore()) {
             List<CroftContents.Part> parts = some.stream().map(copy -> new CroftContents.Part(
                     copy.cut.tensor.name(), tensor -> copy.box.in(tensor, copy.cut.whole()), copy.target)).toList();
             contents.readParts(parts);
@@ -473,41 +449,33 @@ final class SetRead {
 
     // ---- upload ----
 
-    /// Takes a part of a box that was put together.
-    @FunctionalInterface
-    interface Taking {
-        /// Takes it.
-        ///
-        /// @param elements the elements, in memory that is released afterwards
-        /// @param slab which ones they are
-        void take(Tensor elements, Box slab);
-    }
-
     /// Puts a box together in memory of the host, one part after the other.
-    void inSlabs(Plan plan, Taking taking) throws IOException {
+    ///
+    /// @param taking takes the elements of a part, in memory that is released afterwards, and which ones they are
+    void inSlabs(Plan plan, BiConsumer<Tensor, Box> taking) throws IOException {
         if (plan.cuts.isEmpty()) {
             return;
         }
-        for (Box slab : slabs(plan.wanted.box(), dtype(plan))) {
-            Tensor part = Tensor.zeros(AnonymousMemory.allocator(), dtype(plan), slab.size());
+        for (Box slab : slabs(plan.box, plan.dtype())) {
+            Tensor part = Tensor.zeros(AnonymousMemory.allocator(), plan.dtype(), slab.size());
             try {
                 List<Copy> some = new ArrayList<>();
                 for (Cut cut : plan.cuts) {
                     cut.box.intersect(slab).ifPresent(box -> some.add(new Copy(cut, box, box.in(part, slab))));
                 }
                 copyAll(some);
-                taking.take(part, slab);
+                taking.accept(part, slab);
             } finally {
                 part.storage().release();
             }
         }
     }
 
-    private void upload(OnDevice result) throws IOException {
+    private static void upload(SetFile set, Plan plan, MemorySegment target) throws IOException {
         long[] offset = new long[1];
-        inSlabs(result.plan, (part, _) -> {
+        new SetRead(set).inSlabs(plan, (part, _) -> {
             MemorySegment bytes = part.storage().segment();
-            result.memory.upload(List.of(new Upload(result.target.asSlice(offset[0], bytes.byteSize()),
+            plan.memory().upload(List.of(new Upload(target.asSlice(offset[0], bytes.byteSize()),
                     (at, into) -> into.copyFrom(bytes.asSlice(at, into.byteSize())))));
             offset[0] += bytes.byteSize();
         });

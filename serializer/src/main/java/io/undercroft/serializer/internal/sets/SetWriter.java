@@ -58,9 +58,11 @@ public final class SetWriter {
     /// The lock is taken before the shards are read, so that a second writer need not read them in vain.
     private void write(FileTarget target, List<Path> files, Replacing rule) throws IOException {
         Path directory = Objects.requireNonNull(target.file().toAbsolutePath().getParent()).toRealPath();
-        List<SetDescription.Candidate> candidates = new ArrayList<>();
+        List<String> paths = new ArrayList<>();
         for (Path file : files) {
-            candidates.add(candidate(directory, file));
+            paths.add(ConfinedPath.hint(directory, file.toRealPath()).orElseThrow(() -> new IllegalArgumentException(
+                    file + " is not below the directory of the manifest, " + directory
+                            + "; write the manifest to a directory above all files")));
             if (target.exists() && Files.isSameFile(file, target.file())) {
                 throw new IllegalArgumentException(file + " would be replaced by the manifest that names it; "
                         + "give the manifest another name, for instance one that ends in .croftset");
@@ -68,28 +70,12 @@ public final class SetWriter {
         }
         rule.check(target);
         try (Closeable _ = target.lock(true)) {
-            byte[] bytes = SetDescription.of(candidates, false).encode();
+            byte[] bytes = SetBuilder.manifest(paths, false,
+                    number -> MappedFile.open(files.get(number), MapMode.READ_ONLY)).encode();
             try (Begun written = target.begin(Creation.REPLACING, rule)) {
                 written.write(0, MemorySegment.ofArray(bytes));
                 written.commit(() -> {});
             }
         }
-    }
-
-    private static SetDescription.Candidate candidate(Path directory, Path file) throws IOException {
-        String hint = ConfinedPath.hint(directory, file.toRealPath()).orElseThrow(() -> new IllegalArgumentException(
-                file + " is not below the directory of the manifest, " + directory
-                        + "; write the manifest to a directory above all files"));
-        return new SetDescription.Candidate() {
-            @Override
-            public String hint() {
-                return hint;
-            }
-
-            @Override
-            public MappedFile open() throws IOException {
-                return MappedFile.open(file, MapMode.READ_ONLY);
-            }
-        };
     }
 }
