@@ -71,8 +71,10 @@ final class DedupCommand {
         try (ProgressBar bar = ProgressBar.onTerminal()) {
             long total = Sizes.sum(files.stream().mapToLong(DedupCommand::size));
             UniqueBytes unique = new UniqueBytes(done -> bar.written(Math.min(done, total), total));
-            code = run.worse(found, run.ofEach(files, file -> run.of(file,
-                    () -> add(file, arguments.openingOnHost(), unique, shares))));
+            Set<Path> inModels = new HashSet<>();
+            code = run.worse(found, run.ofEach(files, file -> run.of(file, () -> inModels.contains(file.toRealPath())
+                    ? CommandRunner.OK
+                    : add(file, arguments.openingOnHost(), unique, inModels, shares))));
         }
         if (shares.isEmpty()) {
             return code == CommandRunner.OK
@@ -144,7 +146,9 @@ final class DedupCommand {
         }
     }
 
-    private int add(Path file, OpenOptions options, UniqueBytes unique, List<Share> shares) throws IOException {
+    /// @param inModels receives the other files of a split GGUF, which its first file opens
+    private int add(Path file, OpenOptions options, UniqueBytes unique, Set<Path> inModels, List<Share> shares)
+            throws IOException {
         try (Checkpoint checkpoint = Checkpoint.open(file, options)) {
             boolean isIndex = Checkpoint.formats().stream()
                     .anyMatch(format -> format.name().equals(checkpoint.format())
@@ -152,7 +156,9 @@ final class DedupCommand {
             if (!isIndex) {
                 long storages = Sizes.sum(checkpoint.storages().stream().filter(storage -> !storage.isMeta())
                         .mapToLong(Storage::nbytes));
-                shares.add(new Share(file, checkpoint.format(), Files.size(file), storages, unique.add(checkpoint)));
+                inModels.addAll(checkpoint.files());
+                long nbytes = Sizes.sum(checkpoint.fileSizes().values().stream().mapToLong(Long::longValue));
+                shares.add(new Share(file, checkpoint.format(), nbytes, storages, unique.add(checkpoint)));
                 return IntegrityChecks.noteUnreadable(checkpoint, Saver.unreadable(checkpoint), run);
             }
         } catch (FormatException e) {

@@ -102,7 +102,11 @@ class UnreadPartsTest {
     void aPartOfASplitModelSaysSo() throws IOException {
         for (String name : List.of("a.gguf", "model-00002-of-00003.gguf")) {
             assertThat(unread(split(name, 1, 3))).singleElement().isEqualTo(new UnreadPart(Kind.FILE,
-                    "2 other files of the same model: this is file 2 of 3, with 2 of its 5 tensors", 0, 0));
+                    "2 other files of the same model: this is file 2 of 3, with 2 of its 5 tensors"
+                            + (name.equals("a.gguf")
+                                    ? ""
+                                    : "; open 'model-00001-of-00003.gguf' for the whole model"),
+                    0, 0));
         }
         assertThat(unread(split("whole.gguf", 0, 1))).isEmpty();
         try (Checkpoint c = Checkpoint.open(split("a.gguf", 1, 3))) {

@@ -930,7 +930,9 @@ public final class Checkpoint implements AutoCloseable {
     /// when they are opened.
     public List<UnreadPart> unread() {
         checkOpen();
-        return UnreadPart.withFiles(contents.unread(), location());
+        return contents.companions().isEmpty()
+                ? UnreadPart.withFiles(contents.unread(), location())
+                : contents.unread();
     }
 
     /// {@return the classes and functions of another language that the file names and that its format does not know, in

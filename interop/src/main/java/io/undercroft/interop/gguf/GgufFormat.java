@@ -8,6 +8,7 @@ import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Draft;
+import io.undercroft.serializer.spi.FileSet;
 import io.undercroft.serializer.spi.FileStorages;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.spi.TreeContents;
@@ -22,9 +23,12 @@ import java.io.IOException;
 import java.nio.ByteOrder;
 import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.SequencedSet;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// Files of GGUF, versions 1 to 3.
@@ -32,7 +36,8 @@ import org.jspecify.annotations.Nullable;
 /// **Reading.** Both byte orders; in a big-endian file numbers are swapped when a tensor is first touched, and blocks
 /// are refused. A tensor of a type that is not known is [Unreadable], the others are read. The metadata is in the
 /// attributes of the state, and as text, but for arrays, in [Contents#metadata]; the elements of an array are decoded
-/// when they are read. There are no checksums, so verifying finds nothing.
+/// when they are read. There are no checksums, so verifying finds nothing. The first file of a model that llama.cpp has
+/// split opens the whole model, from the files next to it that are called as llama.cpp calls them.
 ///
 /// **Writing.** Version 3, little-endian: tensors by name whose dtype ggml has, blocks included, with the attributes of
 /// the state and the metadata of the options, as strings. Bytes are aligned to `general.alignment` if the state sets
@@ -54,9 +59,34 @@ public final class GgufFormat implements CheckpointFormat {
     }
 
     @Override
+    public SequencedSet<String> companionNames(MappedFile file) throws IOException {
+        SequencedSet<String> names = new LinkedHashSet<>(
+                SplitModel.of(GgufHeader.read(file, ReadBudget.of(file.size()))).files(file));
+        names.remove("");
+        return names;
+    }
+
+    @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
         ReadBudget budget = ReadBudget.of(file.size());
         GgufHeader header = GgufHeader.read(file, budget);
+        SplitModel model = SplitModel.of(header);
+        List<String> files = model.files(file);
+        if (files.isEmpty()) {
+            TreeContents contents = contents(file, header, options, budget);
+            return contents.withUnread(Stream.concat(model.others(file, header.tensors().size()).stream(),
+                    contents.unread().stream()).toList());
+        }
+        return FileSet.open(file, files, options, (number, part) -> {
+            ReadBudget ofPart = ReadBudget.of(part.size());
+            GgufHeader inPart = GgufHeader.read(part, ofPart);
+            model.check(number, SplitModel.of(inPart));
+            return contents(part, inPart, options, ofPart);
+        }, parts -> model.union(parts, text(header.values())));
+    }
+
+    private TreeContents contents(MappedFile file, GgufHeader header, OpenOptions options, ReadBudget budget)
+            throws IOException {
         FileStorages storages = new FileStorages(file, options);
         TypedMap state = new TypedMap(name());
         header.tensors().forEach((name, info) -> {

@@ -15,7 +15,6 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SequencedMap;
 import org.jspecify.annotations.Nullable;
@@ -195,7 +194,6 @@ record GgufHeader(ByteOrder order, SequencedMap<String, Object> values, Sequence
             end = Math.ceilDiv(data + tensor.offset() + tensor.nbytes(), alignment) * alignment;
         }
         List<UnreadPart> parts = new ArrayList<>();
-        otherFiles().ifPresent(parts::add);
         gaps.part().map(part -> new UnreadPart(Kind.BYTES, part.what(), part.offset(), part.nbytes()))
                 .ifPresent(parts::add);
         if (fileSize > end) {
@@ -204,17 +202,11 @@ record GgufHeader(ByteOrder order, SequencedMap<String, Object> values, Sequence
         return parts;
     }
 
-    /// {@return the other files of a model that llama.cpp has split, if the metadata say that this file is one of them}
-    private Optional<UnreadPart> otherFiles() {
-        long count = number("split.count", 1);
-        return count < 2
-                ? Optional.empty()
-                : Optional.of(UnreadPart.ofFiles(count - 1, "this is file %d of %d, with %d of its %d tensors"
-                        .formatted(number("split.no", 0) + 1, count, tensors.size(),
-                                number("split.tensors.count", tensors.size()))));
-    }
-
-    private long number(String key, long absent) {
+    /// {@return a number of the metadata}
+    ///
+    /// @param key its key
+    /// @param absent the number if there is none
+    long number(String key, long absent) {
         Object value = values.get(key);
         return (value instanceof Typed typed ? typed.value() : value) instanceof Number number
                 ? number.longValue()

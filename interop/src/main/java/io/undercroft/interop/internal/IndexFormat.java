@@ -155,11 +155,8 @@ public abstract class IndexFormat implements CheckpointFormat {
                 others.add(String.valueOf(key), 0, counted.add(tensor.storage()) ? tensor.storage().nbytes() : 0);
             }
         });
-        // A shard that says that it is one of several is with the others.
-        Stream<UnreadPart> here = shard.unread().stream().filter(part -> part.kind() != Kind.FILE);
-        return Stream.concat(others.part().stream(), here).map(part -> new UnreadPart(part.kind(),
-                part.what() + ", in the shard " + FormatException.quote(name), part.offset(), part.nbytes(),
-                part.setting())).toList();
+        return others.part().map(part -> new UnreadPart(part.kind(), part.what() + ", in the shard "
+                + FormatException.quote(name), part.offset(), part.nbytes())).stream().toList();
     }
 
     /// {@return the files next to the index that look like its shards, and that it does not name} None if the directory

@@ -26,6 +26,8 @@ public final class ModelDirectory {
     /// Names with a variant, such as `fp16`: `model.safetensors.index.fp16.json`, `model.fp16.safetensors`.
     private static final Pattern VARIANT = Pattern.compile("(.+[.]index)[.][^.]+([.]json)"
             + "|((?:diffusion_pytorch_|pytorch_|adapter_)?model)[.][^.]+([.](?:safetensors|bin))");
+    /// The files of a split GGUF after the first, which opens the model.
+    private static final Pattern FURTHER = Pattern.compile("-(?!00001)[0-9]{5}-of-[0-9]{5}[.]gguf$");
     private static final int MOST_NAMED = 3;
 
     private ModelDirectory() {}
@@ -72,7 +74,9 @@ public final class ModelDirectory {
                 .filter(format -> format.capabilities().contains(Capability.SEVERAL_FILES)).toList();
         List<Path> indexes = files.stream().filter(file -> Formats.bySuffix(Path.of(plain(file)), sets).isPresent())
                 .toList();
-        return indexes.isEmpty() ? files : indexes;
+        return indexes.isEmpty()
+                ? files.stream().filter(file -> !FURTHER.matcher(plain(file)).find()).toList()
+                : indexes;
     }
 
     /// Lists what has the name of a file of tensors, links to missing files included; regular files are first.

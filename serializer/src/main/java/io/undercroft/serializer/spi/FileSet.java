@@ -38,7 +38,7 @@ public final class FileSet {
     ///
     /// @param state the state, on storages of the members
     /// @param metadata the metadata
-    /// @param unread the parts that are not in the state
+    /// @param unread the parts that are not in the state, besides those that the members name
     public record Model(Object state, Map<String, String> metadata, List<UnreadPart> unread) {}
 
     /// Puts a model together.
@@ -73,11 +73,21 @@ public final class FileSet {
                 members.add(set.keep(number, (_, contents) -> contents));
             }
             Model model = union.of(members);
+            List<UnreadPart> unread = new ArrayList<>(model.unread);
+            for (int number = 0; number < names.size(); number++) {
+                String in = names.get(number).isEmpty()
+                        ? ""
+                        : ", in the shard " + FormatException.quote(names.get(number));
+                // A member that says that it is one of several is with the others.
+                members.get(number).unread().stream().filter(part -> part.kind() != UnreadPart.Kind.FILE)
+                        .forEach(part -> unread.add(new UnreadPart(part.kind(), part.what() + in, part.offset(),
+                                part.nbytes(), part.setting())));
+            }
             Map<String, ForeignClass> classes = new LinkedHashMap<>();
             members.forEach(member -> member.foreignClasses().forEach(each -> classes.merge(each.name(), each,
                     (one, other) -> new ForeignClass(one.name(), one.objects() + other.objects(),
                             one.isDangerous()))));
-            return new SetContents<>(set, model.state, model.metadata).withUnread(model.unread)
+            return new SetContents<>(set, model.state, model.metadata).withUnread(unread)
                     .withForeignClasses(List.copyOf(classes.values())).only(options);
         } catch (FormatException e) {
             set.close();

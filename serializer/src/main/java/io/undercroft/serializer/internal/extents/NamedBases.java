@@ -107,6 +107,8 @@ public final class NamedBases implements AutoCloseable {
         CheckpointFormat format = Formats.of(file, named.opening().format().orElse(null));
         if (!format.capabilities().contains(CheckpointFormat.Capability.SEVERAL_FILES)) {
             add(file, format, named.opening(), root, target);
+        }
+        if (format.companionNames(file).isEmpty()) {
             return;
         }
         OpenOptions opening = where.settings(named.opening().settings());
@@ -233,7 +235,10 @@ public final class NamedBases implements AutoCloseable {
         try {
             for (Storage storage : contents.storages()) {
                 for (var extent : contents.extents(storage, file)) {
-                    addChunks(file, new Place(number, extent.offset(), extent.length()), candidates);
+                    // Others are in further files of a set, which are bases themselves.
+                    if (extent.file() == 0) {
+                        addChunks(file, new Place(number, extent.offset(), extent.length()), candidates);
+                    }
                 }
             }
         } finally {

@@ -89,14 +89,12 @@ public final class FileList {
                 all.add(file(each, directory));
             }
         }
-        if (withIndexes) {
-            Set<URI> indexes = all.stream().filter(file -> FormatNames.isIndex(file.name())).map(DataFile::uri)
-                    .collect(Collectors.toUnmodifiableSet());
-            all.removeIf(file -> FormatNames.indexOf(file.name())
-                    .filter(index -> indexes.contains(sibling(file.uri(), index))).isPresent());
-        } else {
+        if (!withIndexes) {
             all.removeIf(file -> FormatNames.isIndex(file.name()));
         }
+        Set<URI> listed = all.stream().map(DataFile::uri).collect(Collectors.toUnmodifiableSet());
+        all.removeIf(file -> FormatNames.indexOf(file.name())
+                .filter(index -> listed.contains(sibling(file.uri(), index))).isPresent());
         found.addAll(all);
     }
 

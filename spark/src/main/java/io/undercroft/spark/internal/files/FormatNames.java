@@ -10,7 +10,9 @@ import java.util.regex.Pattern;
 
 /// What the name of a file says about its format.
 public final class FormatNames {
-    private static final Pattern SHARD = Pattern.compile("(.+)-\\d{5}-of-\\d{5}(\\.[^./]+)");
+    private static final Pattern SHARD = Pattern.compile("(.+)-(\\d{5})-of-(\\d{5})(\\.[^./]+)");
+    private static final String FIRST = "00001";
+    private static final String GGUF = ".gguf";
 
     private FormatNames() {}
 
@@ -43,12 +45,18 @@ public final class FormatNames {
     }
 
     /// {@return the name of the index that a shard belongs to, as model hubs name them: for
-    /// `model-00001-of-00002.safetensors` that is `model.safetensors.index.json`}
+    /// `model-00001-of-00002.safetensors` that is `model.safetensors.index.json`; for a file of a split GGUF after the
+    /// first it is the first}
     ///
     /// @param name the name of a file, without its directory
     public static Optional<String> indexOf(String name) {
         var shard = SHARD.matcher(name);
-        return shard.matches() ? Optional.of(shard.group(1) + shard.group(2) + ".index.json") : Optional.empty();
+        if (!shard.matches() || (shard.group(4).equals(GGUF) && shard.group(2).equals(FIRST))) {
+            return Optional.empty();
+        }
+        return Optional.of(shard.group(4).equals(GGUF)
+                ? "%s-%s-of-%s%s".formatted(shard.group(1), FIRST, shard.group(3), GGUF)
+                : shard.group(1) + shard.group(4) + ".index.json");
     }
 
     /// The files of a set of PyTorch are called `pytorch_model-00001-of-00002.bin`.
