@@ -37,9 +37,9 @@ final class AsyncBenchmark {
     private final Workload workload;
     private final Map<String, List<Double>> others = new LinkedHashMap<>();
 
-    AsyncBenchmark(Bench bench) {
+    private AsyncBenchmark(Bench bench) {
         this.bench = bench;
-        this.workload = Workload.background(bench.effort());
+        this.workload = bench.choose(Workload.LARGE, new Workload("64 MiB in 64 tensors", 64, 512, 512));
     }
 
     /// Begins to save a state.
@@ -48,7 +48,11 @@ final class AsyncBenchmark {
         PendingSave begin(Path path, Map<String, Tensor> state) throws IOException;
     }
 
-    List<Figure> run() throws IOException {
+    static void run(Bench bench) throws IOException {
+        new AsyncBenchmark(bench).measure();
+    }
+
+    private void measure() throws IOException {
         try (SnapshotMemory memory = new SnapshotMemory()) {
             SaveOptions options = SaveOptions.defaults().snapshotMemory(memory);
             Saving kept = (path, state) -> Checkpoint.saveAsync(path, state, options);
@@ -73,7 +77,7 @@ final class AsyncBenchmark {
                         note("write to all, of storages that are written and saved again and again", write(all));
                         return timed(ALL, all, kept);
                     })));
-            return report(stalls);
+            report(stalls);
         }
     }
 
@@ -105,13 +109,13 @@ final class AsyncBenchmark {
     /// Returns for how many seconds the caller was kept, and after how many the file was durable.
     private double[] save(Map<String, Tensor> state, Saving saving) throws IOException {
         Path path = bench.file("async.croft");
-        bench.peers().ask("settle");
+        bench.python().ask("settle");
         long start = System.nanoTime();
         try (PendingSave save = saving.begin(path, state)) {
             double stall = since(start);
             save.join();
             double durable = since(start);
-            bench.peers().ask("settle", path);
+            bench.python().ask("settle", path);
             return new double[]{stall, durable};
         }
     }
@@ -166,19 +170,16 @@ final class AsyncBenchmark {
         others.computeIfAbsent(what, _ -> new ArrayList<>()).add(seconds);
     }
 
-    private List<Figure> report(Timings stalls) {
-        List<Figure> figures = new ArrayList<>();
+    private void report(Timings stalls) {
         for (String contender : stalls.contenders()) {
-            Figure stall = Figure.of(workload.what() + ", the caller is kept: " + contender,
-                    stalls.of(contender).map(seconds -> seconds * 1e3), "ms");
-            figures.add(contender.equals(FIRST) ? stall.with(Goal.atMost(10)) : stall);
+            Figure stall = stalls.millis(workload.what() + ", the caller is kept: ", contender);
+            bench.add(contender.equals(FIRST) ? stall.atMost(10) : stall);
         }
-        figures.add(compared(stalls, KEPT, COPY).with(Goal.atMost(1.2)));
-        figures.add(compared(stalls, SAVE_ASYNC, FRESH_COPY).with(Goal.atMost(1.2)));
-        figures.add(compared(stalls, SOME, COPY));
-        figures.add(compared(stalls, ALL, COPY));
-        others.forEach((what, seconds) -> figures.add(Figure.of(what, last(seconds), "s")));
-        return figures;
+        bench.add(compared(stalls, KEPT, COPY).atMost(1.2));
+        bench.add(compared(stalls, SAVE_ASYNC, FRESH_COPY).atMost(1.2));
+        bench.add(compared(stalls, SOME, COPY));
+        bench.add(compared(stalls, ALL, COPY));
+        others.forEach((what, seconds) -> bench.add(Figure.of(what, last(seconds), "s")));
     }
 
     private static Figure compared(Timings stalls, String contender, String copy) {

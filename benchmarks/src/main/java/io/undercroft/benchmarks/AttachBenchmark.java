@@ -7,11 +7,9 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
-import java.util.stream.Stream;
 
 /// Eight JVMs attach to one published checkpoint and read every byte of it: how much memory that takes altogether, and
 /// how long an attach takes. Besides them as many Python processes with the same checkpoint as a file, mapped.
@@ -29,57 +27,43 @@ final class AttachBenchmark {
     private final Workload workload;
     private final String large = "undercroft-attach-" + UUID.randomUUID();
     private final String small = large + "-small";
-    private final List<Figure> figures = new ArrayList<>();
 
-    AttachBenchmark(Bench bench) {
+    private AttachBenchmark(Bench bench) {
         this.bench = bench;
-        this.workload = Workload.published(bench.effort());
+        this.workload = bench.choose(new Workload("2 GiB in 512 tensors", 512, 1024, 1024),
+                new Workload("128 MiB in 512 tensors", 512, 256, 256));
     }
 
-    List<Figure> run() throws IOException {
+    static void run(Bench bench) throws IOException {
+        new AttachBenchmark(bench).measure();
+    }
+
+    private void measure() throws IOException {
         bench.prepare(workload);
-        bench.peers().ask("forget");
+        bench.python().ask("forget");
         try {
-            publish();
-            measureJvms();
+            Published.publish(small, Map.of(SMALL_TENSOR, Tensor.ones(DType.FLOAT32, 8, 8)), SaveOptions.defaults())
+                    .close();
+            try (Checkpoint checkpoint = Checkpoint.open(bench.file("model.pt"))) {
+                Published.publish(large, checkpoint).close();
+            }
+            try (Peer.Group jvms = new Peer.Group(PROCESSES, Peer::jvm)) {
+                attach(jvms);
+                read(jvms);
+            }
         } finally {
             Published.unpublish(large);
             Published.unpublish(small);
         }
-        measurePeers("torch.load(mmap=True)", "keep_torch_mmap", bench.file("model.pt"));
-        measurePeers("safe_open", "keep_safe_open", bench.file("model.safetensors"));
-        return figures;
+        measurePython("torch.load(mmap=True)", "keep_torch_mmap", bench.file("model.pt"));
+        measurePython("safe_open", "keep_safe_open", bench.file("model.safetensors"));
     }
 
-    private void publish() throws IOException {
-        Map<String, Object> state = Map.of(SMALL_TENSOR, Tensor.ones(DType.FLOAT32, 8, 8));
-        Published.publish(small, state, SaveOptions.defaults()).close();
-        try (Checkpoint checkpoint = Checkpoint.open(bench.file("model.pt"))) {
-            Published.publish(large, checkpoint).close();
-        }
-    }
-
-    private void measureJvms() throws IOException {
-        List<TalkingProcess> jvms = new ArrayList<>();
-        try {
-            for (int i = 0; i < PROCESSES; i++) {
-                jvms.add(TalkingProcess.java(AttachPeer.class));
-            }
-            for (TalkingProcess jvm : jvms) {
-                jvm.answer();
-            }
-            attach(jvms);
-            read(jvms);
-        } finally {
-            jvms.forEach(TalkingProcess::close);
-        }
-    }
-
-    private void attach(List<TalkingProcess> jvms) throws IOException {
+    private void attach(Peer.Group jvms) throws IOException {
         int rounds = bench.rounds();
-        figures.add(Figure.of("the first attach of a JVM, small checkpoint",
+        bench.add(Figure.of("the first attach of a JVM, small checkpoint",
                 attach(jvms, small, SMALL_TENSOR, 1), "ms"));
-        figures.add(Figure.of(workload.what() + ": attach for the first time after that",
+        bench.add(Figure.of(workload.what() + ": attach for the first time after that",
                 attach(jvms, large, workload.someName(), 1), "ms"));
         attach(jvms, small, SMALL_TENSOR, rounds);
         warm(attach(jvms, small, SMALL_TENSOR, rounds), "small checkpoint");
@@ -87,63 +71,41 @@ final class AttachBenchmark {
     }
 
     private void warm(Samples samples, String what) {
-        figures.add(Figure.of(what + ": attach", samples, "ms").with(Goal.atMost(MILLISECONDS)));
-        figures.add(Figure.of(what + ": attach, slowest", samples.quantile(1), "ms"));
+        bench.add(Figure.of(what + ": attach", samples, "ms").atMost(MILLISECONDS));
+        bench.add(Figure.of(what + ": attach, slowest", samples.quantile(1), "ms"));
     }
 
-    private static Samples attach(List<TalkingProcess> jvms, String name, String tensor, int times)
-            throws IOException {
-        List<Double> millis = new ArrayList<>();
-        for (TalkingProcess jvm : jvms) {
-            jvm.say("attach " + name + " " + tensor + " " + times);
-            Stream.of(jvm.answer().split(" ", -1)).map(Double::valueOf).forEach(millis::add);
-        }
-        return new Samples(millis);
+    private static Samples attach(Peer.Group jvms, String name, String tensor, int times) throws IOException {
+        return new Samples(jvms.ask("attach", name, tensor, times).stream().flatMap(List::stream).map(Double::valueOf)
+                .toList());
     }
 
-    private void read(List<TalkingProcess> jvms) throws IOException {
-        List<Long> pids = jvms.stream().map(TalkingProcess::pid).toList();
-        long before = Pss.of(pids);
-        for (TalkingProcess jvm : jvms) {
-            jvm.say("read " + large);
-        }
-        for (TalkingProcess jvm : jvms) {
-            jvm.answer();
-        }
-        long after = Pss.of(pids);
+    private void read(Peer.Group jvms) throws IOException {
+        List<Long> pids = jvms.pids();
+        long before = ProcessMemory.proportional(pids);
+        jvms.ask("read", large);
+        long after = ProcessMemory.proportional(pids);
         String what = workload.what() + ", read by " + PROCESSES + " JVMs: ";
-        figures.add(copies(what + "PSS of its mappings", Pss.of(pids, large)).with(Goal.atMost(COPIES)));
+        bench.add(copies(what + "PSS of its mappings", ProcessMemory.proportional(pids, large)).atMost(COPIES));
         Figure growth = copies(what + "growth of PSS by attaching and reading", after - before);
         // A JVM that works grows by some MiB itself, which is much compared with a small checkpoint.
-        figures.add(bench.effort() == Effort.FULL ? growth.with(Goal.atMost(COPIES)) : growth);
-        figures.add(copies(what + "PSS of the processes, all in all", after));
-        figures.add(Figure.of(what + "PSS of a process without it", before / 0x1p20 / PROCESSES, "MiB"));
+        bench.add(bench.isFull() ? growth.atMost(COPIES) : growth);
+        bench.add(copies(what + "PSS of the processes, all in all", after));
+        bench.add(Figure.of(what + "PSS of a process without it", before / 0x1p20 / PROCESSES, "MiB"));
     }
 
     private Figure copies(String what, long nbytes) {
         return Figure.of(what, (double) nbytes / workload.nbytes(), "copies");
     }
 
-    private void measurePeers(String what, String request, Path file) throws IOException {
-        List<Peers> peers = new ArrayList<>();
-        try {
-            for (int i = 0; i < PROCESSES; i++) {
-                peers.add(bench.peers().another());
-            }
-            for (Peers peer : peers) {
-                peer.ask("versions");
-            }
-            List<Long> pids = peers.stream().map(Peers::pid).toList();
-            long before = Pss.of(pids);
-            List<Double> millis = new ArrayList<>();
-            for (Peers peer : peers) {
-                millis.add(1e3 * Double.parseDouble(peer.ask(request, file).getFirst()));
-            }
+    private void measurePython(String what, String request, Path file) throws IOException {
+        try (Peer.Group pythons = new Peer.Group(PROCESSES, bench.python()::another)) {
+            long before = ProcessMemory.proportional(pythons.pids());
+            List<Double> millis = pythons.ask(request, file).stream()
+                    .map(reply -> 1e3 * Double.parseDouble(reply.getFirst())).toList();
             String group = workload.what() + ", read by " + PROCESSES + " Pythons, " + what + ": ";
-            figures.add(Figure.of(group + "opening all tensors", new Samples(millis), "ms"));
-            figures.add(copies(group + "growth of PSS", Pss.of(pids) - before));
-        } finally {
-            peers.forEach(Peers::close);
+            bench.add(Figure.of(group + "opening all tensors", new Samples(millis), "ms"));
+            bench.add(copies(group + "growth of PSS", ProcessMemory.proportional(pythons.pids()) - before));
         }
     }
 }

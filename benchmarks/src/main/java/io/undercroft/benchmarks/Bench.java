@@ -1,19 +1,46 @@
 package io.undercroft.benchmarks;
 
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 
-/// The context of a benchmark.
+/// The context of a benchmark, and what it has measured.
 ///
-/// @param peers the Python process
+/// @param python the Python process
 /// @param directory where its files go; removed afterwards
-/// @param effort how much time to take
+/// @param results where tables and charts go
+/// @param isFull whether it takes the time for the figures in the documentation; otherwise less than a minute: enough
+///     to see that everything runs, and the rough picture
 /// @param rounds counted rounds of each measurement
-record Bench(Peers peers, Path directory, Effort effort, int rounds) {
+/// @param only the case that the user chose, or nothing
+/// @param figures what is measured so far
+record Bench(Peer python, Path directory, Path results, boolean isFull, int rounds, String only,
+        List<Figure> figures) {
+    /// A benchmark.
+    @FunctionalInterface
+    interface Benchmark {
+        void run(Bench bench) throws IOException;
+    }
+
+    /// Makes a file.
+    @FunctionalInterface
+    interface Writing {
+        void to(Path path) throws IOException;
+    }
+
+    /// {@return the first of two values for full effort, and the other one for a quick look}
+    <T> T choose(T full, T quick) {
+        return isFull ? full : quick;
+    }
+
     /// {@return how long a contender whose task is short runs before it counts}
     Duration warmUp() {
-        return effort == Effort.FULL ? Duration.ofSeconds(5) : Duration.ofSeconds(2);
+        return choose(Duration.ofSeconds(5), Duration.ofSeconds(2));
     }
 
     /// {@return a file of the bench}
@@ -23,36 +50,30 @@ record Bench(Peers peers, Path directory, Effort effort, int rounds) {
         return directory.resolve(name);
     }
 
-    /// Makes a file.
-    @FunctionalInterface
-    interface Writing {
-        void to(Path path) throws IOException;
+    /// Adds a figure to the report.
+    void add(Figure figure) {
+        figures.add(figure);
     }
 
-    /// {@return a contender that makes a file of the tensors of the large workload} Before and after, the disk is left
-    /// to finish what it has to write; neither counts.
+    /// {@return the times of contenders that run in turn, equally often}
+    Timings time(List<Contender> contenders) throws IOException {
+        return new Rounds(warmUp(), rounds).time(contenders);
+    }
+
+    /// {@return a contender that makes a file} Before and after, the disk is left to finish what it has to write;
+    /// neither counts.
     ///
     /// @param name what it is called in the report
     /// @param path the file
-    /// @param writing makes it
-    Contender writing(String name, Path path, Writing writing) {
-        return writing(name, path, writing, Workload.large(effort).nbytes());
-    }
-
-    /// {@return a contender that makes a file of tensors of another size}
-    ///
-    /// @param name what it is called in the report
-    /// @param path the file
-    /// @param writing makes it
     /// @param witness the result that all contenders must have: the bytes of the tensors
-    Contender writing(String name, Path path, Writing writing, long witness) {
+    /// @param writing makes it
+    Contender writing(String name, Path path, long witness, Writing writing) {
+        Contender contender = Contender.of(name, witness, () -> writing.to(path));
         return new Contender(name, () -> {
-            peers.ask("settle", path);
-            long start = System.nanoTime();
-            writing.to(path);
-            double seconds = (System.nanoTime() - start) / 1e9;
-            peers.ask("settle", path);
-            return new Contender.Outcome(seconds, witness);
+            python.ask("settle", path);
+            Contender.Outcome outcome = contender.task().run();
+            python.ask("settle", path);
+            return outcome;
         });
     }
 
@@ -61,7 +82,29 @@ record Bench(Peers peers, Path directory, Effort effort, int rounds) {
     /// @param workload what to make
     /// @throws IOException if that fails
     void prepare(Workload workload) throws IOException {
-        peers.ask("make", workload.count(), workload.rows(), workload.columns(), file("model.pt"),
+        python.ask("make", workload.count(), workload.rows(), workload.columns(), file("model.pt"),
                 file("model.safetensors"));
+    }
+
+    /// {@return the tensors of a file, in memory}
+    static Map<String, Tensor> copyToMemory(Path file) throws IOException {
+        Map<String, Tensor> state = new LinkedHashMap<>();
+        try (Checkpoint checkpoint = Checkpoint.open(file)) {
+            checkpoint.names().forEach(name -> state.put(name, checkpoint.tensor(name).copy()));
+        }
+        return state;
+    }
+
+    /// Frees tensors of a process that needs the memory for others.
+    static void release(Map<String, Tensor> state) {
+        state.values().forEach(tensor -> tensor.storage().release());
+        state.clear();
+    }
+
+    /// Writes a file of one format from a file of another.
+    static void convert(Path from, Path to) throws IOException {
+        try (Checkpoint checkpoint = Checkpoint.open(from)) {
+            Checkpoint.save(to, checkpoint.tree());
+        }
     }
 }

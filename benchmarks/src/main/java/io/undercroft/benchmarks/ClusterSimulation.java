@@ -19,7 +19,6 @@ import java.lang.foreign.MemorySegment;
 import java.lang.management.ManagementFactory;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileChannel.MapMode;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.BitSet;
@@ -65,7 +64,6 @@ final class ClusterSimulation {
 
     private final Bench bench;
     private final int stages;
-    private final List<Figure> figures = new ArrayList<>();
 
     /// A matrix of each layer, and whether readers divide its columns instead of its rows.
     private record Matrix(String name, long rows, long columns, boolean readByColumns) {}
@@ -95,20 +93,23 @@ final class ClusterSimulation {
         private int shards;
     }
 
-    ClusterSimulation(Bench bench) {
+    private ClusterSimulation(Bench bench) {
         this.bench = bench;
-        this.stages = bench.effort() == Effort.FULL ? 20 : 2;
+        this.stages = bench.choose(20, 2);
     }
 
-    List<Figure> run() throws IOException {
+    static void run(Bench bench) throws IOException {
+        new ClusterSimulation(bench).measure();
+    }
+
+    private void measure() throws IOException {
         IndexCost cost = indexCost();
-        figures.add(Figure.of("index: fixed", cost.fixed, "B"));
-        figures.add(Figure.of("index: for each tensor", cost.perTensor, "B"));
-        figures.add(Figure.of("index: for each chunk of 1 MiB", cost.perChunk, "B"));
-        figures.add(Figure.of("open a file and list its tensors, for each tensor", cost.secondsPerTensor * 1e6, "us"));
+        bench.add(Figure.of("index: fixed", cost.fixed, "B"));
+        bench.add(Figure.of("index: for each tensor", cost.perTensor, "B"));
+        bench.add(Figure.of("index: for each chunk of 1 MiB", cost.perChunk, "B"));
+        bench.add(Figure.of("open a file and list its tensors, for each tensor", cost.secondsPerTensor * 1e6, "us"));
         sharded(cost);
         fleet(cost);
-        return figures;
     }
 
     private IndexCost indexCost() throws IOException {
@@ -175,31 +176,31 @@ final class ClusterSimulation {
         long start = System.nanoTime();
         byte[] manifest = SetManifest.canonical(files, Optional.of(SetIndex.of("job 7, step 1000", tensors))).encode();
         String what = "%,d shards of a checkpoint of %.1f TB: ".formatted(shards, nbytes / 1e12);
-        figures.add(Figure.of(what + "encode the manifest", (System.nanoTime() - start) / 1e9, "s"));
-        figures.add(Figure.count(what + "tensors", tensors.size()));
-        figures.add(Figure.count(what + "parts", parts));
-        figures.add(Figure.of(what + "manifest", manifest.length / 1e6, "MB"));
-        figures.add(Figure.of(what + "manifest, for each part", (double) manifest.length / parts, "B"));
+        bench.add(Figure.of(what + "encode the manifest", (System.nanoTime() - start) / 1e9, "s"));
+        bench.add(Figure.count(what + "tensors", tensors.size()));
+        bench.add(Figure.count(what + "parts", parts));
+        bench.add(Figure.of(what + "manifest", manifest.length / 1e6, "MB"));
+        bench.add(Figure.of(what + "manifest, for each part", (double) manifest.length / parts, "B"));
 
         long slicesEach = (long) LAYERS_EACH * MATRICES.size() * KEPT.size();
         double index = cost.nbytes(slicesEach, (nbytes / shards) >> 20);
-        figures.add(Figure.of(what + "index of a shard", index / 1e3, "kB"));
-        figures.add(Figure.of(what + "commit: indexes read", shards * index / 1e9, "GB"));
+        bench.add(Figure.of(what + "index of a shard", index / 1e3, "kB"));
+        bench.add(Figure.of(what + "commit: indexes read", shards * index / 1e9, "GB"));
         long requests = 2L * shards;
-        figures.add(Figure.count(what + "commit: requests", requests));
-        figures.add(Figure.of(what + "commit: assumed time", seconds(requests, (long) (shards * index)), "s"));
-        figures.add(Figure.of(what + "write a shard, assumed time", seconds(
+        bench.add(Figure.count(what + "commit: requests", requests));
+        bench.add(Figure.of(what + "commit: assumed time", seconds(requests, (long) (shards * index)), "s"));
+        bench.add(Figure.of(what + "write a shard, assumed time", seconds(
                 Math.ceilDiv(nbytes / shards, 64L << 20) + 2, nbytes / shards), "s"));
 
         tensors.clear();
         long before = usedHeap();
         start = System.nanoTime();
         SetManifest read = SetManifest.read(ByteSource.of(MemorySegment.ofArray(manifest)), Limits.DEFAULT);
-        figures.add(Figure.of(what + "decode the manifest", (System.nanoTime() - start) / 1e9, "s"));
-        figures.add(Figure.of(what + "heap of the open manifest", (usedHeap() - before) / 1e6, "MB"));
+        bench.add(Figure.of(what + "decode the manifest", (System.nanoTime() - start) / 1e9, "s"));
+        bench.add(Figure.of(what + "heap of the open manifest", (usedHeap() - before) / 1e6, "MB"));
         start = System.nanoTime();
         read.index().orElseThrow().check(read.shards());
-        figures.add(Figure.of(what + "check all parts", (System.nanoTime() - start) / 1e9, "s"));
+        bench.add(Figure.of(what + "check all parts", (System.nanoTime() - start) / 1e9, "s"));
         readers(what, read, layers);
     }
 
@@ -232,16 +233,16 @@ final class ClusterSimulation {
             }
         }
         what = what.replace(": ", ", read by %d processes: ".formatted(all.size()));
-        figures.add(Figure.of(what + "plan one of them", (System.nanoTime() - start) / 1e9 / all.size(), "s"));
+        bench.add(Figure.of(what + "plan one of them", (System.nanoTime() - start) / 1e9 / all.size(), "s"));
         Reads most = all.stream().max((one, other) -> Long.compare(one.requests, other.requests)).orElseThrow();
-        figures.add(Figure.of(what + "bytes of one", most.nbytes / 1e9, "GB"));
-        figures.add(Figure.of(what + "fetched by one", (double) most.fetched / most.nbytes, "x"));
-        figures.add(Figure.count(what + "shards of one", most.shards));
-        figures.add(Figure.count(what + "requests of one for elements", most.requests));
+        bench.add(Figure.of(what + "bytes of one", most.nbytes / 1e9, "GB"));
+        bench.add(Figure.of(what + "fetched by one", (double) most.fetched / most.nbytes, "x"));
+        bench.add(Figure.count(what + "shards of one", most.shards));
+        bench.add(Figure.count(what + "requests of one for elements", most.requests));
         long requests = most.requests + 2L * most.shards;
-        figures.add(Figure.of(what + "assumed time", seconds(requests, most.fetched), "s"));
-        figures.add(Figure.of(what + "assumed time of requests alone", seconds(requests, 0), "s"));
-        figures.add(Figure.of(what + "fetched by all", all.stream().mapToLong(reads -> reads.fetched).sum() / 1e12,
+        bench.add(Figure.of(what + "assumed time", seconds(requests, most.fetched), "s"));
+        bench.add(Figure.of(what + "assumed time of requests alone", seconds(requests, 0), "s"));
+        bench.add(Figure.of(what + "fetched by all", all.stream().mapToLong(reads -> reads.fetched).sum() / 1e12,
                 "TB"));
     }
 
@@ -313,17 +314,17 @@ final class ClusterSimulation {
     private void fleet(IndexCost cost) {
         double index = cost.nbytes(FLEET_TENSORS, FLEET_BYTES >> 20);
         String what = "%,d checkpoints of %.1f GB: ".formatted(FLEET, FLEET_BYTES / 1e9);
-        figures.add(Figure.of(what + "index of one", index / 1e3, "kB"));
-        figures.add(Figure.of(what + "indexes", FLEET * index / 1e9, "GB"));
-        figures.add(Figure.of(what + "rows of the table of tensors", FLEET * FLEET_TENSORS / 1e6, "million"));
+        bench.add(Figure.of(what + "index of one", index / 1e3, "kB"));
+        bench.add(Figure.of(what + "indexes", FLEET * index / 1e9, "GB"));
+        bench.add(Figure.of(what + "rows of the table of tensors", FLEET * FLEET_TENSORS / 1e6, "million"));
         double processor = FLEET * FLEET_TENSORS * cost.secondsPerTensor;
-        figures.add(Figure.of(what + "processor time of the table", processor, "s"));
-        figures.add(Figure.of(what + "assumed time of the table, %d tasks at a time".formatted(FLEET_TASKS),
+        bench.add(Figure.of(what + "processor time of the table", processor, "s"));
+        bench.add(Figure.of(what + "assumed time of the table, %d tasks at a time".formatted(FLEET_TASKS),
                 FLEET * (2 * LATENCY + index / RATE) / FLEET_TASKS + processor / FLEET_TASKS, "s"));
         double chunks = FLEET * (double) (FLEET_BYTES >> 20);
-        figures.add(Figure.of(what + "digests of chunks", chunks / 1e9, "billion"));
-        figures.add(Figure.of(what + "digests of chunks, 16 bytes and a length each", chunks * 24 / 1e9, "GB"));
-        figures.add(Figure.of(what + "assumed time to verify all, %d tasks at a time".formatted(FLEET_TASKS),
+        bench.add(Figure.of(what + "digests of chunks", chunks / 1e9, "billion"));
+        bench.add(Figure.of(what + "digests of chunks, 16 bytes and a length each", chunks * 24 / 1e9, "GB"));
+        bench.add(Figure.of(what + "assumed time to verify all, %d tasks at a time".formatted(FLEET_TASKS),
                 FLEET * (double) FLEET_BYTES / RATE / FLEET_TASKS / 3600, "h"));
     }
 

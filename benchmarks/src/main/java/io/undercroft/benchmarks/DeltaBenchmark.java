@@ -31,13 +31,17 @@ final class DeltaBenchmark {
     private final Bench bench;
     private final RandomGenerator random = RandomGeneratorFactory.of("L64X128MixRandom").create(7);
 
-    DeltaBenchmark(Bench bench) {
+    private DeltaBenchmark(Bench bench) {
         this.bench = bench;
     }
 
-    List<Figure> run() throws IOException {
-        int tensors = bench.effort() == Effort.FULL ? 64 : 8;
-        Map<String, Object> state = state(tensors, 16 * CHUNK);
+    static void run(Bench bench) throws IOException {
+        new DeltaBenchmark(bench).measure();
+    }
+
+    private void measure() throws IOException {
+        int tensors = bench.choose(64, 8);
+        Map<String, Tensor> state = state(tensors, 16 * CHUNK);
         Path path = bench.file("delta.croft");
         Checkpoint.save(path, state);
         Path mappedPath = bench.file("mapped.croft");
@@ -57,7 +61,7 @@ final class DeltaBenchmark {
         }
         for (int round = 0; round < bench.rounds(); round++) {
             long changed = change(state);
-            bench.peers().ask("settle");
+            bench.python().ask("settle");
             long before = Files.size(path);
             long start = System.nanoTime();
             DedupReport report = CheckpointFile.open(path).commit(state, SaveOptions.defaults());
@@ -72,24 +76,25 @@ final class DeltaBenchmark {
             mapped.add(timeMapped(mappedPath, true));
             unchanged.add(timeMapped(mappedPath, false));
         }
-        return List.of(Figure.count("payload in bytes", (long) payload),
-                Figure.of("written to the file, index included", new Samples(written), "bytes"),
-                Figure.of("of the payload, index not included", new Samples(share), "%").with(Goal.atMost(1.05)),
-                Figure.of("append, durable", new Samples(append), "s"),
-                Figure.of("append, durable", new Samples(append).map(s -> payload / s / 1e9), "GB/s")
-                        .with(Goal.atLeast(5)),
-                Figure.of("append, durable, of storages that are mapped from the file", new Samples(mapped), "s"),
-                Figure.of("append, durable, of these without a change", new Samples(unchanged), "s"),
-                Figure.of("append from memory compared with one of mapped storages",
-                        new Samples(append).over(new Samples(mapped)), "x"),
-                Figure.of("copying the same bytes out of memory", new Samples(copying).map(s -> payload / s / 1e9),
-                        "GB/s"),
-                Figure.of("summing the same bytes up (CRC32C and XXH3)",
-                        new Samples(summing).map(s -> payload / s / 1e9), "GB/s"));
+        bench.add(Figure.count("payload in bytes", (long) payload));
+        bench.add(Figure.of("written to the file, index included", new Samples(written), "bytes"));
+        bench.add(Figure.of("of the payload, index not included", new Samples(share), "%").atMost(1.05));
+        bench.add(Figure.of("append, durable", new Samples(append), "s"));
+        bench.add(rate("append, durable", append, payload).atLeast(5));
+        bench.add(Figure.of("append, durable, of storages that are mapped from the file", new Samples(mapped), "s"));
+        bench.add(Figure.of("append, durable, of these without a change", new Samples(unchanged), "s"));
+        bench.add(Figure.of("append from memory compared with one of mapped storages",
+                new Samples(append).over(new Samples(mapped)), "x"));
+        bench.add(rate("copying the same bytes out of memory", copying, payload));
+        bench.add(rate("summing the same bytes up (CRC32C and XXH3)", summing, payload));
     }
 
-    private Map<String, Object> state(int tensors, long nbytes) {
-        Map<String, Object> state = new LinkedHashMap<>();
+    private static Figure rate(String what, List<Double> seconds, double nbytes) {
+        return Figure.of(what, new Samples(seconds).map(s -> nbytes / s / 1e9), "GB/s");
+    }
+
+    private Map<String, Tensor> state(int tensors, long nbytes) {
+        Map<String, Tensor> state = new LinkedHashMap<>();
         for (int number = 0; number < tensors; number++) {
             Tensor tensor = Tensor.zeros(DType.INT64, nbytes / Long.BYTES);
             MemorySegment bytes = tensor.storage().segment();
@@ -102,8 +107,8 @@ final class DeltaBenchmark {
     }
 
     /// Changes one byte in one chunk of a hundred; returns how many bytes these chunks have.
-    private long change(Map<String, Object> state) {
-        List<Storage> storages = state.values().stream().map(value -> ((Tensor) value).storage()).toList();
+    private long change(Map<String, Tensor> state) {
+        List<Storage> storages = state.values().stream().map(Tensor::storage).toList();
         long chunks = storages.size() * 16L;
         long count = Math.max(1, (long) (chunks * CHANGED));
         random.longs(0, chunks).distinct().limit(count).forEach(chunk -> {
@@ -117,34 +122,34 @@ final class DeltaBenchmark {
     /// Opens the newest snapshot copy-on-write, and commits it to the same file. Opening does not count.
     private double timeMapped(Path path, boolean isChanged) throws IOException {
         try (Checkpoint newest = Checkpoint.open(path)) {
-            Map<String, Object> state = new LinkedHashMap<>();
+            Map<String, Tensor> state = new LinkedHashMap<>();
             newest.names().forEach(name -> state.put(name, newest.tensor(name)));
             if (isChanged) {
                 change(state);
             }
-            bench.peers().ask("settle");
+            bench.python().ask("settle");
             long start = System.nanoTime();
             CheckpointFile.open(path).commit(state, SaveOptions.defaults());
             return (System.nanoTime() - start) / 1e9;
         }
     }
 
-    private static double timeSumming(Map<String, Object> state) {
+    private static double timeSumming(Map<String, Tensor> state) {
         ExtentDigester digester = new ExtentDigester();
         long start = System.nanoTime();
-        for (Object value : state.values()) {
-            digester.update(((Tensor) value).storage().segment());
+        for (Tensor tensor : state.values()) {
+            digester.update(tensor.storage().segment());
             digester.finish();
         }
         return (System.nanoTime() - start) / 1e9;
     }
 
-    private static double timeCopying(Map<String, Object> state) {
+    private static double timeCopying(Map<String, Tensor> state) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment buffer = arena.allocate(CHUNK);
             long start = System.nanoTime();
-            for (Object value : state.values()) {
-                MemorySegment bytes = ((Tensor) value).storage().segment();
+            for (Tensor tensor : state.values()) {
+                MemorySegment bytes = tensor.storage().segment();
                 for (long at = 0; at < bytes.byteSize(); at += CHUNK) {
                     MemorySegment.copy(bytes, at, buffer, 0, CHUNK);
                 }

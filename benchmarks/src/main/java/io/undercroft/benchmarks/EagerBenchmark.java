@@ -16,7 +16,6 @@ import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.atomic.AtomicLong;
@@ -58,45 +57,64 @@ final class EagerBenchmark {
     private final String plainParallel = PLAIN + ", " + threads + " threads";
     private final String plainFreshParallel = PLAIN_FRESH + ", " + threads + " threads";
 
-    EagerBenchmark(Bench bench) {
+    private EagerBenchmark(Bench bench) {
         this.bench = bench;
     }
 
-    List<Figure> run() throws IOException {
-        Workload workload = Workload.large(bench.effort());
+    static void run(Bench bench) throws IOException {
+        new EagerBenchmark(bench).measure();
+    }
+
+    private void measure() throws IOException {
+        Workload workload = Workload.large(bench);
         Path pt = bench.file("model.pt");
         Path croft = bench.file("model.croft");
-        Path safetensors = bench.file("model.safetensors");
         bench.prepare(workload);
-        bench.peers().ask("forget");
+        bench.python().ask("forget");
+        Bench.convert(pt, croft);
         long sum;
         try (Checkpoint made = Checkpoint.open(pt)) {
-            Checkpoint.save(croft, made.state());
             sum = sum(made.storages());
         }
         Storage buffer = Storage.allocate(Files.size(croft), AnonymousMemory.populatedAllocator());
         readPlainly(croft, buffer.segment(), 1);
         long others = sum(List.of(buffer)) - sum;
         OpenOptions options = OpenOptions.defaults().inMemory();
-        Peers peers = bench.peers();
+        OpenOptions unchecked = options.checksums(ChecksumPolicy.NONE);
+        Peer python = bench.python();
         List<Contender> contenders = Stream.of(
-                ours(OURS, croft, options),
+                ours(OURS, croft, () -> options),
                 ours(REUSED, croft, () -> options.inMemory(new Cutter(buffer.segment()))),
                 plain(PLAIN, croft, buffer, 1, others),
                 plain(plainParallel, croft, buffer, threads, others),
                 plainFresh(PLAIN_FRESH, croft, 1, others),
                 plainFresh(plainFreshParallel, croft, threads, others),
-                ours(UNCHECKED, croft, options.checksums(ChecksumPolicy.NONE)),
-                ours(REUSED_UNCHECKED, croft,
-                        () -> options.checksums(ChecksumPolicy.NONE).inMemory(new Cutter(buffer.segment()))),
-                ours(PT, pt, options),
-                peers.contender(TORCH, "torch_load_all", pt),
-                peers.contender(TORCH_FRESH, "torch_load_all_fresh", pt),
-                peers.contender("safetensors load_file, cloned", "safetensors_load_all", safetensors))
-                .map(contender -> refreshed(contender, buffer.nbytes())).toList();
-        Timings timings = new Rounds(bench.warmUp(), bench.rounds()).time(contenders);
+                ours(UNCHECKED, croft, () -> unchecked),
+                ours(REUSED_UNCHECKED, croft, () -> unchecked.inMemory(new Cutter(buffer.segment()))),
+                ours(PT, pt, () -> options),
+                python.contender(TORCH, "torch_load_all", pt),
+                python.contender(TORCH_FRESH, "torch_load_all_fresh", pt),
+                python.contender("safetensors load_file, cloned", "safetensors_load_all",
+                        bench.file("model.safetensors")))
+                .map(contender -> contender.refreshed(buffer.nbytes())).toList();
+        Timings timings = bench.time(contenders);
         buffer.release();
-        return report(workload, timings);
+        for (String contender : timings.contenders()) {
+            bench.add(timings.millis(workload.what() + ": ", contender));
+            bench.add(timings.rate(workload, contender));
+        }
+        bench.add(timings.compared("", OURS, plainFreshParallel).atLeast(TARGET_IN_FRESH_MEMORY));
+        bench.add(timings.compared("", UNCHECKED, plainFreshParallel).atLeast(TARGET_IN_FRESH_MEMORY));
+        bench.add(timings.compared("", REUSED, plainParallel).atLeast(TARGET_IN_REUSED_MEMORY));
+        bench.add(timings.compared("", REUSED_UNCHECKED, plainParallel).atLeast(TARGET_IN_REUSED_MEMORY));
+        bench.add(timings.compared("", OURS, PLAIN_FRESH));
+        bench.add(timings.compared("", REUSED, PLAIN));
+        bench.add(timings.compared("", OURS, PLAIN));
+        bench.add(timings.compared("", OURS, TORCH).atLeast(TARGET_BESIDE_TORCH));
+        bench.add(timings.compared("", OURS, TORCH_FRESH).atLeast(TARGET_BESIDE_TORCH));
+        bench.add(timings.compared("", REUSED, TORCH).atLeast(TARGET_BESIDE_TORCH));
+        bench.add(timings.compared("", UNCHECKED, TORCH));
+        bench.add(timings.compared("", PT, TORCH));
     }
 
     /// Cuts storages from memory that is there. (It is not zeroed, as it should be if storages had zeros in no file.)
@@ -113,46 +131,6 @@ final class EagerBenchmark {
             long space = (nbytes + Storage.ALIGNMENT - 1) & -Storage.ALIGNMENT;
             return Allocation.collected(memory.asSlice(used.getAndAdd(space), nbytes));
         }
-    }
-
-    /// {@return a contender before whose runs as much memory is touched and freed, so that all find it in one state}
-    ///
-    /// @param contender needs fresh memory
-    /// @param nbytes how much
-    static Contender refreshed(Contender contender, long nbytes) {
-        return new Contender(contender.name(), () -> {
-            AnonymousMemory.populatedAllocator().allocate(nbytes).free();
-            return contender.task().run();
-        });
-    }
-
-    private List<Figure> report(Workload workload, Timings timings) {
-        List<Figure> figures = new ArrayList<>();
-        for (String contender : timings.contenders()) {
-            figures.add(Figure.of(workload.what() + ": " + contender, timings.of(contender).map(s -> s * 1e3), "ms"));
-            figures.add(timings.rate(workload, contender));
-        }
-        figures.add(compared(timings, OURS, plainFreshParallel).with(Goal.atLeast(TARGET_IN_FRESH_MEMORY)));
-        figures.add(compared(timings, UNCHECKED, plainFreshParallel).with(Goal.atLeast(TARGET_IN_FRESH_MEMORY)));
-        figures.add(compared(timings, REUSED, plainParallel).with(Goal.atLeast(TARGET_IN_REUSED_MEMORY)));
-        figures.add(compared(timings, REUSED_UNCHECKED, plainParallel).with(Goal.atLeast(TARGET_IN_REUSED_MEMORY)));
-        figures.add(compared(timings, OURS, PLAIN_FRESH));
-        figures.add(compared(timings, REUSED, PLAIN));
-        figures.add(compared(timings, OURS, PLAIN));
-        figures.add(compared(timings, OURS, TORCH).with(Goal.atLeast(TARGET_BESIDE_TORCH)));
-        figures.add(compared(timings, OURS, TORCH_FRESH).with(Goal.atLeast(TARGET_BESIDE_TORCH)));
-        figures.add(compared(timings, REUSED, TORCH).with(Goal.atLeast(TARGET_BESIDE_TORCH)));
-        figures.add(compared(timings, UNCHECKED, TORCH));
-        figures.add(compared(timings, PT, TORCH));
-        return figures;
-    }
-
-    private static Figure compared(Timings timings, String one, String other) {
-        return Figure.of(one + " compared with " + other, timings.speedup(one, other), "x");
-    }
-
-    private static Contender ours(String contender, Path path, OpenOptions options) {
-        return ours(contender, path, () -> options);
     }
 
     private static Contender ours(String contender, Path path, Supplier<OpenOptions> options) {

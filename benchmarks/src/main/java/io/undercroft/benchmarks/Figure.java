@@ -8,9 +8,11 @@ import org.jspecify.annotations.Nullable;
 /// @param what what was measured
 /// @param value the number; for repeated measurements their median
 /// @param unit for instance `s`, `GiB/s` or `x` for a ratio
-/// @param goal what was to be reached, or null where the number is only for information
+/// @param target the number that just meets the goal, or null where the figure is only for information
+/// @param isHigherBetter whether the goal is the target or more, and not the target or less
 /// @param samples the single measurements, in order
-public record Figure(String what, double value, String unit, @Nullable Goal goal, Samples samples) {
+public record Figure(String what, double value, String unit, @Nullable Double target, boolean isHigherBetter,
+        Samples samples) {
     /// A figure of repeated measurements.
     ///
     /// @param what what was measured
@@ -18,7 +20,7 @@ public record Figure(String what, double value, String unit, @Nullable Goal goal
     /// @param unit the unit of all of them
     /// @return a figure without a goal
     public static Figure of(String what, Samples samples, String unit) {
-        return new Figure(what, samples.median(), unit, null, samples);
+        return new Figure(what, samples.median(), unit, null, true, samples);
     }
 
     /// A figure of one measurement.
@@ -40,15 +42,22 @@ public record Figure(String what, double value, String unit, @Nullable Goal goal
         return of(what, (double) number, "");
     }
 
-    /// {@return this figure with a goal}
+    /// {@return this figure, which should be that much or more}
     ///
-    /// @param wanted what is to be reached
-    public Figure with(Goal wanted) {
-        return new Figure(what, value, unit, wanted, samples);
+    /// @param wanted the number that just meets the goal
+    public Figure atLeast(double wanted) {
+        return new Figure(what, value, unit, wanted, true, samples);
     }
 
-    /// {@return whether the goal was reached; also true where there is none}
+    /// {@return this figure, which should be that much or less}
+    ///
+    /// @param wanted the number that just meets the goal
+    public Figure atMost(double wanted) {
+        return new Figure(what, value, unit, wanted, false, samples);
+    }
+
+    /// {@return whether the goal was reached; also true where there is none, and never for NaN where there is one}
     public boolean met() {
-        return goal == null || goal.isMetBy(value);
+        return target == null || (isHigherBetter ? value >= target : value <= target);
     }
 }

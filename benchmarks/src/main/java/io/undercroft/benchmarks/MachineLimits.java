@@ -38,18 +38,28 @@ final class MachineLimits {
     /// @return the times by limit
     /// @throws IOException if writing or reading fails
     Timings measure() throws IOException {
-        ByteBuffer block = block();
-        List<Contender> contenders = List.of(
-                limit("write past the page cache (O_DIRECT), then fsync", this::settle,
-                        () -> write(block, StandardOpenOption.WRITE, direct())),
-                limit("write through the page cache, then fsync", this::settle,
-                        () -> write(block, StandardOpenOption.WRITE)),
-                limit("read from the disk past the page cache (O_DIRECT)", () -> {},
-                        () -> read(block, StandardOpenOption.READ, direct())),
-                limit("read from the page cache", this::cache, () -> read(block, StandardOpenOption.READ)));
-        Timings timings = Rounds.bounded(Duration.ofMillis(1), bench.rounds()).time(contenders);
+        ByteBuffer block = ByteBuffer.allocateDirect(BLOCK + PAGE).alignedSlice(PAGE).limit(BLOCK);
+        OpenOption direct = direct();
+        // The file is made anew, like those of the contenders that save.
+        Contender.Work settle = () -> {
+            bench.python().ask("settle", file);
+            Files.createFile(file);
+        };
+        Timings timings = time(List.of(
+                Contender.of("write past the page cache (O_DIRECT), then fsync", 0,
+                        () -> write(block, StandardOpenOption.WRITE, direct)).after(settle),
+                Contender.of("write through the page cache, then fsync", 0,
+                        () -> write(block, StandardOpenOption.WRITE)).after(settle),
+                Contender.of("read from the disk past the page cache (O_DIRECT)", 0,
+                        () -> read(block, StandardOpenOption.READ, direct)),
+                Contender.of("read from the page cache", 0, () -> read(block, StandardOpenOption.READ))
+                        .after(() -> read(block, StandardOpenOption.READ))));
         Files.delete(file);
         return timings.and(copies());
+    }
+
+    private Timings time(List<Contender> contenders) throws IOException {
+        return Rounds.bounded(Duration.ofMillis(1), bench.rounds()).time(contenders);
     }
 
     /// By reflection, since javac warns of the class, though the JDK documents it.
@@ -66,20 +76,17 @@ final class MachineLimits {
         throw new IOException("this JDK has no direct I/O");
     }
 
-    private static ByteBuffer block() {
-        return ByteBuffer.allocateDirect(BLOCK + PAGE).alignedSlice(PAGE).limit(BLOCK);
-    }
-
+    /// At most 1 GiB is copied, so that both copies fit into memory; the time is that of all bytes.
     private Timings copies() throws IOException {
         long size = Math.min(nbytes, 1L << 30);
         double whole = (double) nbytes / size;
         Storage source = Storage.allocate(size, AnonymousMemory.populatedAllocator());
         Storage target = Storage.allocate(size, AnonymousMemory.populatedAllocator());
         try {
-            List<Contender> contenders = List.of(
-                    scaled("copy memory", whole, () -> target.segment().copyFrom(source.segment())),
-                    scaled("copy memory to fresh memory", whole, () -> copyToFresh(source.segment())));
-            return Rounds.bounded(Duration.ofMillis(1), bench.rounds()).time(contenders);
+            return time(List.of(
+                    Contender.of("copy memory", 0, () -> target.segment().copyFrom(source.segment())),
+                    Contender.of("copy memory to fresh memory", 0, () -> copyToFresh(source.segment()))))
+                    .times(whole);
         } finally {
             source.release();
             target.release();
@@ -90,39 +97,6 @@ final class MachineLimits {
         Allocation fresh = AnonymousMemory.allocator().allocate(source.byteSize());
         fresh.segment().copyFrom(source);
         fresh.free();
-    }
-
-    /// At most 1 GiB is copied, so that both copies fit into memory; the time is that of all bytes.
-    private static Contender scaled(String name, double times, Step step) {
-        return new Contender(name, () -> {
-            long start = System.nanoTime();
-            step.run();
-            return new Contender.Outcome((System.nanoTime() - start) / 1e9 * times, 0);
-        });
-    }
-
-    @FunctionalInterface
-    private interface Step {
-        void run() throws IOException;
-    }
-
-    private static Contender limit(String name, Step before, Step step) {
-        return new Contender(name, () -> {
-            before.run();
-            long start = System.nanoTime();
-            step.run();
-            return new Contender.Outcome((System.nanoTime() - start) / 1e9, 0);
-        });
-    }
-
-    /// Makes the file anew, like the contenders that save.
-    private void settle() throws IOException {
-        bench.peers().ask("settle", file);
-        Files.createFile(file);
-    }
-
-    private void cache() throws IOException {
-        read(block(), StandardOpenOption.READ);
     }
 
     private void write(ByteBuffer block, OpenOption... options) throws IOException {

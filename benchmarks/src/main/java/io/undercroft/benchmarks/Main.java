@@ -1,15 +1,17 @@
 package io.undercroft.benchmarks;
 
 import java.io.IOException;
-import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.Deque;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.stream.Stream;
 
 /// Runs a benchmark by name; `benchmarks/run` starts it.
 public final class Main {
@@ -45,15 +47,42 @@ public final class Main {
                           leaves out large, which needs 48 GiB of the disk, and most; both take minutes
 
             UNDERCROFT_PYTHON may name a Python that has torch, safetensors and numpy.""";
-    private static final List<String> NAMES = List.of("open", "eager", "save", "async", "delta", "stitch", "attach",
-            "import", "model", "convert", "startup", "peers", "scale", "simulation", "spark", "storage", "loops");
+    private static final Map<String, Entry> BENCHMARKS = new LinkedHashMap<>();
+
+    static {
+        add("open", 30, 15, OpenBenchmark::open);
+        add("eager", 15, 5, EagerBenchmark::run);
+        add("save", 5, 3, SaveBenchmark::onDisk);
+        add("async", 7, 3, AsyncBenchmark::run);
+        add("delta", 10, 5, DeltaBenchmark::run);
+        add("stitch", 30, 10, StitchBenchmark::run);
+        add("attach", 50, 20, AttachBenchmark::run);
+        add("import", 30, 15, OpenBenchmark::imports);
+        add("model", 15, 5, ModelBenchmark::run);
+        add("convert", 5, 3, ConvertBenchmark::run);
+        add("startup", 15, 5, StartupBenchmark::run);
+        add("peers", 7, 3, PeersBenchmark::run);
+        add("scale", 7, 3, ScaleBenchmark::run);
+        add("simulation", 5, 1, ClusterSimulation::run);
+        add("spark", 9, 3, SparkBenchmark::run);
+        add("storage", 3, 1, JmhBenchmark::storage);
+        add("loops", 3, 1, JmhBenchmark::loops);
+    }
+
+    private static final Entry SAVE_IN_MEMORY = new Entry(9, 3, SaveBenchmark::inMemory);
+
+    /// A benchmark, and how many rounds it has usually.
+    private record Entry(int fullRounds, int quickRounds, Bench.Benchmark benchmark) {}
+
+    private static void add(String name, int fullRounds, int quickRounds, Bench.Benchmark benchmark) {
+        BENCHMARKS.put(name, new Entry(fullRounds, quickRounds, benchmark));
+    }
 
     private String name = "";
-    private Effort effort = Effort.FULL;
+    private boolean isFull = true;
     private Path directory;
     private int rounds;
     private String only = "";
-    private boolean inMemory;
 
     private Main(Path directory) {
         this.directory = directory;
@@ -89,7 +118,7 @@ public final class Main {
         while (!left.isEmpty()) {
             String argument = left.removeFirst();
             switch (argument) {
-                case "--quick" -> effort = Effort.QUICK;
+                case "--quick" -> isFull = false;
                 case "--dir" -> directory = Path.of(value(argument, left));
                 case "--case" -> only = value(argument, left);
                 case "--rounds" -> rounds = rounds(value(argument, left));
@@ -97,7 +126,7 @@ public final class Main {
             }
         }
         if (name.isEmpty()) {
-            throw new IllegalArgumentException("which benchmark? There are " + String.join(", ", NAMES));
+            throw new IllegalArgumentException("which benchmark? There are " + String.join(", ", BENCHMARKS.keySet()));
         }
         checkCase();
     }
@@ -120,9 +149,9 @@ public final class Main {
             throw new IllegalArgumentException(
                     "there is no option '" + argument + "'; there are --quick, --dir DIR, --rounds N and --case CASE");
         }
-        if (!NAMES.contains(argument)) {
+        if (!BENCHMARKS.containsKey(argument)) {
             throw new IllegalArgumentException(
-                    "no benchmark is called '" + argument + "'; there are " + String.join(", ", NAMES));
+                    "no benchmark is called '" + argument + "'; there are " + String.join(", ", BENCHMARKS.keySet()));
         }
         if (!name.isEmpty()) {
             throw new IllegalArgumentException("one benchmark at a time, not both " + name + " and " + argument);
@@ -147,65 +176,35 @@ public final class Main {
     private Report run(String python) throws IOException {
         Files.createDirectories(directory);
         Map<String, String> environment = Environment.of(directory);
-        inMemory = "tmpfs".equals(environment.get("filesystem"));
-        if (inMemory && !name.equals("save")) {
-            throw new IOException(directory + " is in memory, not on a disk; choose another with --dir");
+        Entry entry = Objects.requireNonNull(BENCHMARKS.get(name));
+        if ("tmpfs".equals(environment.get("filesystem"))) {
+            if (!name.equals("save")) {
+                throw new IOException(directory + " is in memory, not on a disk; choose another with --dir");
+            }
+            entry = SAVE_IN_MEMORY;
         }
+        int usual = isFull ? entry.fullRounds : entry.quickRounds;
         Path scratch = Files.createTempDirectory(directory, "bench-");
-        try (Peers peers = Peers.start(python, scratch)) {
-            List<String> versions = peers.ask("versions");
+        try (Peer peer = Peer.python(python, scratch)) {
+            List<String> versions = peer.ask("versions");
             environment.put("python", versions.get(0));
             environment.put("torch", versions.get(1));
             environment.put("safetensors", versions.get(2));
             environment.put("torch threads", versions.get(3));
-            return new Report(name, figures(peers, scratch), environment);
+            Bench bench = new Bench(peer, scratch, directory, isFull, rounds > 0 ? rounds : usual, only,
+                    new ArrayList<>());
+            entry.benchmark.run(bench);
+            return new Report(name, bench.figures(), environment);
         } finally {
             remove(scratch);
         }
     }
 
-    private List<Figure> figures(Peers peers, Path scratch) throws IOException {
-        return switch (name) {
-            case "open" -> new OpenBenchmark(bench(peers, scratch, 30, 15)).run();
-            case "eager" -> new EagerBenchmark(bench(peers, scratch, 15, 5)).run();
-            case "save" -> inMemory
-                    ? new MemorySaveBenchmark(bench(peers, scratch, 9, 3)).run()
-                    : new SaveBenchmark(bench(peers, scratch, 5, 3)).run();
-            case "async" -> new AsyncBenchmark(bench(peers, scratch, 7, 3)).run();
-            case "delta" -> new DeltaBenchmark(bench(peers, scratch, 10, 5)).run();
-            case "stitch" -> new StitchBenchmark(bench(peers, scratch, 30, 10)).run();
-            case "attach" -> new AttachBenchmark(bench(peers, scratch, 50, 20)).run();
-            case "import" -> new ImportBenchmark(bench(peers, scratch, 30, 15)).run();
-            case "model" -> new ModelBenchmark(bench(peers, scratch, 15, 5)).run();
-            case "convert" -> new ConvertBenchmark(bench(peers, scratch, 5, 3)).run();
-            case "startup" -> new StartupBenchmark(bench(peers, scratch, 15, 5)).run();
-            case "peers" -> new PeersBenchmark(bench(peers, scratch, 7, 3), directory, only).run();
-            case "scale" -> new ScaleBenchmark(bench(peers, scratch, 7, 3), directory, only).run();
-            case "simulation" -> new ClusterSimulation(bench(peers, scratch, 5, 1)).run();
-            case "spark" -> new SparkBenchmark(bench(peers, scratch, 9, 3)).run();
-            case "loops" -> new LoopsBenchmark(bench(peers, scratch, 3, 1)).run();
-            default -> new StorageBenchmark(bench(peers, scratch, 3, 1)).run();
-        };
-    }
-
-    private Bench bench(Peers peers, Path scratch, int fullRounds, int quickRounds) {
-        int usual = effort == Effort.FULL ? fullRounds : quickRounds;
-        return new Bench(peers, scratch, effort, rounds > 0 ? rounds : usual);
-    }
-
     private static void remove(Path directory) throws IOException {
-        Files.walkFileTree(directory, new SimpleFileVisitor<>() {
-            @Override
-            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
+        try (Stream<Path> found = Files.walk(directory)) {
+            for (Path file : found.sorted(Comparator.reverseOrder()).toList()) {
                 Files.delete(file);
-                return FileVisitResult.CONTINUE;
             }
-
-            @Override
-            public FileVisitResult postVisitDirectory(Path visited, IOException e) throws IOException {
-                Files.delete(visited);
-                return FileVisitResult.CONTINUE;
-            }
-        });
+        }
     }
 }

@@ -4,96 +4,101 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.UnaryOperator;
 
 /// From nothing to one element of one tensor: open a file, find a tensor by name, read a number. Files are in the page
 /// cache, where the open itself is what takes time.
 final class OpenBenchmark {
     private static final String CROFT = "undercroft .croft";
     private static final String PT = "undercroft .pt";
+    private static final String SAFETENSORS = "undercroft .safetensors";
     private static final String TORCH_MMAP = "torch.load(mmap=True)";
     private static final String SAFE_OPEN = "safe_open, one tensor";
     private static final String LOAD_FILE = "safetensors load_file";
-    private static final double TARGET_BESIDE_TORCH = 20;
-    private static final double TARGET_MANY_MILLIS = 0.5;
-    private static final double TARGET_HUGE_MILLIS = 5;
 
     private final Bench bench;
-    private final List<Figure> figures = new ArrayList<>();
+    private final Peer python;
+    private final Path pt;
+    private final Path safetensors;
+    private final Path croft;
 
-    OpenBenchmark(Bench bench) {
+    private OpenBenchmark(Bench bench) {
         this.bench = bench;
+        this.python = bench.python();
+        this.pt = bench.file("model.pt");
+        this.safetensors = bench.file("model.safetensors");
+        this.croft = bench.file("model.croft");
     }
 
-    List<Figure> run() throws IOException {
-        measure(Workload.large(bench.effort()), UnaryOperator.identity());
-        measure(Workload.many(bench.effort()), figure -> figure.with(Goal.atMost(TARGET_MANY_MILLIS)));
-        measureAlone(Workload.huge(bench.effort()));
-        return figures;
+    /// Our files, compared with those of the peers.
+    static void open(Bench bench) throws IOException {
+        OpenBenchmark benchmark = new OpenBenchmark(bench);
+        benchmark.open(Workload.large(bench), Double.NaN);
+        benchmark.open(Workload.many(bench), 0.5);
+        benchmark.openAlone(bench.choose(new Workload("1 000 000 tiny tensors", 1_000_000, 2, 4),
+                new Workload("100 000 tiny tensors", 100_000, 2, 4)), 5);
     }
 
-    /// Without peers, which would need minutes to make the file.
-    private void measureAlone(Workload workload) throws IOException {
-        Path croft = bench.file("huge.croft");
-        Checkpoint.save(croft, tensors(workload));
-        Timings timings = new Rounds(bench.warmUp(), bench.rounds())
-                .time(List.of(Contender.opening(CROFT, croft, workload.someName())));
-        figures.add(Figure.of(workload.what() + ": " + CROFT, milliseconds(timings, CROFT), "ms")
-                .with(Goal.atMost(TARGET_HUGE_MILLIS)));
+    /// Files of the peers, opened by us and by themselves.
+    static void imports(Bench bench) throws IOException {
+        OpenBenchmark benchmark = new OpenBenchmark(bench);
+        benchmark.imports(Workload.many(bench), true);
+        benchmark.imports(Workload.large(bench), false);
     }
 
-    /// A storage for each tensor.
-    private static Map<String, Tensor> tensors(Workload workload) {
+    private void open(Workload workload, double mostMillis) throws IOException {
+        bench.prepare(workload);
+        python.ask("forget");
+        Bench.convert(pt, croft);
+        String tensor = workload.someName();
+        Timings timings = bench.time(List.of(Contender.opening(CROFT, croft, tensor),
+                Contender.opening(PT, pt, tensor), python.contender(TORCH_MMAP, "torch_load_mmap", pt, tensor),
+                python.contender("torch.load", "torch_load", pt, tensor),
+                python.contender(SAFE_OPEN, "safetensors_safe_open", safetensors, tensor),
+                python.contender(LOAD_FILE, "safetensors_load_file", safetensors, tensor)));
+        python.ask("settle", pt, croft, safetensors);
+        String what = workload.what() + ": ";
+        for (String contender : timings.contenders()) {
+            Figure figure = timings.millis(what, contender);
+            boolean hasGoal = contender.equals(CROFT) && !Double.isNaN(mostMillis);
+            bench.add(hasGoal ? figure.atMost(mostMillis) : figure);
+        }
+        bench.add(timings.compared(what, CROFT, TORCH_MMAP).atLeast(20));
+        bench.add(timings.compared(what, CROFT, LOAD_FILE).atLeast(1));
+        bench.add(timings.compared(what, CROFT, SAFE_OPEN));
+        bench.add(timings.compared(what, PT, TORCH_MMAP));
+    }
+
+    /// Without peers, which would need minutes to make the file. There is a storage for each tensor.
+    private void openAlone(Workload workload, double mostMillis) throws IOException {
         float[] elements = new float[workload.rows() * workload.columns()];
         Map<String, Tensor> tensors = LinkedHashMap.newLinkedHashMap(workload.count());
         for (int number = 0; number < workload.count(); number++) {
             Arrays.fill(elements, number);
             tensors.put(workload.name(number), Tensor.of(elements).view(workload.rows(), workload.columns()));
         }
-        return tensors;
+        Checkpoint.save(croft, tensors);
+        Timings timings = bench.time(List.of(Contender.opening(CROFT, croft, workload.someName())));
+        bench.add(timings.millis(workload.what() + ": ", CROFT).atMost(mostMillis));
     }
 
-    private void measure(Workload workload, UnaryOperator<Figure> goal) throws IOException {
-        Path pt = bench.file("model.pt");
-        Path croft = bench.file("model.croft");
-        Path safetensors = bench.file("model.safetensors");
+    private void imports(Workload workload, boolean hasGoals) throws IOException {
         bench.prepare(workload);
-        bench.peers().ask("forget");
-        try (Checkpoint made = Checkpoint.open(pt)) {
-            Checkpoint.save(croft, made.state());
-        }
+        python.ask("forget");
         String tensor = workload.someName();
-        Timings timings = new Rounds(bench.warmUp(), bench.rounds())
-                .time(List.of(Contender.opening(CROFT, croft, tensor), Contender.opening(PT, pt, tensor),
-                        bench.peers().contender(TORCH_MMAP, "torch_load_mmap", pt, tensor),
-                        bench.peers().contender("torch.load", "torch_load", pt, tensor),
-                        bench.peers().contender(SAFE_OPEN, "safetensors_safe_open", safetensors, tensor),
-                        bench.peers().contender(LOAD_FILE, "safetensors_load_file", safetensors, tensor)));
-        bench.peers().ask("settle", pt, croft, safetensors);
-        report(workload, timings, goal);
-    }
-
-    private void report(Workload workload, Timings timings, UnaryOperator<Figure> goal) {
-        for (String contender : timings.contenders()) {
-            Figure figure = Figure.of(workload.what() + ": " + contender, milliseconds(timings, contender), "ms");
-            figures.add(contender.equals(CROFT) ? goal.apply(figure) : figure);
-        }
-        figures.add(compared(workload, timings, CROFT, TORCH_MMAP).with(Goal.atLeast(TARGET_BESIDE_TORCH)));
-        figures.add(compared(workload, timings, CROFT, LOAD_FILE).with(Goal.atLeast(1)));
-        figures.add(compared(workload, timings, CROFT, SAFE_OPEN));
-        figures.add(compared(workload, timings, PT, TORCH_MMAP));
-    }
-
-    private static Samples milliseconds(Timings timings, String contender) {
-        return timings.of(contender).map(s -> s * 1e3);
-    }
-
-    private static Figure compared(Workload workload, Timings timings, String ours, String peer) {
-        return Figure.of(workload.what() + ": " + ours + " compared with " + peer, timings.speedup(ours, peer), "x");
+        Timings timings = bench.time(List.of(Contender.opening(PT, pt, tensor),
+                python.contender(TORCH_MMAP, "torch_load_mmap", pt, tensor),
+                Contender.opening(SAFETENSORS, safetensors, tensor),
+                python.contender(SAFE_OPEN, "safetensors_safe_open", safetensors, tensor)));
+        python.ask("settle", pt, safetensors);
+        String what = workload.what() + ": ";
+        timings.contenders().forEach(contender -> bench.add(timings.millis(what, contender)));
+        Figure torch = timings.compared(what, PT, TORCH_MMAP);
+        Figure safeOpen = timings.compared(what, SAFETENSORS, SAFE_OPEN);
+        bench.add(hasGoals ? torch.atLeast(10) : torch);
+        bench.add(hasGoals ? safeOpen.atLeast(1) : safeOpen);
     }
 }

@@ -10,7 +10,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /// The results of a benchmark or a proof.
 ///
@@ -56,12 +55,10 @@ public record Report(String name, List<Figure> figures, Map<String, String> envi
     }
 
     private static String target(Figure figure) {
-        Goal goal = figure.goal();
-        if (goal == null) {
-            return "";
-        }
-        String sign = goal.better() == Goal.Better.HIGHER ? ">= " : "<= ";
-        return sign + number(goal.target()) + (figure.met() ? " met" : " MISSED");
+        return figure.target() == null
+                ? ""
+                : (figure.isHigherBetter() ? ">= " : "<= ") + number(figure.target())
+                        + (figure.met() ? " met" : " MISSED");
     }
 
     /// Whole numbers as they are, others with four digits that count.
@@ -98,24 +95,15 @@ public record Report(String name, List<Figure> figures, Map<String, String> envi
         json.writeStringField("what", figure.what());
         json.writeNumberField("value", figure.value());
         json.writeStringField("unit", figure.unit());
-        writeGoal(json, figure.goal(), figure.met());
+        boolean hasTarget = figure.target() != null;
+        json.writePOJOField("target", figure.target());
+        json.writePOJOField("better", hasTarget ? figure.isHigherBetter() ? "higher" : "lower" : null);
+        json.writePOJOField("met", hasTarget ? figure.met() : null);
         json.writeArrayFieldStart("samples");
         for (double sample : figure.samples().values()) {
             json.writeNumber(sample);
         }
         json.writeEndArray();
         json.writeEndObject();
-    }
-
-    private static void writeGoal(JsonGenerator json, @Nullable Goal goal, boolean met) throws IOException {
-        if (goal == null) {
-            json.writeNullField("target");
-            json.writeNullField("better");
-            json.writeNullField("met");
-        } else {
-            json.writeNumberField("target", goal.target());
-            json.writeStringField("better", goal.better().name().toLowerCase(Locale.ROOT));
-            json.writeBooleanField("met", met);
-        }
     }
 }

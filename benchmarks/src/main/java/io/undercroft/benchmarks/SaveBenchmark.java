@@ -1,117 +1,191 @@
 package io.undercroft.benchmarks;
 
+import com.sun.management.OperatingSystemMXBean;
+import io.undercroft.format.Digest128;
+import io.undercroft.format.internal.Checksums;
+import io.undercroft.format.internal.ExtentDigester;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
+import java.lang.management.ManagementFactory;
+import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ForkJoinPool;
+import java.util.stream.LongStream;
 
-/// Tensors in memory to a file on a disk. Ours is durable when the call returns (fsync of file and directory included),
-/// and atomic and checksummed; `torch.save` and `save_file` only fill the page cache. What the disk can do is shown by
-/// `dd`, which writes as many zeros past the page cache and checks nothing. Before and after each run the disk is left
-/// to finish what it has to write.
+/// Tensors in memory to a file, on a disk or in memory. Before and after each run the disk is left to finish what it
+/// has to write.
 final class SaveBenchmark {
-    private static final String OURS = "undercroft, durable";
-    private static final String TORCH_SAVE = "torch.save, not durable";
-    private static final String DISK = "dd oflag=direct conv=fsync";
+    private static final String TORCH_SAVE = "torch.save";
     private static final int BLOCK = 4 << 20;
-    /// The maximum size of all buffers of a save, for a state of any size.
+    /// The maximum size of all buffers of a save, for a state of any size, in MiB.
     private static final double MOST_MEMORY = 64;
 
     private final Bench bench;
+    private final Workload workload;
+    private final Map<String, Tensor> state;
+    private final List<MemorySegment> tensors;
+    private final Map<String, List<Double>> processorTime = new LinkedHashMap<>();
 
-    SaveBenchmark(Bench bench) {
+    private SaveBenchmark(Bench bench, Workload workload) throws IOException {
         this.bench = bench;
-    }
-
-    List<Figure> run() throws IOException {
-        Workload workload = Workload.large(bench.effort());
+        this.workload = workload;
         bench.prepare(workload);
-        Map<String, Object> state = copyToMemory(bench.file("model.pt"));
-        bench.peers().ask("settle", bench.file("model.pt"), bench.file("model.safetensors"));
-        Peers peers = bench.peers();
-        Timings timings = new Rounds(bench.warmUp(), bench.rounds()).time(List.of(
-                bench.writing(OURS, bench.file("ours.croft"), path -> Checkpoint.save(path, state)),
-                peers.contender(TORCH_SAVE, "torch_save", bench.file("torch.pt")),
-                peers.contender("torch.save, then fsync", "torch_save_durably", bench.file("torch.pt")),
-                peers.contender("safetensors save_file, not durable", "safetensors_save_file",
-                        bench.file("st.safetensors")),
-                bench.writing("plain writes, then fsync", bench.file("plain"), path -> writePlainly(path, state)),
-                bench.writing(DISK, bench.file("dd"), this::writeZeros)));
-        List<Figure> figures = report(workload, timings);
-        figures.add(memory(state));
-        return figures;
+        this.state = Bench.copyToMemory(bench.file("model.pt"));
+        this.tensors = state.values().stream().map(Tensor::bytes).toList();
+        bench.python().ask("settle", bench.file("model.pt"), bench.file("model.safetensors"));
     }
 
-    private static List<Figure> report(Workload workload, Timings timings) {
-        Map<String, Goal> goals = Map.of(TORCH_SAVE, Goal.atLeast(2.5), DISK, Goal.atLeast(0.9));
-        List<Figure> figures = new ArrayList<>();
+    /// A file on a disk. Ours is durable when the call returns (fsync of file and directory included), and atomic and
+    /// checksummed; `torch.save` and `save_file` only fill the page cache. What the disk can do is shown by `dd`, which
+    /// writes as many zeros past the page cache and checks nothing.
+    static void onDisk(Bench bench) throws IOException {
+        new SaveBenchmark(bench, Workload.large(bench)).measureDisk();
+    }
+
+    /// A file in memory: without a disk, what counts is processor time. The limit is a plain copy of the same bytes into
+    /// such a file, by one thread and by as many as there are processors. What the checksums cost is measured on the
+    /// same bytes: each alone, and both as a save computes them, while it copies.
+    static void inMemory(Bench bench) throws IOException {
+        new SaveBenchmark(bench, bench.choose(new Workload("256 MiB in 64 tensors", 64, 1024, 1024),
+                new Workload("64 MiB in 64 tensors", 64, 512, 512))).measureMemory();
+    }
+
+    private void measureDisk() throws IOException {
+        String ours = "undercroft, durable";
+        String disk = "dd oflag=direct conv=fsync";
+        String torch = TORCH_SAVE + ", not durable";
+        Peer python = bench.python();
+        long nbytes = workload.nbytes();
+        Timings timings = bench.time(List.of(
+                bench.writing(ours, bench.file("ours.croft"), nbytes, path -> Checkpoint.save(path, state)),
+                python.contender(torch, "torch_save", bench.file("torch.pt")),
+                python.contender("torch.save, then fsync", "torch_save_durably", bench.file("torch.pt")),
+                python.contender("safetensors save_file, not durable", "safetensors_save_file",
+                        bench.file("st.safetensors")),
+                bench.writing("plain writes, then fsync", bench.file("plain"), nbytes, path -> copy(path, 1, true)),
+                bench.writing(disk, bench.file("dd"), nbytes, this::writeZeros)));
+        Map<String, Double> goals = Map.of(torch, 2.5, disk, 0.9);
         for (String contender : timings.contenders()) {
-            figures.add(Figure.of(workload.what() + ": " + contender, timings.of(contender), "s"));
-            figures.add(timings.rate(workload, contender));
+            bench.add(Figure.of(workload.what() + ": " + contender, timings.of(contender), "s"));
+            bench.add(timings.rate(workload, contender));
         }
         for (String peer : timings.contenders()) {
-            Figure ratio = Figure.of(OURS + " compared with " + peer, timings.speedup(OURS, peer), "x");
-            if (!peer.equals(OURS)) {
-                figures.add(goals.containsKey(peer) ? ratio.with(goals.get(peer)) : ratio);
+            Figure ratio = timings.compared("", ours, peer);
+            if (!peer.equals(ours)) {
+                bench.add(goals.containsKey(peer) ? ratio.atLeast(goals.get(peer)) : ratio);
             }
         }
-        return figures;
-    }
-
-    static Map<String, Object> copyToMemory(Path file) throws IOException {
-        Map<String, Object> state = new LinkedHashMap<>();
-        try (Checkpoint checkpoint = Checkpoint.open(file)) {
-            for (String name : checkpoint.names()) {
-                state.put(name, checkpoint.tensor(name).copy());
-            }
-        }
-        return state;
-    }
-
-    private void writeZeros(Path path) throws IOException {
-        long blocks = Workload.large(bench.effort()).nbytes() / BLOCK;
-        Process dd = new ProcessBuilder("dd", "if=/dev/zero", "of=" + path, "bs=" + BLOCK, "count=" + blocks,
-                "oflag=direct", "conv=fsync").redirectErrorStream(true).start();
-        String said = new String(dd.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        if (dd.onExit().join().exitValue() != 0) {
-            throw new IOException("dd failed: " + said);
-        }
+        measurePeak(bench.file("ours.croft"));
     }
 
     /// How much more memory the process has at most during a save than before. It has saved often by then, so that its
     /// heap and its code are there.
-    private Figure memory(Map<String, Object> state) throws IOException {
+    private void measurePeak(Path path) throws IOException {
         List<Double> mebibytes = new ArrayList<>();
-        Path path = bench.file("ours.croft");
         for (int round = 0; round < bench.rounds(); round++) {
             System.gc();
-            mebibytes.add(PeakMemory.during(() -> Checkpoint.save(path, state)) / 0x1p20);
+            mebibytes.add(ProcessMemory.peakDuring(() -> Checkpoint.save(path, state)) / 0x1p20);
         }
-        return Figure.of("memory that a save takes, at the peak", new Samples(mebibytes), "MiB")
-                .with(Goal.atMost(MOST_MEMORY));
+        bench.add(Figure.of("memory that a save takes, at the peak", new Samples(mebibytes), "MiB")
+                .atMost(MOST_MEMORY));
     }
 
-    /// One large write after the other, and fsync at the end.
-    private static void writePlainly(Path path, Map<String, Object> state) throws IOException {
+    private void writeZeros(Path path) throws IOException {
+        Peer.run(List.of("dd", "if=/dev/zero", "of=" + path, "bs=" + BLOCK, "count=" + workload.nbytes() / BLOCK,
+                "oflag=direct", "conv=fsync", "status=none"));
+    }
+
+    private void measureMemory() throws IOException {
+        int threads = ForkJoinPool.getCommonPoolParallelism() + 1;
+        String ours = "undercroft";
+        String copy = "plain copy, one thread";
+        String parallelCopy = "plain copy, " + threads + " threads";
+        MemorySegment scratch = state.values().iterator().next().copy().bytes();
+        ExtentDigester digester = new ExtentDigester();
+        Path path = bench.file("made");
+        Timings timings = bench.time(List.of(
+                work(ours, () -> Checkpoint.save(path, state)),
+                work(copy, () -> copy(path, 1, false)),
+                work(parallelCopy, () -> copy(path, threads, false)),
+                peer(TORCH_SAVE, "torch_save"),
+                peer("safetensors save_file", "safetensors_save_file"),
+                work("copying in memory", () -> tensors.forEach(scratch::copyFrom)),
+                work("CRC32C alone", () -> tensors.forEach(Checksums::crc32cOfMemory)),
+                work("XXH3-128 alone", () -> tensors.forEach(Digest128::of)),
+                work("copying in memory with both", () -> tensors.forEach(bytes -> {
+                    digester.copy(bytes, scratch);
+                    var _ = digester.finish();
+                }))));
+        double gibibytes = workload.nbytes() / 0x1p30;
+        timings.contenders().forEach(contender -> bench.add(timings.rate(workload, contender)));
+        for (String contender : timings.contenders()) {
+            List<Double> all = processorTime.getOrDefault(contender, List.of());
+            Samples counted = new Samples(all.subList(all.size() - bench.rounds(), all.size()));
+            bench.add(Figure.of("processor time: " + contender, counted.map(s -> s / gibibytes), "s/GiB"));
+        }
+        bench.add(timings.compared("", ours, copy));
+        bench.add(timings.compared("", ours, parallelCopy).atLeast(0.5));
+        bench.add(timings.compared("", ours, TORCH_SAVE));
+    }
+
+    private Contender work(String name, Contender.Work work) {
+        return new Contender(name, () -> {
+            bench.python().ask("settle", bench.file("made"));
+            double processor = processorSeconds();
+            Contender.Outcome outcome = Contender.of(name, workload.nbytes(), work).task().run();
+            note(name, processorSeconds() - processor);
+            return outcome;
+        });
+    }
+
+    private Contender peer(String name, String request) {
+        return new Contender(name, () -> {
+            double seconds = bench.python().number(request, bench.file("made"));
+            note(name, bench.python().number("processor_time"));
+            return new Contender.Outcome(seconds, (double) workload.nbytes());
+        });
+    }
+
+    private void note(String name, double seconds) {
+        processorTime.computeIfAbsent(name, _ -> new ArrayList<>()).add(seconds);
+    }
+
+    private static double processorSeconds() {
+        return ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class).getProcessCpuTime() / 1e9;
+    }
+
+    /// One large write after the other, each tensor by one thread.
+    private void copy(Path path, int threads, boolean isDurable) throws IOException {
         try (var file = FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
-            for (Object value : state.values()) {
-                MemorySegment bytes = ((Tensor) value).bytes();
-                for (long from = 0; from < bytes.byteSize(); from += BLOCK) {
-                    var block = bytes.asSlice(from, Math.min(BLOCK, bytes.byteSize() - from)).asByteBuffer();
-                    while (block.hasRemaining()) {
-                        file.write(block);
-                    }
+            long size = tensors.getFirst().byteSize();
+            LongStream numbers = LongStream.range(0, tensors.size());
+            (threads == 1 ? numbers : numbers.parallel())
+                    .forEach(number -> write(file, number * size, tensors.get((int) number)));
+            if (isDurable) {
+                file.force(true);
+            }
+        }
+    }
+
+    private static void write(FileChannel file, long offset, MemorySegment bytes) {
+        try {
+            for (long from = 0; from < bytes.byteSize(); from += BLOCK) {
+                ByteBuffer block = bytes.asSlice(from, Math.min(BLOCK, bytes.byteSize() - from)).asByteBuffer();
+                while (block.hasRemaining()) {
+                    file.write(block, offset + from + block.position());
                 }
             }
-            file.force(true);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 }

@@ -12,7 +12,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// How the time of an open and of a save grows with the bytes of a file, and with the number of its tensors. Writes a
@@ -31,119 +30,111 @@ final class ScaleBenchmark {
     /// The contenders in the order of their colours.
     private static final List<String> COLOURS = List.of(OURS, OURS_SAFETENSORS, TORCH_LOAD, SAFE_OPEN, OURS_DURABLE,
             "", TORCH_DURABLE, SAVE_FILE);
-    private static final List<String> SIZES = List.of("small", "medium", "large");
-    private static final List<String> COUNTS = List.of("few", "many", "most");
     /// The names of the cases: three sizes, and three numbers of tensors.
-    static final List<String> CASES = Stream.concat(SIZES.stream(), COUNTS.stream()).toList();
+    static final List<String> CASES = List.of("small", "medium", "large", "few", "many", "most");
 
     private final Bench bench;
-    private final Path results;
-    private final String only;
-    private final List<Figure> figures = new ArrayList<>();
-    private final Table opensBySize = new Table();
-    private final Table opensByCount = new Table();
-    private final Table savesBySize = new Table();
-    private final Table savesByCount = new Table();
+    private final List<Group> groups;
 
     /// A file.
     ///
-    /// @param what its size or its number of tensors
-    /// @param x the same as a number, for the chart
-    /// @param workload its tensors
-    private record Case(String what, double x, Workload workload) {}
+    /// @param name what the user calls it
+    /// @param x its size or its number of tensors, for the chart
+    /// @param workload its tensors, and its size or number in words
+    private record Case(String name, double x, Workload workload) {}
 
-    /// @param results the directory for the table and the chart
-    /// @param only one of [#CASES], or nothing for all of them; the chart needs all
-    ScaleBenchmark(Bench bench, Path results, String only) {
+    /// Cases that differ in one thing.
+    ///
+    /// @param what what they differ in
+    /// @param axis the same as the label of an axis
+    /// @param unit what the name of a case ends with in the report
+    /// @param cases those that are measured, the smallest first
+    /// @param opens the times of opens
+    /// @param saves the times of saves
+    private record Group(String what, String axis, String unit, List<Case> cases, Table opens, Table saves) {}
+
+    private ScaleBenchmark(Bench bench) {
         this.bench = bench;
-        this.results = results;
-        this.only = only;
+        this.groups = List.of(
+                group("size", "size of the file, 16 tensors", " in 16 tensors", bench.isFull()
+                        ? List.of(ofSize("small", "16 MiB", 512, 512), ofSize("medium", "1 GiB", 4096, 4096),
+                                ofSize("large", "8 GiB", 8192, 16_384))
+                        : List.of(ofSize("small", "1 MiB", 128, 128), ofSize("medium", "16 MiB", 512, 512),
+                                ofSize("large", "64 MiB", 1024, 1024))),
+                group("tensors of 32 bytes", "number of tensors of 32 bytes", " tensors", bench.isFull()
+                        ? List.of(ofCount("few", "10", 10), ofCount("many", "10 000", 10_000),
+                                ofCount("most", "1 000 000", 1_000_000))
+                        : List.of(ofCount("few", "10", 10), ofCount("many", "1000", 1000),
+                                ofCount("most", "10 000", 10_000))));
     }
 
-    List<Figure> run() throws IOException {
-        boolean full = bench.effort() == Effort.FULL;
-        List<Case> sizes = full
-                ? List.of(ofSize("16 MiB", 512, 512), ofSize("1 GiB", 4096, 4096), ofSize("8 GiB", 8192, 16_384))
-                : List.of(ofSize("1 MiB", 128, 128), ofSize("16 MiB", 512, 512), ofSize("64 MiB", 1024, 1024));
-        List<Case> counts = full
-                ? List.of(ofCount("10", 10), ofCount("10 000", 10_000), ofCount("1 000 000", 1_000_000))
-                : List.of(ofCount("10", 10), ofCount("1000", 1000), ofCount("10 000", 10_000));
-        List<Case> chosenSizes = chosen(sizes, SIZES);
-        List<Case> chosenCounts = chosen(counts, COUNTS);
-        for (Case scale : chosenSizes) {
-            measure(scale, scale.what() + " in 16 tensors", opensBySize, savesBySize);
-            write(chosenSizes, chosenCounts);
-        }
-        for (Case scale : chosenCounts) {
-            measure(scale, scale.what() + " tensors", opensByCount, savesByCount);
-            write(chosenSizes, chosenCounts);
-        }
-        return figures;
-    }
-
-    /// Returns the cases that are measured: all, or one of a name.
-    private List<Case> chosen(List<Case> cases, List<String> names) {
-        return only.isEmpty()
-                ? cases
-                : names.contains(only) ? List.of(cases.get(names.indexOf(only))) : List.of();
-    }
-
-    /// What is measured so far; the last cases take minutes.
-    private void write(List<Case> sizes, List<Case> counts) throws IOException {
-        String name = only.isEmpty() ? "scale" : "scale-" + only;
-        Files.writeString(results.resolve(name + ".md"), opensBySize.markdown("open, one element: size")
-                + opensByCount.markdown("open, one element: tensors of 32 bytes")
-                + savesBySize.markdown("save: size") + savesByCount.markdown("save: tensors of 32 bytes"));
-        if (only.isEmpty()) {
-            Files.writeString(results.resolve(name + ".svg"), LogChart.page(List.of(
-                    opensBySize.chart("Open and read one element", "size of the file, 16 tensors", sizes),
-                    opensByCount.chart("Open and read one element", "number of tensors of 32 bytes", counts),
-                    savesBySize.chart("Save", "size of the file, 16 tensors", sizes),
-                    savesByCount.chart("Save", "number of tensors of 32 bytes", counts))));
-        }
-    }
-
-    private static Case ofSize(String what, int rows, int columns) {
+    private static Case ofSize(String name, String what, int rows, int columns) {
         Workload workload = new Workload(what, 16, rows, columns);
-        return new Case(what, workload.nbytes(), workload);
+        return new Case(name, workload.nbytes(), workload);
     }
 
-    private static Case ofCount(String what, int count) {
-        return new Case(what, count, new Workload(what, count, 2, 4));
+    private static Case ofCount(String name, String what, int count) {
+        return new Case(name, count, new Workload(what, count, 2, 4));
     }
 
-    private void measure(Case scale, String what, Table opens, Table saves) throws IOException {
-        Workload workload = scale.workload();
+    private Group group(String what, String axis, String unit, List<Case> cases) {
+        List<Case> chosen = cases.stream()
+                .filter(each -> bench.only().isEmpty() || bench.only().equals(each.name)).toList();
+        return new Group(what, axis, unit, chosen, new Table(), new Table());
+    }
+
+    static void run(Bench bench) throws IOException {
+        ScaleBenchmark benchmark = new ScaleBenchmark(bench);
+        for (Group group : benchmark.groups) {
+            for (Case scale : group.cases) {
+                benchmark.measure(group, scale.workload);
+                benchmark.write();
+            }
+        }
+    }
+
+    /// What is measured so far; the last cases take minutes. The chart needs all cases.
+    private void write() throws IOException {
+        String name = bench.only().isEmpty() ? "scale" : "scale-" + bench.only();
+        StringBuilder tables = new StringBuilder();
+        groups.forEach(group -> tables.append(group.opens.markdown("open, one element: " + group.what)));
+        groups.forEach(group -> tables.append(group.saves.markdown("save: " + group.what)));
+        Files.writeString(bench.results().resolve(name + ".md"), tables);
+        if (bench.only().isEmpty()) {
+            List<LogChart> charts = new ArrayList<>();
+            groups.forEach(group -> charts.add(group.opens.chart("Open and read one element", group)));
+            groups.forEach(group -> charts.add(group.saves.chart("Save", group)));
+            Files.writeString(bench.results().resolve(name + ".svg"), LogChart.page(charts));
+        }
+    }
+
+    private void measure(Group group, Workload workload) throws IOException {
         Path pt = bench.file("scale.pt");
         Path safetensors = bench.file("scale.safetensors");
         Path croft = bench.file("scale.croft");
-        Peers peers = bench.peers();
-        peers.ask("make_counting", workload.count(), workload.rows(), workload.columns());
-        Map<String, Samples> saved = new LinkedHashMap<>();
-        time(List.of(peers.contender(TORCH_DURABLE, "torch_save_durably", pt),
-                peers.contender(SAVE_FILE, "safetensors_save_file", safetensors)), saved);
-        peers.ask("write", pt, safetensors);
-        peers.ask("forget");
-        Map<String, Object> state = state(workload);
-        time(List.of(bench.writing(OURS_DURABLE, croft, path -> Checkpoint.save(path, state))), saved);
+        Peer python = bench.python();
+        python.ask("make_counting", workload.count(), workload.rows(), workload.columns());
+        Timings saved = time(List.of(python.contender(TORCH_DURABLE, "torch_save_durably", pt),
+                python.contender(SAVE_FILE, "safetensors_save_file", safetensors)));
+        python.ask("write", pt, safetensors);
+        python.ask("forget");
+        Map<String, Tensor> state = state(workload);
+        saved = saved.and(time(List.of(
+                bench.writing(OURS_DURABLE, croft, workload.nbytes(), path -> Checkpoint.save(path, state)))));
         Checkpoint.save(croft, state);
-        state.values().forEach(tensor -> ((Tensor) tensor).storage().release());
-        state.clear();
-        report(what + ", save", saved, saves, scale);
-
-        Map<String, Samples> opened = new LinkedHashMap<>();
+        Bench.release(state);
+        report(group, workload, "save", saved, group.saves);
         String tensor = workload.someName();
-        time(List.of(Contender.opening(OURS, croft, tensor),
+        report(group, workload, "open", time(List.of(Contender.opening(OURS, croft, tensor),
                 Contender.opening(OURS_SAFETENSORS, safetensors, tensor),
-                peers.contender(TORCH_LOAD, "torch_load_mmap", pt, tensor),
-                peers.contender(SAFE_OPEN, "safetensors_safe_open", safetensors, tensor)), opened);
-        report(what + ", open", opened, opens, scale);
-        peers.ask("settle", pt, safetensors, croft);
+                python.contender(TORCH_LOAD, "torch_load_mmap", pt, tensor),
+                python.contender(SAFE_OPEN, "safetensors_safe_open", safetensors, tensor))), group.opens);
+        python.ask("settle", pt, safetensors, croft);
     }
 
     /// Tensors as those of `make_counting` in Python.
-    private static Map<String, Object> state(Workload workload) {
-        Map<String, Object> state = LinkedHashMap.newLinkedHashMap(workload.count());
+    private static Map<String, Tensor> state(Workload workload) {
+        Map<String, Tensor> state = LinkedHashMap.newLinkedHashMap(workload.count());
         int[] row = new int[workload.columns()];
         int next = 0;
         for (int number = 0; number < workload.count(); number++) {
@@ -160,18 +151,15 @@ final class ScaleBenchmark {
         return state;
     }
 
-    /// Runs contenders in turn.
-    ///
-    /// @param seconds gets what they took
-    private void time(List<Contender> contenders, Map<String, Samples> seconds) throws IOException {
-        seconds.putAll(Rounds.bounded(bench.warmUp(), bench.rounds()).time(contenders).seconds());
+    private Timings time(List<Contender> contenders) throws IOException {
+        return Rounds.bounded(bench.warmUp(), bench.rounds()).time(contenders);
     }
 
-    private void report(String what, Map<String, Samples> seconds, Table table, Case scale) {
-        seconds.forEach((contender, samples) -> {
-            figures.add(Figure.of(what + ": " + contender, samples.map(s -> s * 1e3), "ms"));
-            table.put(contender, scale.what(), samples.median());
-        });
+    private void report(Group group, Workload workload, String what, Timings timings, Table table) {
+        for (String contender : timings.contenders()) {
+            bench.add(timings.millis(workload.what() + group.unit + ", " + what + ": ", contender));
+            table.put(contender, workload.what(), timings.of(contender).median());
+        }
     }
 
     /// Median seconds by contender and case.
@@ -199,20 +187,20 @@ final class ScaleBenchmark {
             return seconds == null ? "" : Timings.shown(seconds);
         }
 
-        LogChart chart(String title, String xAxis, List<Case> cases) {
+        LogChart chart(String title, Group group) {
             List<LogChart.Series> series = new ArrayList<>();
             rows.forEach((contender, row) -> {
                 List<LogChart.Point> points = new ArrayList<>();
-                for (Case scale : cases) {
-                    Double seconds = row.get(scale.what());
+                for (Case scale : group.cases) {
+                    Double seconds = row.get(scale.workload.what());
                     if (seconds != null) {
-                        points.add(new LogChart.Point(scale.x(), seconds));
+                        points.add(new LogChart.Point(scale.x, seconds));
                     }
                 }
                 series.add(new LogChart.Series(contender, COLOURS.indexOf(contender) % LogChart.COLOURS, points));
             });
-            return new LogChart(title, xAxis,
-                    cases.stream().map(scale -> new LogChart.Tick(scale.x(), scale.what())).toList(), series);
+            return new LogChart(title, group.axis, group.cases.stream()
+                    .map(scale -> new LogChart.Tick(scale.x, scale.workload.what())).toList(), series);
         }
     }
 }

@@ -3,14 +3,10 @@ package io.undercroft.benchmarks;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Random;
 import java.util.stream.Stream;
 
@@ -29,30 +25,31 @@ final class SparkBenchmark {
             "jdk.internal.ref", "sun.nio.ch", "sun.nio.cs", "sun.util.calendar");
 
     private final Bench bench;
-    private final Path repository = Path.of(System.getProperty("undercroft.repository"));
 
-    SparkBenchmark(Bench bench) {
+    private SparkBenchmark(Bench bench) {
         this.bench = bench;
     }
 
-    List<Figure> run() throws IOException {
+    static void run(Bench bench) throws IOException {
+        new SparkBenchmark(bench).measure();
+    }
+
+    private void measure() throws IOException {
         Path files = Files.createDirectory(bench.file("checkpoints"));
-        int elements = bench.effort() == Effort.FULL ? 4 << 20 : 1 << 20;
+        int elements = bench.choose(4 << 20, 1 << 20);
         long nbytes = make(files, elements);
-        List<Figure> figures = new ArrayList<>();
-        try (TalkingProcess one = driver(1); TalkingProcess two = driver(2)) {
-            Timings timings = new Rounds(bench.warmUp(), bench.rounds())
-                    .time(List.of(verifying("one executor", one, files), verifying("two executors", two, files)));
+        try (Peer one = driver(1); Peer two = driver(2)) {
+            Timings timings = bench.time(List.of(one.contender("one executor", "verify", files),
+                    two.contender("two executors", "verify", files)));
             for (String contender : timings.contenders()) {
-                figures.add(Figure.of("verify %d files of %d MiB: %s".formatted(FILES, (elements * 4) >> 20, contender),
+                bench.add(Figure.of("verify %d files of %d MiB: %s".formatted(FILES, (elements * 4) >> 20, contender),
                         timings.of(contender), "s"));
-                figures.add(Figure.of("the same: " + contender,
+                bench.add(Figure.of("the same: " + contender,
                         timings.of(contender).map(seconds -> nbytes / 0x1p30 / seconds), "GiB/s"));
             }
-            figures.add(Figure.of("two executors, compared with one",
-                    timings.of("two executors").over(timings.of("one executor")), "x").with(Goal.atMost(GOAL)));
+            bench.add(Figure.of("two executors, compared with one",
+                    timings.of("two executors").over(timings.of("one executor")), "x").atMost(GOAL));
         }
-        return figures;
     }
 
     private static long make(Path directory, int elements) throws IOException {
@@ -71,40 +68,20 @@ final class SparkBenchmark {
         return nbytes;
     }
 
-    private static Contender verifying(String name, TalkingProcess driver, Path files) {
-        return new Contender(name, () -> {
-            driver.say("verify " + files);
-            double seconds = Double.parseDouble(driver.answer());
-            if (Double.isNaN(seconds)) {
-                throw new IOException("the job failed, see above");
-            }
-            return new Contender.Outcome(seconds, FILES);
-        });
-    }
-
     /// Starts the driver of a cluster with some executors, as `spark-submit` does.
-    private TalkingProcess driver(int executors) throws IOException {
-        Path source = bench.file("SparkDriver.java");
-        try (InputStream in = Objects.requireNonNull(SparkBenchmark.class.getResourceAsStream("SparkDriver.java"))) {
-            Files.write(source, in.readAllBytes());
-        }
-        Path target = repository.resolve("spark/target");
+    private Peer driver(int executors) throws IOException {
+        Path source = Peer.resource("SparkDriver.java", bench.directory());
+        Path target = Path.of(System.getProperty("undercroft.repository")).resolve("spark/target");
         String classPath = target.resolve("classes") + ":" + Files.readString(target.resolve("classpath")).strip();
         List<String> command = Stream.of(
-                Stream.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx512m",
-                        "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED",
+                Stream.of(Peer.java(), "-Xmx512m", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED",
                         "--sun-misc-unsafe-memory-access=allow"),
                 OPENED.stream().map(name -> OPENS + name + "=ALL-UNNAMED"),
-                Stream.of("-cp", classPath, source.toString(), Integer.toString(executors),
-                        ONE_CORE))
+                Stream.of("-cp", classPath, source.toString(), Integer.toString(executors), ONE_CORE))
                 .flatMap(each -> each).toList();
-        Path home = bench.file("spark-home-" + executors);
+        Path home = Files.createDirectories(bench.file("spark-home-" + executors).toAbsolutePath());
         Files.createDirectories(home.resolve("jars"));
-        Map<String, String> environment = new HashMap<>();
-        environment.put("SPARK_HOME", home.toAbsolutePath().toString());
-        environment.put("SPARK_SCALA_VERSION", "2.13");
-        environment.put("SPARK_LOCAL_IP", "127.0.0.1");
-        environment.put("JAVA_HOME", System.getProperty("java.home"));
-        return TalkingProcess.start(command, environment);
+        return new Peer(command, Map.of("SPARK_HOME", home.toString(), "SPARK_SCALA_VERSION", "2.13",
+                "SPARK_LOCAL_IP", "127.0.0.1", "JAVA_HOME", System.getProperty("java.home")));
     }
 }

@@ -8,6 +8,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -50,18 +51,21 @@ final class StartupBenchmark {
     private final Bench bench;
     private final Path cache;
     private final String name = "undercroft_startup_" + ProcessHandle.current().pid();
-    private final List<Figure> figures = new ArrayList<>();
     private final Map<String, List<Double>> wholes = new LinkedHashMap<>();
     private final Map<String, List<Double>> insides = new LinkedHashMap<>();
     private String element = "";
 
-    StartupBenchmark(Bench bench) {
+    private StartupBenchmark(Bench bench) {
         this.bench = bench;
         this.cache = bench.file("startup.aot").toAbsolutePath();
     }
 
-    List<Figure> run() throws IOException {
-        bench.peers().ask("make", 10, 64, 64, file("pt"), file("safetensors"));
+    static void run(Bench bench) throws IOException {
+        new StartupBenchmark(bench).measure();
+    }
+
+    private void measure() throws IOException {
+        bench.python().ask("make", 10, 64, 64, file("pt"), file("safetensors"));
         try (Checkpoint made = Checkpoint.open(file("safetensors"))) {
             Checkpoint.save(file(CROFT), new LinkedHashMap<>(made.tensors()));
         }
@@ -70,16 +74,16 @@ final class StartupBenchmark {
         } finally {
             Published.unpublish(name);
         }
-        return figures;
     }
 
     private void measure(String classPath) throws IOException {
-        Processes.run(java(classPath, List.of("-XX:AOTCacheOutput=" + cache, "-Xlog:disable"), WAYS));
+        Peer.run(java(classPath, List.of("-XX:AOTCacheOutput=" + cache, "-Xlog:disable"), WAYS));
         Map<String, List<String>> commands = commands();
+        String python = bench.python().program();
         for (int round = 0; round < bench.rounds(); round++) {
-            once("bare Python", List.of(bench.peers().interpreter(), "-c", "pass"));
+            once("bare Python", List.of(python, "-c", "pass"));
             once(BARE, java(classPath, List.of(), List.of()));
-            once(PEER, List.of(bench.peers().interpreter(), "-c", PYTHON, file("safetensors").toString()));
+            once(PEER, List.of(python, "-c", PYTHON, file("safetensors").toString()));
             for (String format : WAYS) {
                 once("." + format, java(classPath, List.of(), List.of(format)));
                 once("." + format + WITH_CACHE, java(classPath, List.of("-XX:AOTCache=" + cache), List.of(format)));
@@ -88,35 +92,41 @@ final class StartupBenchmark {
                 time(command.getKey(), command.getValue());
             }
         }
-        report();
-        commands.keySet().forEach(this::compareWithBare);
+        report(commands);
         for (String format : WAYS) {
             Figure count = Figure.count("." + format + ", classes from outside the JDK's archive",
                     classes(classPath, format));
-            figures.add(format.equals(ATTACHED) ? count : count.with(Goal.atMost(MOST_CLASSES)));
+            bench.add(format.equals(ATTACHED) ? count : count.atMost(MOST_CLASSES));
         }
     }
 
-    /// {@return the command lines of croft by their labels: the `java` command alone, and the script}
+    /// {@return the command lines of croft by their labels: the `java` command alone, and the script} The flags that the
+    /// script chooses for Java are printed by a stand-in of a JDK.
     private Map<String, List<String>> commands() throws IOException {
-        CroftCommand croft = new CroftCommand(bench.file("jdk").toAbsolutePath());
+        String script = Path.of(System.getProperty("undercroft.repository", ""), "croft").toAbsolutePath().toString();
+        // Builds the command if necessary.
+        Peer.run(List.of(script, "--version"));
+        Path standIn = bench.file("jdk").toAbsolutePath();
+        Path program = Files.createDirectories(standIn.resolve("bin")).resolve("java");
+        Files.writeString(program, """
+                #!/bin/sh
+                printf '%s\\n' "$@"
+                """);
+        Files.setPosixFilePermissions(program, PosixFilePermissions.fromString("rwxr-xr-x"));
+        Files.copy(Path.of(System.getProperty("java.home"), "release"), standIn.resolve("release"));
+        Map<String, List<String>> arguments = new LinkedHashMap<>();
+        arguments.put("croft --version", List.of(script, "--version"));
+        FORMATS.forEach(format -> arguments.put("croft inspect ." + format,
+                List.of(script, "inspect", file(format).toString())));
         Map<String, List<String>> commands = new LinkedHashMap<>();
-        commands.put("croft --version", croft.java("--version"));
-        commands.put(SCRIPT + "croft --version", croft.script("--version"));
-        for (String format : FORMATS) {
-            String path = file(format).toString();
-            commands.put("croft inspect ." + format, croft.java("inspect", path));
-            commands.put(SCRIPT + "croft inspect ." + format, croft.script("inspect", path));
+        for (var command : arguments.entrySet()) {
+            List<String> printing = Stream.concat(Stream.of("env", "CROFT_JAVA_HOME=" + standIn),
+                    command.getValue().stream()).toList();
+            commands.put(command.getKey(),
+                    Stream.concat(Stream.of(Peer.java()), Peer.run(printing).stream()).toList());
+            commands.put(SCRIPT + command.getKey(), command.getValue());
         }
         return commands;
-    }
-
-    private void compareWithBare(String command) {
-        Samples bare = new Samples(wholes.getOrDefault(BARE, List.of()));
-        String what = command + (command.startsWith(SCRIPT) ? ", the script" : ", Java alone");
-        Figure figure = Figure.of(what + ", compared with a bare JVM",
-                new Samples(wholes.getOrDefault(command, List.of())).over(bare), "x");
-        figures.add(command.contains(" inspect ") ? figure.with(Goal.atMost(GOAL_OF_THE_COMMAND)) : figure);
     }
 
     private Path file(String format) {
@@ -140,9 +150,7 @@ final class StartupBenchmark {
     }
 
     private List<String> java(String classPath, List<String> options, List<String> formats) {
-        List<String> command = new ArrayList<>();
-        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.add("--enable-native-access=ALL-UNNAMED");
+        List<String> command = new ArrayList<>(List.of(Peer.java(), "--enable-native-access=ALL-UNNAMED"));
         command.addAll(options);
         command.addAll(List.of("-cp", classPath, StartupPeer.class.getName()));
         formats.forEach(format -> command.add(format.equals(ATTACHED) ? "shm:" + name : file(format).toString()));
@@ -151,7 +159,7 @@ final class StartupBenchmark {
 
     private List<String> time(String what, List<String> command) throws IOException {
         long start = System.nanoTime();
-        List<String> printed = Processes.run(command);
+        List<String> printed = Peer.run(command);
         wholes.computeIfAbsent(what, _ -> new ArrayList<>()).add((System.nanoTime() - start) / 1e6);
         return printed;
     }
@@ -167,35 +175,39 @@ final class StartupBenchmark {
         }
     }
 
-    private void report() {
-        wholes.forEach((what, times) -> figures.add(Figure.of(what + ", the whole process", new Samples(times), "ms")));
-        insides.forEach((what, times) -> figures.add(Figure.of(what + ", in the program", new Samples(times), "ms")));
-        Samples peer = new Samples(wholes.getOrDefault(PEER, List.of()));
+    private void report(Map<String, List<String>> commands) {
+        wholes.forEach((what, times) -> bench.add(Figure.of(what + ", the whole process", new Samples(times), "ms")));
+        insides.forEach((what, times) -> bench.add(Figure.of(what + ", in the program", new Samples(times), "ms")));
         for (String format : FORMATS) {
-            figures.add(compared("." + format, peer, GOAL));
-            figures.add(compared("." + format + WITH_CACHE, peer, GOAL_WITH_CACHE));
+            for (String option : List.of("", WITH_CACHE)) {
+                String what = "." + format + option;
+                bench.add(ratio(what + ", compared with Python with safetensors", wholes, what, PEER)
+                        .atMost(option.isEmpty() ? GOAL : GOAL_WITH_CACHE));
+            }
         }
-        figures.add(attached(wholes, "", "the whole process"));
-        figures.add(attached(insides, "", "in the program"));
-        figures.add(attached(wholes, WITH_CACHE, "the whole process"));
-        figures.add(attached(insides, WITH_CACHE, "in the program"));
+        for (String option : List.of("", WITH_CACHE)) {
+            String attached = "." + ATTACHED + option;
+            String what = attached + ", compared with opening it, ";
+            bench.add(ratio(what + "the whole process", wholes, attached, "." + CROFT + option)
+                    .atMost(GOAL_OF_ATTACHING));
+            bench.add(ratio(what + "in the program", insides, attached, "." + CROFT + option)
+                    .atMost(GOAL_OF_ATTACHING));
+        }
+        for (String command : commands.keySet()) {
+            String what = command + (command.startsWith(SCRIPT) ? ", the script" : ", Java alone");
+            Figure figure = ratio(what + ", compared with a bare JVM", wholes, command, BARE);
+            bench.add(command.contains(" inspect ") ? figure.atMost(GOAL_OF_THE_COMMAND) : figure);
+        }
     }
 
-    private static Figure attached(Map<String, List<Double>> times, String option, String what) {
-        Samples attached = new Samples(times.getOrDefault("." + ATTACHED + option, List.of()));
-        Samples opened = new Samples(times.getOrDefault("." + CROFT + option, List.of()));
-        return Figure.of("." + ATTACHED + option + ", compared with opening it, " + what, attached.over(opened), "x")
-                .with(Goal.atMost(GOAL_OF_ATTACHING));
-    }
-
-    private Figure compared(String what, Samples peer, double goal) {
-        return Figure.of(what + ", compared with Python with safetensors",
-                new Samples(wholes.getOrDefault(what, List.of())).over(peer), "x").with(Goal.atMost(goal));
+    private static Figure ratio(String what, Map<String, List<Double>> times, String one, String other) {
+        return Figure.of(what, new Samples(times.getOrDefault(one, List.of()))
+                .over(new Samples(times.getOrDefault(other, List.of()))), "x");
     }
 
     private long classes(String classPath, String format) throws IOException {
         Path log = bench.file("classes.log").toAbsolutePath();
-        Processes.run(java(classPath, List.of("-Xlog:class+load:file=" + log), List.of(format)));
+        Peer.run(java(classPath, List.of("-Xlog:class+load:file=" + log), List.of(format)));
         try (Stream<String> lines = Files.lines(log)) {
             return lines.filter(line -> line.contains(" source: ") && !line.contains("shared objects file")).count();
         }

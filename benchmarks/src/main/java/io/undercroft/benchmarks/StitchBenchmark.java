@@ -34,31 +34,32 @@ final class StitchBenchmark {
     private final Bench bench;
     private final List<Integer> order;
 
-    StitchBenchmark(Bench bench) {
+    private StitchBenchmark(Bench bench) {
         this.bench = bench;
         this.order = new ArrayList<>(IntStream.range(0, EXTENTS).boxed().toList());
         Collections.shuffle(order, new Random(SEED));
     }
 
-    List<Figure> run() throws IOException {
+    static void run(Bench bench) throws IOException {
+        new StitchBenchmark(bench).measure();
+    }
+
+    private void measure() throws IOException {
         Path path = bench.file("scattered");
         write(path);
         MapBudget enough = new MapBudget();
         MapBudget none = new MapBudget(0);
         double first = stitch(path, enough).seconds();
-        Timings timings = new Rounds(bench.warmUp(), bench.rounds())
-                .time(List.of(new Contender("map", () -> stitch(path, enough).made()),
-                        new Contender("unmap", () -> stitch(path, enough).freed()),
-                        new Contender("copy", () -> stitch(path, none).made()),
-                        new Contender("free the copy", () -> stitch(path, none).freed())));
-        List<Figure> figures = new ArrayList<>();
+        Timings timings = bench.time(List.of(new Contender("map", () -> stitch(path, enough).made()),
+                new Contender("unmap", () -> stitch(path, enough).freed()),
+                new Contender("copy", () -> stitch(path, none).made()),
+                new Contender("free the copy", () -> stitch(path, none).freed())));
         for (String contender : timings.contenders()) {
-            Figure figure = Figure.of(WHAT + contender, timings.of(contender).map(s -> s * 1e3), "ms");
-            figures.add(contender.equals("map") ? figure.with(Goal.atMost(MILLISECONDS)) : figure);
+            Figure figure = timings.millis(WHAT, contender);
+            bench.add(contender.equals("map") ? figure.atMost(MILLISECONDS) : figure);
         }
-        figures.add(Figure.of(WHAT + "map, the first of the process", first * 1e3, "ms"));
-        figures.add(Figure.of(WHAT + "map compared with copy", timings.speedup("map", "copy"), "x"));
-        return figures;
+        bench.add(Figure.of(WHAT + "map, the first of the process", first * 1e3, "ms"));
+        bench.add(timings.compared(WHAT, "map", "copy"));
     }
 
     /// One life of a range.

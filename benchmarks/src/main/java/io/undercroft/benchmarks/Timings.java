@@ -34,6 +34,23 @@ record Timings(Map<String, Samples> seconds) {
                 : new Samples(List.of(slower.median() / faster.median()));
     }
 
+    /// {@return the milliseconds of one contender}
+    ///
+    /// @param what what the name of the figure begins with
+    /// @param contender its name
+    Figure millis(String what, String contender) {
+        return Figure.of(what + contender, of(contender).map(seconds -> seconds * 1e3), "ms");
+    }
+
+    /// {@return how many times faster one was than another, see [#speedup]}
+    ///
+    /// @param what what the name of the figure begins with
+    /// @param contender the one
+    /// @param other the other
+    Figure compared(String what, String contender, String other) {
+        return Figure.of(what + contender + " compared with " + other, speedup(contender, other), "x");
+    }
+
     /// {@return how many bytes of a workload one contender handled in a second}
     ///
     /// @param workload what all contenders handled in each round
@@ -50,6 +67,15 @@ record Timings(Map<String, Samples> seconds) {
         Map<String, Samples> all = new LinkedHashMap<>(seconds);
         all.putAll(further.seconds);
         return new Timings(all);
+    }
+
+    /// {@return the times of as much work many times}
+    ///
+    /// @param factor how many times
+    Timings times(double factor) {
+        Map<String, Samples> longer = new LinkedHashMap<>();
+        seconds.forEach((contender, samples) -> longer.put(contender, samples.map(s -> s * factor)));
+        return new Timings(longer);
     }
 
     /// {@return the times of some contenders}

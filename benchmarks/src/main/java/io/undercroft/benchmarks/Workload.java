@@ -9,64 +9,20 @@ import java.util.Locale;
 /// @param rows size of their first dimension
 /// @param columns size of their second dimension
 record Workload(String what, int count, int rows, int columns) {
-    /// {@return 1 GiB in 256 tensors, or a sixteenth of it in as many}
-    ///
-    /// @param effort how much time to take
-    static Workload large(Effort effort) {
-        return switch (effort) {
-            case FULL -> new Workload("1 GiB in 256 tensors", 256, 1024, 1024);
-            case QUICK -> new Workload("64 MiB in 256 tensors", 256, 256, 256);
-        };
-    }
+    /// 1 GiB in 256 tensors.
+    static final Workload LARGE = new Workload("1 GiB in 256 tensors", 256, 1024, 1024);
+    /// A sixteenth of it, in as many tensors.
+    static final Workload QUICK_LARGE = new Workload("64 MiB in 256 tensors", 256, 256, 256);
 
-    /// {@return 256 MiB in 64 tensors, or a quarter of it in as many, for files in memory}
-    ///
-    /// @param effort how much time to take
-    static Workload inMemory(Effort effort) {
-        return switch (effort) {
-            case FULL -> new Workload("256 MiB in 64 tensors", 64, 1024, 1024);
-            case QUICK -> new Workload("64 MiB in 64 tensors", 64, 512, 512);
-        };
-    }
-
-    /// {@return 1 GiB in 256 tensors, or a sixteenth of it in tensors that are large enough to be frozen}
-    ///
-    /// @param effort how much time to take
-    static Workload background(Effort effort) {
-        return switch (effort) {
-            case FULL -> large(effort);
-            case QUICK -> new Workload("64 MiB in 64 tensors", 64, 512, 512);
-        };
+    /// {@return 1 GiB, or a sixteenth of it for a quick look}
+    static Workload large(Bench bench) {
+        return bench.choose(LARGE, QUICK_LARGE);
     }
 
     /// {@return 10 000 tensors of 256 bytes, or a tenth of them}
-    ///
-    /// @param effort how much time to take
-    static Workload many(Effort effort) {
-        return switch (effort) {
-            case FULL -> new Workload("10 000 small tensors", 10_000, 8, 8);
-            case QUICK -> new Workload("1000 small tensors", 1000, 8, 8);
-        };
-    }
-
-    /// {@return 1 000 000 tensors of 32 bytes, or a tenth of them}
-    ///
-    /// @param effort how much time to take
-    static Workload huge(Effort effort) {
-        return switch (effort) {
-            case FULL -> new Workload("1 000 000 tiny tensors", 1_000_000, 2, 4);
-            case QUICK -> new Workload("100 000 tiny tensors", 100_000, 2, 4);
-        };
-    }
-
-    /// {@return 2 GiB in 512 tensors, or a sixteenth of it in as many}
-    ///
-    /// @param effort how much time to take
-    static Workload published(Effort effort) {
-        return switch (effort) {
-            case FULL -> new Workload("2 GiB in 512 tensors", 512, 1024, 1024);
-            case QUICK -> new Workload("128 MiB in 512 tensors", 512, 256, 256);
-        };
+    static Workload many(Bench bench) {
+        return bench.choose(new Workload("10 000 small tensors", 10_000, 8, 8),
+                new Workload("1000 small tensors", 1000, 8, 8));
     }
 
     /// {@return the bytes of all tensors}

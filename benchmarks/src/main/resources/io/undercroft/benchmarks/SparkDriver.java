@@ -6,8 +6,8 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import org.apache.spark.sql.SparkSession;
 
-/// The driver of a cluster on this machine, started from its source: runs a job for each line that it reads, and prints
-/// how many seconds the job took. Arguments: the number of executors, each with one core, and further options of
+/// The driver of a cluster on this machine, started from its source: runs a job for each line that it reads, words
+/// separated by tabs, and prints `ok` and how many seconds the job took. Arguments: the number of executors, each with one core, and further options of
 /// theirs.
 class SparkDriver {
     public static void main(String[] arguments) throws Exception {
@@ -22,8 +22,9 @@ class SparkDriver {
         PrintStream nowhere = new PrintStream(OutputStream.nullOutputStream());
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
             long start = System.nanoTime();
-            int code = Jobs.run(spark, nowhere, System.err, line.split(" "));
-            System.out.println(code == 0 ? (System.nanoTime() - start) / 1e9 : Double.NaN);
+            int code = Jobs.run(spark, nowhere, System.err, line.split("\t"));
+            double seconds = (System.nanoTime() - start) / 1e9;
+            System.out.println(code == 0 ? "ok\t" + seconds + "\t0" : "error\tthe job failed, see above");
         }
         spark.stop();
     }

@@ -103,8 +103,8 @@ final class RemoteBenchmark {
                 : Set.of("hdfs", "s3", "https");
         // 1 GiB, and tensors of 256 KiB.
         List<Workload> workloads = all.contains("--quick")
-                ? List.of(Workload.large(Effort.QUICK))
-                : List.of(Workload.large(Effort.FULL), Workload.large(Effort.QUICK));
+                ? List.of(Workload.QUICK_LARGE)
+                : List.of(Workload.LARGE, Workload.QUICK_LARGE);
         Files.createDirectories(directory);
         Path scratch = Files.createTempDirectory(directory, "bench-");
         List<Figure> figures = new ArrayList<>();
@@ -191,9 +191,9 @@ final class RemoteBenchmark {
             opened.tensor(workload.someName()).getDouble(1, 3);
         }
         figures.add(Figure.count(store + ": reads for one tensor", reads.get())
-                .with(Goal.atMost(MOST_READS)));
+                .atMost(MOST_READS));
         figures.add(Figure.of(store + ": bytes for one tensor, compared with those of it and the index",
-                (double) bytes.get() / (tensor + index), "x").with(Goal.atMost(MOST_BYTES)));
+                (double) bytes.get() / (tensor + index), "x").atMost(MOST_BYTES));
         Timings timings = new Rounds(WARM_UP, ROUNDS).time(List.of(
                 new Contender(store + ": load all into memory", () -> timed(() -> {
                     try (Checkpoint opened = Checkpoint.open(uri, here.inMemory())) {
@@ -208,7 +208,7 @@ final class RemoteBenchmark {
         timings.contenders().forEach(each -> figures.add(timings.rate(workload, each)));
         figures.add(Figure.of(store + ": loading compared with the plain client",
                 timings.speedup(store + ": load all into memory", store + ": the plain client reads the file"), "x")
-                .with(Goal.atLeast(RATE)));
+                .atLeast(RATE));
     }
 
     /// Reads a file into memory, each thread a part of it.

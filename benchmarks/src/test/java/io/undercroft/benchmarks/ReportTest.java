@@ -11,7 +11,7 @@ class ReportTest {
 
     @Test
     void theJsonIsOneLineWithTheKeysThatProgramsRelyOn() {
-        var figure = Figure.of("a \"b\"", SAMPLES, "x").with(Goal.atLeast(2.5));
+        var figure = Figure.of("a \"b\"", SAMPLES, "x").atLeast(2.5);
         assertThat(new Report("save", List.of(figure), Map.of("jdk", "25")).json()).isEqualTo(
                 "{\"name\":\"save\",\"figures\":[{\"what\":\"a \\\"b\\\"\",\"value\":2.5,\"unit\":\"x\",\"target\":2.5,"
                         + "\"better\":\"higher\",\"met\":true,\"samples\":[2.0,3.0,2.5]}],\"env\":{\"jdk\":\"25\"}}");
@@ -25,7 +25,7 @@ class ReportTest {
 
     @Test
     void aMissedGoalIsSaid() {
-        var missed = new Report("open", List.of(Figure.of("t", SAMPLES, "s").with(Goal.atMost(1))), Map.of());
+        var missed = new Report("open", List.of(Figure.of("t", SAMPLES, "s").atMost(1)), Map.of());
         assertThat(missed.met()).isFalse();
         assertThat(missed.json()).contains("\"better\":\"lower\",\"met\":false");
         assertThat(missed.table()).anyMatch(line -> line.endsWith("<= 1 MISSED"));
@@ -33,7 +33,7 @@ class ReportTest {
 
     @Test
     void aNumberThatIsNoneMeetsNoGoal() {
-        assertThat(Goal.atLeast(0).isMetBy(Double.NaN)).isFalse();
-        assertThat(Goal.atMost(0).isMetBy(Double.NaN)).isFalse();
+        assertThat(Figure.of("t", Double.NaN, "s").atLeast(0).met()).isFalse();
+        assertThat(Figure.of("t", Double.NaN, "s").atMost(0).met()).isFalse();
     }
 }

@@ -7,14 +7,13 @@ import org.junit.jupiter.api.Test;
 class WorkloadTest {
     @Test
     void theLargeOneIsOneGibibyteIn256Tensors() {
-        Workload large = Workload.large(Effort.FULL);
-        assertThat(large.nbytes()).isEqualTo(1L << 30);
-        assertThat(large.count()).isEqualTo(256);
+        assertThat(Workload.LARGE.nbytes()).isEqualTo(1L << 30);
+        assertThat(Workload.LARGE.count()).isEqualTo(256);
+        assertThat(Workload.LARGE.what()).isEqualTo("1 GiB in 256 tensors");
     }
 
     @Test
-    void theManyAreTenThousand() {
-        assertThat(Workload.many(Effort.FULL).count()).isEqualTo(10_000);
-        assertThat(Workload.many(Effort.FULL).someName()).isEqualTo("layer.05000.weight");
+    void namesHaveNumbersOfFiveDigits() {
+        assertThat(new Workload("10 000 small tensors", 10_000, 8, 8).someName()).isEqualTo("layer.05000.weight");
     }
 }

@@ -46,7 +46,7 @@ public class ElementLoops {
 
     private static Tensor counted(DType dtype) {
         Tensor tensor = Tensor.zeros(dtype, NUMEL);
-        Counting.fill(tensor);
+        StorageLoops.fill(tensor);
         return tensor;
     }
 
@@ -66,7 +66,7 @@ public class ElementLoops {
                 Tensor rows = tensor.view(ROWS, COLUMNS);
                 write(tensor);
                 writeAccessor(tensor);
-                Counting.fill(tensor);
+                StorageLoops.fill(tensor);
                 if (sum(tensor) != wanted || sumOfMatrix(rows) != wanted || sumOfStorage(typed(tensor)) != wanted
                         || sumOfAccessor(tensor) != wanted || sumOfMatrixAccessor(rows) != wanted) {
                     throw new IllegalStateException("elements of " + dtype + " come to something else");

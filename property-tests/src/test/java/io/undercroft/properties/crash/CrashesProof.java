@@ -1,7 +1,6 @@
 package io.undercroft.properties.crash;
 
 import io.undercroft.benchmarks.Figure;
-import io.undercroft.benchmarks.Goal;
 import io.undercroft.benchmarks.Report;
 import io.undercroft.format.Digest128;
 import io.undercroft.format.internal.BaseFiles;
@@ -113,16 +112,16 @@ public final class CrashesProof {
         cutManifests();
         cutLarge();
         figures.add(Figure.count("states", states));
-        figures.add(Figure.count("of them different files", distinct.size()).with(Goal.atLeast(wanted)));
+        figures.add(Figure.count("of them different files", distinct.size()).atLeast(wanted));
         figures.add(Figure.count("of them appended to, which has to work", appended));
         figures.add(Figure.count("states that are neither the old snapshot nor the new one, whole", broken)
-                .with(Goal.atMost(0)));
+                .atMost(0));
         change(state);
-        figures.add(Figure.count("writes past the page cache", direct).with(Goal.atLeast(4)));
+        figures.add(Figure.count("writes past the page cache", direct).atLeast(4));
         figures.add(Figure.count("pages that were written past it and through it", pagesWrittenBothWays)
-                .with(Goal.atMost(0)));
+                .atMost(0));
         figures.add(Figure.count("as a control, of a writer that forces nothing", brokenWithoutForce(path, state))
-                .with(Goal.atLeast(1)));
+                .atLeast(1));
         return figures;
     }
 

@@ -1,7 +1,6 @@
 package io.undercroft.properties.crash;
 
 import io.undercroft.benchmarks.Figure;
-import io.undercroft.benchmarks.Goal;
 import io.undercroft.benchmarks.Report;
 import io.undercroft.properties.Effort;
 import io.undercroft.properties.Main;
@@ -100,12 +99,12 @@ public final class KillsProof {
         }
         List<Figure> figures = new ArrayList<>();
         figures.add(Figure.count("processes killed", kills));
-        figures.add(Figure.count("of them while they were saving", inTheMiddle).with(Goal.atLeast(1)));
-        figures.add(Figure.count("which left the state before", former).with(Goal.atLeast(1)));
+        figures.add(Figure.count("of them while they were saving", inTheMiddle).atLeast(1));
+        figures.add(Figure.count("which left the state before", former).atLeast(1));
         figures.add(Figure.count("which left the new one", newer));
-        figures.add(Figure.count("which left neither, whole", broken).with(Goal.atMost(0)));
-        figures.add(Figure.count("temporaries that the dead left", leftByTheDead).with(Goal.atLeast(1)));
-        figures.add(Figure.count("files that are left after the next save", leftAfterwards).with(Goal.atMost(0)));
+        figures.add(Figure.count("which left neither, whole", broken).atMost(0));
+        figures.add(Figure.count("temporaries that the dead left", leftByTheDead).atLeast(1));
+        figures.add(Figure.count("files that are left after the next save", leftAfterwards).atMost(0));
         return figures;
     }
 

@@ -2,7 +2,6 @@ package io.undercroft.properties.damage;
 
 import io.undercroft.benchmarks.Environment;
 import io.undercroft.benchmarks.Figure;
-import io.undercroft.benchmarks.Goal;
 import io.undercroft.benchmarks.Report;
 import io.undercroft.properties.Effort;
 import io.undercroft.properties.Samples;
@@ -124,6 +123,6 @@ public final class BitFlipsProof {
     private static List<Figure> figures(String what, Count count) {
         return List.of(Figure.count("bits flipped in " + what, count.flipped()),
                 Figure.of("flips in " + what + " reported by open or verify",
-                        100.0 * count.reported() / count.flipped(), "%").with(Goal.atLeast(100)));
+                        100.0 * count.reported() / count.flipped(), "%").atLeast(100));
     }
 }

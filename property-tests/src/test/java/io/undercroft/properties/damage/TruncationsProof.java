@@ -2,7 +2,6 @@ package io.undercroft.properties.damage;
 
 import io.undercroft.benchmarks.Environment;
 import io.undercroft.benchmarks.Figure;
-import io.undercroft.benchmarks.Goal;
 import io.undercroft.benchmarks.Report;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.ByteSource;
@@ -82,7 +81,7 @@ public final class TruncationsProof {
 
     private static Figure reported(String what, long reported, long cuts) {
         return Figure.of("cuts of " + what + " reported by open or verify", 100.0 * reported / cuts, "%")
-                .with(Goal.atLeast(100));
+                .atLeast(100);
     }
 
     private static List<Figure> cut(String what, Path path, Effort effort) throws IOException {

@@ -3,7 +3,6 @@ package io.undercroft.properties.formats;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.undercroft.benchmarks.Environment;
 import io.undercroft.benchmarks.Figure;
-import io.undercroft.benchmarks.Goal;
 import io.undercroft.benchmarks.Report;
 import io.undercroft.format.FormatException;
 import io.undercroft.properties.Effort;
@@ -91,7 +90,7 @@ public final class DifferentialProof {
         int broken = counts.entrySet().stream().filter(entry -> isFault(entry.getKey())).mapToInt(Map.Entry::getValue)
                 .sum();
         figures.add(Figure.count("sound files that one refuses, and files with other values", broken)
-                .with(Goal.atMost(0)));
+                .atMost(0));
         return figures;
     }
 

@@ -1,7 +1,6 @@
 package io.undercroft.properties.formats;
 
 import io.undercroft.benchmarks.Figure;
-import io.undercroft.benchmarks.Goal;
 import io.undercroft.properties.Scratch;
 import io.undercroft.properties.damage.ForeignReading;
 import java.io.IOException;
@@ -76,7 +75,7 @@ final class ForeignFuzz {
                     count.outcomes.getOrDefault(ForeignReading.Outcome.OPENED, 0)));
             figures.add(Figure.count(format + ": damaged files that are refused",
                     count.outcomes.getOrDefault(ForeignReading.Outcome.REFUSED, 0)));
-            figures.add(Figure.count(format + ": broken", count.broken).with(Goal.atMost(0)));
+            figures.add(Figure.count(format + ": broken", count.broken).atMost(0));
         });
         return figures;
     }

@@ -1,7 +1,6 @@
 package io.undercroft.properties.formats;
 
 import io.undercroft.benchmarks.Figure;
-import io.undercroft.benchmarks.Goal;
 import io.undercroft.benchmarks.Report;
 import io.undercroft.properties.Effort;
 import io.undercroft.properties.RandomProof;
@@ -46,7 +45,7 @@ public final class ForeignProof {
             figures.addAll(prove(dialect));
         }
         for (ForeignLaw law : ForeignLaw.values()) {
-            figures.add(Figure.count(law + ": files that break it", broken.getOrDefault(law, 0)).with(Goal.atMost(0)));
+            figures.add(Figure.count(law + ": files that break it", broken.getOrDefault(law, 0)).atMost(0));
         }
         return figures;
     }
@@ -80,7 +79,7 @@ public final class ForeignProof {
         }
         return List.of(Figure.count(dialect + ": files that were written", files),
                 Figure.count(dialect + ": states that were refused", refused),
-                Figure.count(dialect + ": broken", faults).with(Goal.atMost(0)));
+                Figure.count(dialect + ": broken", faults).atMost(0));
     }
 
     private int faults(Written written, byte[] choices) throws IOException {

@@ -1,7 +1,6 @@
 package io.undercroft.properties.laws;
 
 import io.undercroft.benchmarks.Figure;
-import io.undercroft.benchmarks.Goal;
 import io.undercroft.benchmarks.Report;
 import io.undercroft.properties.Effort;
 import io.undercroft.properties.RandomProof;
@@ -76,6 +75,6 @@ public final class LawsProof {
             }
         }
         return List.of(Figure.count(law + ": states", states),
-                Figure.count(law + ": states that break it", broken).with(Goal.atMost(0)));
+                Figure.count(law + ": states that break it", broken).atMost(0));
     }
 }

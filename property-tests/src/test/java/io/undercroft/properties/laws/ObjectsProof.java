@@ -1,7 +1,6 @@
 package io.undercroft.properties.laws;
 
 import io.undercroft.benchmarks.Figure;
-import io.undercroft.benchmarks.Goal;
 import io.undercroft.benchmarks.Report;
 import io.undercroft.properties.Effort;
 import io.undercroft.properties.RandomProof;
@@ -78,7 +77,7 @@ public final class ObjectsProof {
             }
             return List.of(Figure.count(name + ": opened", outcomes.getOrDefault(Outcome.STATE, 0)),
                     Figure.count(name + ": refused", outcomes.getOrDefault(Outcome.REFUSED, 0)),
-                    Figure.count(name + ": broken", broken).with(Goal.atMost(0)));
+                    Figure.count(name + ": broken", broken).atMost(0));
         }
 
         private byte[] bytes(int below) {

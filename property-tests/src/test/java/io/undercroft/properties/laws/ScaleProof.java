@@ -1,7 +1,6 @@
 package io.undercroft.properties.laws;
 
 import io.undercroft.benchmarks.Figure;
-import io.undercroft.benchmarks.Goal;
 import io.undercroft.benchmarks.Report;
 import io.undercroft.benchmarks.Samples;
 import io.undercroft.format.FormatException;
@@ -69,7 +68,7 @@ public final class ScaleProof {
         figures.add(Figure.of("its index", index.byteSize() / 1e6, "MB"));
         figures.add(Figure.of("building it", seconds(start), "s"));
         figures.add(Figure.of("memory off the heap that this takes, the index included, over the index",
-                (double) (memoryOffHeap() - memory) / index.byteSize(), "x").with(Goal.atMost(2)));
+                (double) (memoryOffHeap() - memory) / index.byteSize(), "x").atMost(2));
         if (tensors == Limits.DEFAULT.maxTensors()) {
             figures.add(none("tensors beyond the limit that were taken", isRefused(() -> builder.addTensor(tensor))));
             figures.add(none("names beyond the limit that were taken", isRefused(() -> builder.addName("+", 0))));
@@ -95,7 +94,7 @@ public final class ScaleProof {
     }
 
     private static Figure none(String what, boolean isNone) {
-        return Figure.count(what, isNone ? 0 : 1).with(Goal.atMost(0));
+        return Figure.count(what, isNone ? 0 : 1).atMost(0);
     }
 
     /// Neither in the order of the numbers nor all of one length.
@@ -127,7 +126,7 @@ public final class ScaleProof {
         }
         figures.add(Figure.of("opening it and finding one tensor", new Samples(times), "ms"));
         figures.add(Figure.of("memory of the heap that this takes, whatever the number of tensors",
-                new Samples(allocated), "KiB").with(Goal.atMost(256)));
+                new Samples(allocated), "KiB").atMost(256));
     }
 
     private void find(Snapshot snapshot) {
@@ -142,7 +141,7 @@ public final class ScaleProof {
         }
         figures.add(Figure.of("finding one, and that another is not there, after that",
                 1e6 * seconds(start) / LOOKED_FOR, "us"));
-        figures.add(Figure.of("of those looked for, found", 100.0 * found / LOOKED_FOR, "%").with(Goal.atLeast(100)));
+        figures.add(Figure.of("of those looked for, found", 100.0 * found / LOOKED_FOR, "%").atLeast(100));
     }
 
     private void refuse(IndexFile file) throws IOException {

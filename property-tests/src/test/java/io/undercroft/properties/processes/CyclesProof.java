@@ -2,7 +2,6 @@ package io.undercroft.properties.processes;
 
 import io.undercroft.benchmarks.Environment;
 import io.undercroft.benchmarks.Figure;
-import io.undercroft.benchmarks.Goal;
 import io.undercroft.benchmarks.Report;
 import io.undercroft.benchmarks.Samples;
 import io.undercroft.mmap.FileStorage;
@@ -138,6 +137,6 @@ public final class CyclesProof {
     }
 
     private static Figure none(String what, List<Double> more) {
-        return new Figure(what, least(more), "", Goal.atMost(0), new Samples(more));
+        return new Figure(what, least(more), "", null, false, new Samples(more)).atMost(0);
     }
 }

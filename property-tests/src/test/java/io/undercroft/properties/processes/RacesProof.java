@@ -1,7 +1,6 @@
 package io.undercroft.properties.processes;
 
 import io.undercroft.benchmarks.Figure;
-import io.undercroft.benchmarks.Goal;
 import io.undercroft.benchmarks.Report;
 import io.undercroft.properties.Effort;
 import io.undercroft.properties.RandomProof;
@@ -40,6 +39,6 @@ public final class RacesProof {
     }
 
     private static Figure broken(String what, long count) {
-        return Figure.count(what + ": races that went wrong", count).with(Goal.atMost(0));
+        return Figure.count(what + ": races that went wrong", count).atMost(0);
     }
 }

@@ -1,7 +1,6 @@
 package io.undercroft.properties.processes;
 
 import io.undercroft.benchmarks.Figure;
-import io.undercroft.benchmarks.Goal;
 import io.undercroft.benchmarks.Report;
 import io.undercroft.properties.Effort;
 import io.undercroft.properties.RandomProof;
@@ -39,7 +38,7 @@ public final class SoakProof {
         outcome.leftovers().forEach(path -> System.err.println("left: " + path));
         outcome.gone().forEach(path -> System.err.println("gone: " + path));
         List<Figure> figures = new ArrayList<>();
-        NEEDED.forEach(what -> figures.add(Figure.count(what, outcome.count(what)).with(Goal.atLeast(1))));
+        NEEDED.forEach(what -> figures.add(Figure.count(what, outcome.count(what)).atLeast(1)));
         outcome.counts().forEach((what, count) -> {
             if (!NEEDED.contains(what) && !what.equals("torn") && !what.equals("failed")) {
                 figures.add(Figure.count(what, count));
@@ -50,7 +49,7 @@ public final class SoakProof {
         figures.add(none("torn reads, wrong sizes, names lost while held", outcome.count("torn")));
         figures.add(none("errors without a type, crashes", outcome.count("failed")));
         figures.add(Figure.count("entries that the dead left in /dev/shm", outcome.collected().size())
-                .with(Goal.atLeast(1)));
+                .atLeast(1));
         figures.add(none("entries of them that gc left there", outcome.leftovers().size()));
         figures.add(none("entries of somebody else that are gone or changed", outcome.gone().size()));
         figures.add(Figure.count("entries that others made meanwhile", outcome.foreign().size()));
@@ -63,6 +62,6 @@ public final class SoakProof {
     }
 
     private static Figure none(String what, long count) {
-        return Figure.count(what, count).with(Goal.atMost(0));
+        return Figure.count(what, count).atMost(0);
     }
 }

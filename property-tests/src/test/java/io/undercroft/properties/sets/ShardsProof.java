@@ -1,7 +1,6 @@
 package io.undercroft.properties.sets;
 
 import io.undercroft.benchmarks.Figure;
-import io.undercroft.benchmarks.Goal;
 import io.undercroft.benchmarks.Report;
 import io.undercroft.properties.Effort;
 import io.undercroft.properties.RandomProof;
@@ -115,7 +114,7 @@ public final class ShardsProof {
             for (int row = 0; row < count; row++) {
                 wrong += (int) all.getFloat(row, COLUMNS - 1) == row ? 0 : 1;
             }
-            figures.add(Figure.count("wrong elements" + of, wrong).with(Goal.atMost(0)));
+            figures.add(Figure.count("wrong elements" + of, wrong).atMost(0));
         }
     }
 
