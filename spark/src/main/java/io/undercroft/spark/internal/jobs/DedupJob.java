@@ -76,7 +76,7 @@ final class DedupJob {
     }
 
     /// Adds the chunks of a file to a list.
-    private record ReadChunks(FileAccess access, List<Row> chunks) implements FileTask {
+    private record ReadChunks(FileAccess access, List<Row> chunks) implements FileTasks.Task {
         @Override
         public FileResult run(DataFile file) throws IOException {
             return new FileResult(file.toString(), Status.OK, read(file, access, chunks), 0);

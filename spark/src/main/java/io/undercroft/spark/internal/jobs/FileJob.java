@@ -40,12 +40,12 @@ final class FileJob {
     /// @param files the files
     /// @param task what to do with each
     /// @return what became of each file, in the order of their URIs
-    static List<FileResult> run(SparkSession spark, List<DataFile> files, FileTask task) {
+    static List<FileResult> run(SparkSession spark, List<DataFile> files, FileTasks.Task task) {
         return perFile(spark, files).map(new Attempt(task)).collect().stream()
                 .sorted((one, other) -> one.file().compareTo(other.file())).toList();
     }
 
-    private record Attempt(FileTask task) implements Function<DataFile, FileResult> {
+    private record Attempt(FileTasks.Task task) implements Function<DataFile, FileResult> {
         @Override
         public FileResult call(DataFile file) {
             return attempt(file, task);
@@ -53,7 +53,7 @@ final class FileJob {
     }
 
     /// Runs a task, and makes a result of its failure.
-    static FileResult attempt(DataFile file, FileTask task) {
+    static FileResult attempt(DataFile file, FileTasks.Task task) {
         try {
             return task.run(file);
         } catch (FormatException e) {

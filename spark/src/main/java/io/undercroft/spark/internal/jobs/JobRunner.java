@@ -89,8 +89,8 @@ public final class JobRunner {
 
     private int run(String verb, List<String> rest) throws IOException {
         return switch (verb) {
-            case "convert" -> convert(arguments(rest, Set.of(ConvertTask.OVERWRITE, ConvertTask.DANGEROUS,
-                    ConvertTask.PART, KEEP_SUFFIX), Set.of()));
+            case "convert" -> convert(arguments(rest, Set.of(FileTasks.Convert.OVERWRITE, FileTasks.Convert.DANGEROUS,
+                    FileTasks.Convert.PART, KEEP_SUFFIX), Set.of()));
             case "verify" -> verify(arguments(rest, Set.of(), Set.of()));
             case "diff" -> diff(arguments(rest, Set.of(LARGE), Set.of()));
             case "dedup" -> dedup(arguments(rest, Set.of(), Set.of()));
@@ -127,7 +127,7 @@ public final class JobRunner {
 
     private int verify(JobArguments arguments) throws IOException {
         List<DataFile> files = files(arguments, arguments.paths(1, Integer.MAX_VALUE), false);
-        List<FileResult> results = FileJob.run(spark, files, new VerifyTask(access()));
+        List<FileResult> results = FileJob.run(spark, files, new FileTasks.Verify(access()));
         return end(results, arguments, "%s, %d bytes without checksums"
                 .formatted(count(results), sum(results, FileResult::result)));
     }
@@ -136,7 +136,7 @@ public final class JobRunner {
         int keep = arguments.number(KEEP, 1);
         List<DataFile> files = files(arguments, arguments.paths(1, Integer.MAX_VALUE), false).stream()
                 .filter(file -> file.name().endsWith(CROFT)).toList();
-        List<FileResult> results = FileJob.run(spark, files, new CompactTask(keep));
+        List<FileResult> results = FileJob.run(spark, files, new FileTasks.Compact(keep));
         long saved = sum(results, result -> result.target() == null ? 0 : result.bytes() - result.result());
         return end(results, arguments, "%s, %d bytes freed".formatted(count(results), saved));
     }
@@ -185,7 +185,7 @@ public final class JobRunner {
         }
         List<FileResult> results = new ArrayList<>(FileJob.run(spark,
                 left.stream().filter(file -> others.containsKey(file.uri())).toList(),
-                new DiffTask(access(), Map.copyOf(others), arguments.has(LARGE))));
+                new FileTasks.Diff(access(), Map.copyOf(others), arguments.has(LARGE))));
         left.stream().filter(file -> !others.containsKey(file.uri())).forEach(file -> results
                 .add(new FileResult(file.toString(), Status.DIFFERENT, "only in " + paths.get(0), file.nbytes(), 0)));
         unpaired.values().forEach(file -> results
@@ -205,7 +205,7 @@ public final class JobRunner {
         Path out = new Path(paths.get(1));
         FileSystem store = out.getFileSystem(configuration());
         Map<URI, URI> targets = targets(sources, store.makeQualified(out), arguments.has(KEEP_SUFFIX));
-        Map<URI, Long> existing = arguments.has(ConvertTask.OVERWRITE) ? Map.of() : modified(paths.get(1));
+        Map<URI, Long> existing = arguments.has(FileTasks.Convert.OVERWRITE) ? Map.of() : modified(paths.get(1));
         List<FileResult> results = new ArrayList<>();
         List<DataFile> left = new ArrayList<>();
         for (DataFile source : sources) {
@@ -218,7 +218,7 @@ public final class JobRunner {
             }
         }
         results.addAll(FileJob.run(spark, left,
-                new ConvertTask(access(), Map.copyOf(targets), arguments.flags())));
+                new FileTasks.Convert(access(), Map.copyOf(targets), arguments.flags())));
         return end(results, arguments, count(results));
     }
 

@@ -6,6 +6,7 @@ import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.spark.TensorReadException;
 import io.undercroft.spark.internal.files.DataFile;
 import io.undercroft.spark.internal.files.FileAccess;
+import io.undercroft.spark.internal.table.TableOptions.ReadMode;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;

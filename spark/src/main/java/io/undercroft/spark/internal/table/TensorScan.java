@@ -15,6 +15,8 @@ import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.connector.read.Scan;
+import org.apache.spark.sql.connector.read.SupportsPushDownFilters;
+import org.apache.spark.sql.connector.read.SupportsPushDownRequiredColumns;
 import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -67,7 +69,7 @@ final class TensorScan implements Scan, Batch {
         SparkSession session = SparkSession.active();
         long most = JavaUtils.byteStringAsBytes(session.conf().get("spark.sql.files.maxPartitionBytes"));
         return Bins.divide(files, file -> isOfElements ? file.nbytes() : 0, session.sparkContext().defaultParallelism(),
-                most).stream().map(TensorPartition::new).toArray(InputPartition[]::new);
+                most).stream().map(Partition::new).toArray(InputPartition[]::new);
     }
 
     private List<TensorColumn> columns() {
@@ -84,7 +86,48 @@ final class TensorScan implements Scan, Batch {
                 PartitionReaderFactory {
         @Override
         public PartitionReader<InternalRow> createReader(InputPartition partition) {
-            return new TensorReader(((TensorPartition) partition).files(), access, options, columns, filters);
+            return new TensorReader(((Partition) partition).files(), access, options, columns, filters);
+        }
+    }
+
+    /// The files of a task.
+    private record Partition(List<DataFile> files) implements InputPartition {}
+
+    /// Collects the columns and filters of a query.
+    static final class Builder implements SupportsPushDownRequiredColumns, SupportsPushDownFilters {
+        private final TableOptions options;
+        private final List<DataFile> files;
+        private final FileAccess access;
+        private StructType schema;
+        private List<Filter> filters = List.of();
+
+        Builder(TableOptions options, List<DataFile> files, FileAccess access) {
+            this.options = options;
+            this.files = files;
+            this.access = access;
+            this.schema = options.schema();
+        }
+
+        @Override
+        public void pruneColumns(StructType required) {
+            schema = required;
+        }
+
+        /// Spark evaluates all filters again, as for Parquet: here they only save reading.
+        @Override
+        public Filter[] pushFilters(Filter[] all) {
+            filters = Arrays.stream(all).filter(RowFilter::isSupported).toList();
+            return all;
+        }
+
+        @Override
+        public Filter[] pushedFilters() {
+            return filters.toArray(Filter[]::new);
+        }
+
+        @Override
+        public Scan build() {
+            return new TensorScan(options, files, access, schema, filters);
         }
     }
 }

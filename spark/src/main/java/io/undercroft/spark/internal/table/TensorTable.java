@@ -69,6 +69,6 @@ public final class TensorTable implements SupportsRead {
 
     @Override
     public ScanBuilder newScanBuilder(CaseInsensitiveStringMap ofScan) {
-        return new TensorScanBuilder(options, files, access);
+        return new TensorScan.Builder(options, files, access);
     }
 }
