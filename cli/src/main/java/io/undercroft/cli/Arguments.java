@@ -1,20 +1,23 @@
 package io.undercroft.cli;
 
 import io.undercroft.cli.internal.Text;
-import io.undercroft.cli.internal.inspect.TensorOrder;
+import io.undercroft.cli.internal.inspect.Inspection;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
-import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveOptions.Sharing;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Setting;
 import io.undercroft.storage.Device;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.SortedSet;
+import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
@@ -154,7 +157,7 @@ final class Arguments {
     }
 
     static ArgSpec sort() {
-        return OptionSpec.builder(SORT).paramLabel("WHAT").type(TensorOrder.class).converters(Arguments::order)
+        return OptionSpec.builder(SORT).paramLabel("WHAT").type(Inspection.Order.class).converters(Arguments::order)
                 .completionCandidates(List.of("name", "size", "dtype"))
                 .description("The order of the tensors, instead of that of the state: name, size (of the elements, the "
                         + "largest first) or dtype.")
@@ -372,7 +375,7 @@ final class Arguments {
     }
 
     /// {@return the order of tensors, if one was given}
-    Optional<TensorOrder> order() {
+    Optional<Inspection.Order> order() {
         return Optional.ofNullable(line.matchedOptionValue(SORT, null));
     }
 
@@ -488,11 +491,11 @@ final class Arguments {
         };
     }
 
-    private static TensorOrder order(String text) {
+    private static Inspection.Order order(String text) {
         return switch (text) {
-            case "name" -> TensorOrder.NAME;
-            case "size" -> TensorOrder.SIZE;
-            case "dtype" -> TensorOrder.DTYPE;
+            case "name" -> Inspection.Order.NAME;
+            case "size" -> Inspection.Order.SIZE;
+            case "dtype" -> Inspection.Order.DTYPE;
             default -> throw new TypeConversionException("tensors are sorted by name, size or dtype, not by '" + text
                     + "'");
         };
@@ -511,5 +514,24 @@ final class Arguments {
     private static long size(String text) {
         return Text.parseBytes(text).orElseThrow(() -> new TypeConversionException(
                 "'" + text + "' is no size; write for instance 65536, 256K, 1M or 1G"));
+    }
+
+    /// Takes storages that were saved from another device than the CPU to the CPU, and remembers which devices these were:
+    /// their bytes are in the file, and the device need not be here.
+    private static final class AbsentDevices implements UnaryOperator<Device> {
+        private final SortedSet<String> met = new ConcurrentSkipListSet<>();
+
+        @Override
+        public Device apply(Device saved) {
+            if (!saved.isCpu()) {
+                met.add(saved.toString());
+            }
+            return Device.CPU;
+        }
+
+        /// {@return the devices seen so far, as PyTorch writes them}
+        Set<String> met() {
+            return Collections.unmodifiableSet(met);
+        }
     }
 }

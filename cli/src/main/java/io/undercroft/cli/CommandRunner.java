@@ -4,7 +4,7 @@ import io.undercroft.cli.internal.Json;
 import io.undercroft.cli.internal.JsonFiles;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.StandardInput;
-import io.undercroft.cli.internal.UnreadParts;
+import io.undercroft.cli.internal.Text;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.Remedy;
 import io.undercroft.mmap.FileReadException;
@@ -22,7 +22,6 @@ import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
-import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
@@ -32,6 +31,8 @@ import java.util.NoSuchElementException;
 import java.util.SequencedMap;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.function.ToIntBiFunction;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
@@ -285,7 +286,7 @@ final class CommandRunner {
     /// Prints which parts of the file the state does not contain.
     void noteUnread(Checkpoint checkpoint) {
         checkpoint.unread().forEach(
-                part -> note("%s: not in the state: %s".formatted(checkpoint.location(), UnreadParts.describe(part))));
+                part -> note("%s: not in the state: %s".formatted(checkpoint.location(), Text.unread(part))));
     }
 
     /// Prints that `--root` has no effect, if the file references no other file.
@@ -344,5 +345,45 @@ final class CommandRunner {
                 subject + ": permission denied; ask its owner for access, or run as a user with access";
             default -> subject + ": the system refuses it (" + e.getClass().getSimpleName() + ")";
         };
+    }
+
+    /// A write in progress, until this is closed. If the process receives a signal to end meanwhile, Ctrl-C for instance,
+    /// the thread that writes is interrupted and has a moment to undo what it began: a temporary file, a lock.
+    static final class Interruptible implements AutoCloseable {
+        private static final int PATIENCE_SECONDS = 10;
+
+        private final Thread writer = Thread.currentThread();
+        private final CountDownLatch ended = new CountDownLatch(1);
+        private final Thread hook = new Thread(this::interrupt, "croft-interrupt");
+
+        private Interruptible() {}
+
+        /// Begins in the calling thread.
+        ///
+        /// @throws IllegalStateException if the process is ending
+        static Interruptible begin() {
+            Interruptible writing = new Interruptible();
+            Runtime.getRuntime().addShutdownHook(writing.hook);
+            return writing;
+        }
+
+        private void interrupt() {
+            writer.interrupt();
+            try {
+                ended.await(PATIENCE_SECONDS, TimeUnit.SECONDS);
+            } catch (InterruptedException _) {
+                Thread.currentThread().interrupt();
+            }
+        }
+
+        @Override
+        public void close() {
+            ended.countDown();
+            try {
+                Runtime.getRuntime().removeShutdownHook(hook);
+            } catch (IllegalStateException _) {
+                // The process is ending, and the hook runs.
+            }
+        }
     }
 }

@@ -41,7 +41,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.ArgSpec;
 
 /// The command that saves what a file holds as another file.
-final class ConvertCommand {
+final class ConvertCommand extends Commands {
     private static final String STANDARD_STREAM = "-";
     private static final String TO = "--to";
     private static final String TO_SETTING = "--to-set";
@@ -51,18 +51,9 @@ final class ConvertCommand {
     private static final String KEEP_BASES = "--keep-bases";
     private static final String SELF_CONTAINED = "--self-contained";
 
-    private final Output out;
-    private final CommandRunner run;
-    private final Saver saver;
-
     ConvertCommand(Output out, CommandRunner run) {
-        this.out = out;
-        this.run = run;
-        this.saver = new Saver(out, run);
-    }
-
-    Subcommand command() {
-        return new Subcommand(
+        super(out, run);
+        add("convert",
                 "Converts a file to .croft or another format. OUT is replaced atomically if it exists. If it is the "
                         + "index of a set (its name ends in .safetensors.index.json), the files of the set must not "
                         + "exist. With --base IN, OUT is a .croft file that references the bytes of IN and does not "

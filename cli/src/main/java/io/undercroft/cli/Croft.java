@@ -4,6 +4,7 @@ import io.undercroft.cli.internal.Nearest;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.quickstart.PeerSide;
 import io.undercroft.cli.internal.quickstart.Quickstart;
+import io.undercroft.storage.spi.NearNames;
 import java.io.BufferedReader;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
@@ -12,6 +13,8 @@ import java.io.OutputStream;
 import java.io.PrintWriter;
 import java.io.Writer;
 import java.nio.charset.StandardCharsets;
+import java.util.Collection;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -21,13 +24,13 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.Set;
-import picocli.CommandLine;
 import picocli.CommandLine.Model.ArgSpec;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.UnmatchedArgumentException;
+import picocli.CommandLine;
 
 /// The `croft` command: its subcommands and their selection.
 ///
@@ -54,13 +57,11 @@ public final class Croft {
                 List::of,
                 _ -> run.of(() -> Quickstart.run(out, err))));
         subcommands.putAll(new ReadingCommands(out, run).all());
-        subcommands.put("diff", new DiffCommand(out, run).command());
-        subcommands.put("extract", new ExtractCommand(out, run).command());
-        subcommands.put("dedup", new DedupCommand(out, run).command());
-        subcommands.put("hexdump", new HexdumpCommand(out, run).command());
-        subcommands.put("convert", new ConvertCommand(out, run).command());
+        subcommands.putAll(new ExtractCommand(out, run).all());
+        subcommands.putAll(new DedupCommand(out, run).all());
+        subcommands.putAll(new HexdumpCommand(out, run).all());
+        subcommands.putAll(new ConvertCommand(out, run).all());
         subcommands.putAll(new GrowingCommands(out, run).all());
-        subcommands.put("salvage", new SalvageCommand(run).command());
         subcommands.put("set", Subcommand.group("Makes or lists a set: .croft files that are opened together.",
                 new SetCommands(out, run).all()));
         subcommands.put("shm", Subcommand.group("Publishes, lists and removes shared memory.",
@@ -255,5 +256,26 @@ public final class Croft {
             out.write(text);
             return CommandRunner.OK;
         });
+    }
+
+    /// Finds the word that a mistyped one probably means.
+    private static final class Nearest {
+        /// One typing error is allowed for so many letters.
+        private static final int LETTERS_PER_ERROR = 3;
+
+        private Nearest() {}
+
+        /// {@return the known word that is closest to what was typed, or nothing if none is close}
+        ///
+        /// @param typed the word that was typed
+        /// @param known the existing words
+        static Optional<String> to(String typed, Collection<String> known) {
+            int allowed = Math.max(1, typed.length() / LETTERS_PER_ERROR);
+            Optional<String> nearest = known.stream().filter(word -> NearNames.edits(typed, word) <= allowed)
+                    .min(Comparator.comparingInt(word -> NearNames.edits(typed, word)));
+            return nearest.isPresent() || typed.length() < LETTERS_PER_ERROR
+                    ? nearest
+                    : known.stream().filter(word -> word.startsWith(typed)).findFirst();
+        }
     }
 }

@@ -9,7 +9,7 @@ import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.ProgressBar;
 import io.undercroft.cli.internal.Table;
 import io.undercroft.cli.internal.Text;
-import io.undercroft.cli.internal.dedup.UniqueBytes;
+import io.undercroft.cli.internal.UniqueBytes;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
@@ -31,28 +31,14 @@ import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /// The command that computes the space that one `.croft` file for the storages of many files would save.
-final class DedupCommand {
+final class DedupCommand extends Commands {
     /// The codes of files that are skipped: empty files and indexes without their files are usual in caches of model
     /// hubs.
     private static final Set<String> SKIPPED = Set.of("FORMAT-UNKNOWN", "FORMAT-EMPTY", "SHARD-INDEX");
 
-    private final Output out;
-    private final CommandRunner run;
-
     DedupCommand(Output out, CommandRunner run) {
-        this.out = out;
-        this.run = run;
-    }
-
-    /// The bytes that a file adds.
-    ///
-    /// @param nbytes its size
-    /// @param storages the bytes of its storages
-    /// @param added the number of these bytes that no earlier file has
-    private record Share(Path file, String format, long nbytes, long storages, long added) {}
-
-    Subcommand command() {
-        return new Subcommand(
+        super(out, run);
+        add("dedup",
                 "Computes how much space one .croft file for all files of some directories would save. Their storages "
                         + "are compared in chunks of 1 MiB, those of .croft files by their digests. Nothing is "
                         + "written, and checksums are not compared. Empty files, files of unknown formats, and "
@@ -61,6 +47,13 @@ final class DedupCommand {
                         Arguments.json()),
                 this::dedup);
     }
+
+    /// The bytes that a file adds.
+    ///
+    /// @param nbytes its size
+    /// @param storages the bytes of its storages
+    /// @param added the number of these bytes that no earlier file has
+    private record Share(Path file, String format, long nbytes, long storages, long added) {}
 
     private int dedup(Arguments arguments) {
         List<Path> files = new ArrayList<>();

@@ -34,30 +34,15 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /// The command that prints one tensor or another value of a file, or writes a tensor to a file of its own.
-final class ExtractCommand {
+final class ExtractCommand extends Commands {
     private static final String ROWS = "--rows";
     private static final String DTYPE = "--dtype";
     private static final String SUFFIX = ".npy";
     private static final Pattern RANGE = Pattern.compile("(-?[0-9]{1,18})?:(-?[0-9]{1,18})?");
 
-    private final Output out;
-    private final CommandRunner run;
-
     ExtractCommand(Output out, CommandRunner run) {
-        this.out = out;
-        this.run = run;
-    }
-
-    /// What the user selected.
-    ///
-    /// @param name the name of the tensor
-    /// @param rows the selected elements as they are stored
-    /// @param firstRow the index of the first row, if some were selected
-    /// @param dtype the type that the elements are converted to
-    private record Extract(String name, Tensor rows, @Nullable Long firstRow, DType dtype) {}
-
-    Subcommand command() {
-        return new Subcommand(
+        super(out, run);
+        add("extract",
                 "Prints a tensor or another value of a file, or writes a tensor as a .npy file, and another "
                         + "value as text. If a tensor has more than 1000 elements, the first and last 3 of each "
                         + "dimension are printed. Bytes that are read are compared with their checksums. Lists and "
@@ -75,6 +60,14 @@ final class ExtractCommand {
                         Arguments.root(), Arguments.otherFile(), Arguments.format(), Arguments.setting()),
                 this::extract);
     }
+
+    /// What the user selected.
+    ///
+    /// @param name the name of the tensor
+    /// @param rows the selected elements as they are stored
+    /// @param firstRow the index of the first row, if some were selected
+    /// @param dtype the type that the elements are converted to
+    private record Extract(String name, Tensor rows, @Nullable Long firstRow, DType dtype) {}
 
     private int extract(Arguments arguments) {
         Path file = arguments.path(0);

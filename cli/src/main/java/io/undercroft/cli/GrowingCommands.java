@@ -2,41 +2,32 @@ package io.undercroft.cli;
 
 import static io.undercroft.cli.Arguments.knownFile;
 
+import io.undercroft.cli.internal.NameTree;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.ProgressBar;
 import io.undercroft.cli.internal.Savings;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.inspect.JsonReport;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.Salvage;
 import io.undercroft.serializer.SaveOptions;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.SequencedMap;
 
-/// The commands that change a `.croft` file which grows by snapshots.
-final class GrowingCommands {
+/// The commands that change a `.croft` file which grows by snapshots, or save what is intact in it.
+final class GrowingCommands extends Commands {
     private static final String MESSAGE = "--message";
     private static final String KEEP = "--keep";
 
-    private final Output out;
-    private final CommandRunner run;
-    private final Saver saver;
-
     GrowingCommands(Output out, CommandRunner run) {
-        this.out = out;
-        this.run = run;
-        this.saver = new Saver(out, run);
-    }
-
-    SequencedMap<String, Subcommand> all() {
-        SequencedMap<String, Subcommand> commands = new LinkedHashMap<>();
-        commands.put("append", new Subcommand(
+        super(out, run);
+        add("append",
                 "Appends the state of another file to a .croft file as its next snapshot, and reports which bytes "
                         + "were written.",
                 () -> List.of(Arguments.file("FILE", "The .croft file to append to."), knownFile("SOURCE"),
@@ -46,14 +37,20 @@ final class GrowingCommands {
                         Arguments.root(), Arguments.location(), Arguments.base(), Arguments.whole(),
                         Arguments.sharing(), Arguments.allowDangerous(), Arguments.allowPart(), Arguments.large(),
                         Arguments.json()),
-                this::append));
-        commands.put("compact", new Subcommand(
+                this::append);
+        add("compact",
                 "Rewrites a .croft file without the bytes that no snapshot uses. The new file has a new id: files that "
                         + "reference the old one do not accept it.",
                 () -> List.of(Arguments.file("FILE", "A .croft file."),
                         Arguments.number(KEEP, "Keep only the newest N snapshots."), Arguments.json()),
-                this::compact));
-        return commands;
+                this::compact);
+        add("salvage",
+                "Saves the intact tensors of a damaged .croft file, by name, and lists the damage. Exits with 4 if "
+                        + "there is any.",
+                () -> List.of(Arguments.file("FILE", "A .croft file."),
+                        Arguments.file("TARGET", "The .croft file to write."), Arguments.at(), Arguments.root(),
+                        Arguments.otherFile(), Arguments.json()),
+                this::salvage);
     }
 
     private int append(Arguments arguments) {
@@ -139,5 +136,53 @@ final class GrowingCommands {
                 : now + ", " + (saved > 0
                         ? Text.bytes(saved) + " less than before"
                         : Text.bytes(-saved) + " more than before");
+    }
+
+    private int salvage(Arguments arguments) {
+        Path source = arguments.path(0);
+        Path target = arguments.path(1);
+        if (!Targets.isCroft(target)) {
+            return Targets.refuse("TARGET", target, run);
+        }
+        return run.of(source, () -> {
+            if (Targets.isSame(source, target)) {
+                return Targets.refuseSame(source, "TARGET", run);
+            }
+            try (ProgressBar bar = ProgressBar.onTerminal();
+                    CheckpointFile file = CheckpointFile.open(source, SaveOptions.defaults(),
+                            arguments.opening().progress(bar));
+                    Salvage salvage = file.salvage()) {
+                bar.erase();
+                NameTree intact = new NameTree();
+                salvage.names().forEach(name -> intact.put(name, salvage.tensor(name)));
+                int code = run.writing(target, () -> {
+                    try (ProgressBar saving = ProgressBar.onTerminal()) {
+                        Checkpoint.save(target, intact.root(), SaveOptions.defaults().progress(saving));
+                    }
+                    return CommandRunner.OK;
+                });
+                return code == CommandRunner.OK ? tell(source, target, salvage, arguments) : code;
+            }
+        });
+    }
+
+    private int tell(Path source, Path target, Salvage salvage, Arguments arguments) throws IOException {
+        int intact = salvage.names().size();
+        long snapshot = salvage.snapshot().commit();
+        long nbytes = Files.size(target);
+        run.say(arguments, "%s (snapshot %d, %s) -> %s (%s): %d of %s".formatted(source, snapshot,
+                Text.bytes(Files.size(source)), target, Text.bytes(nbytes), intact,
+                Text.count(intact + salvage.damagedNames().size(), "tensor")),
+                json -> json.member("source", source.toString()).member("snapshot", snapshot)
+                        .member("target", target.toString()).member("nbytes", nbytes).member("tensors", intact)
+                        .values("left_out", salvage.damagedNames())
+                        .list("damages", salvage.damages(), JsonReport::write));
+        salvage.skippedCommit().ifPresent(why -> run.noteSkippedCommit(source, salvage.snapshot(), why));
+        IntegrityChecks.list(source, salvage.damages(), run);
+        if (!salvage.damagedNames().isEmpty()) {
+            run.note("%s: left out: %s".formatted(source, Text.names(salvage.damagedNames())));
+        }
+        int code = salvage.skippedCommit().isEmpty() ? CommandRunner.OK : CommandRunner.DAMAGED;
+        return run.worse(code, run.ofEach(salvage.damages(), IntegrityChecks::code));
     }
 }

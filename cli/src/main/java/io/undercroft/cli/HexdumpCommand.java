@@ -6,9 +6,9 @@ import io.undercroft.cli.internal.StandardInput;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.dump.FileDump;
-import io.undercroft.format.dump.FormatDump;
 import io.undercroft.format.dump.FormatDump.Line;
 import io.undercroft.format.dump.FormatDump.Part;
+import io.undercroft.format.dump.FormatDump;
 import io.undercroft.serializer.Checkpoint;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -29,7 +29,7 @@ import java.util.function.Consumer;
 import java.util.function.Predicate;
 
 /// The command that shows the bytes of a file and what they mean.
-final class HexdumpCommand {
+final class HexdumpCommand extends Commands {
     private static final String SECTION = "--section";
     private static final String LIMIT = "--limit";
     private static final long BY_DEFAULT = 8;
@@ -38,16 +38,9 @@ final class HexdumpCommand {
     private static final int ROW = 16;
     private static final HexFormat HEX = HexFormat.ofDelimiter(" ");
 
-    private final Output out;
-    private final CommandRunner run;
-
     HexdumpCommand(Output out, CommandRunner run) {
-        this.out = out;
-        this.run = run;
-    }
-
-    Subcommand command() {
-        return new Subcommand(
+        super(out, run);
+        add("hexdump",
                 "Shows the bytes of a .croft or safetensors file with their meaning. For a .croft file they are the "
                         + "header, the commit records, the index of a snapshot, and the first bytes of each extent; "
                         + "format-spec/SPEC.md explains the fields. For a safetensors file they are the length of the "

@@ -2,19 +2,17 @@ package io.undercroft.cli;
 
 import static io.undercroft.cli.Arguments.flag;
 
+import io.undercroft.cli.internal.Machine;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.cuda.CudaCheck;
-import io.undercroft.cli.internal.machine.MachineReport;
 import io.undercroft.cuda.CudaDevice;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Optional;
-import java.util.SequencedMap;
 
 /// The commands about the machine and its devices.
-final class MachineCommands {
+final class MachineCommands extends Commands {
     private static final String JSON = "--json";
     private static final String GIB = "--gib";
     private static final String DIRECTORY = "--dir";
@@ -24,21 +22,13 @@ final class MachineCommands {
     private static final double MOST_GIB = 4096;
     private static final double MOST_MINUTES = 1440;
 
-    private final Output out;
-    private final CommandRunner run;
-
     MachineCommands(Output out, CommandRunner run) {
-        this.out = out;
-        this.run = run;
-    }
-
-    SequencedMap<String, Subcommand> all() {
-        SequencedMap<String, Subcommand> commands = new LinkedHashMap<>();
-        commands.put("doctor", new Subcommand(
+        super(out, run);
+        add("doctor",
                 "Shows the JDK and the features of this machine. They are native access, mapping, shared memory, huge "
                         + "pages, O_DIRECT and CUDA devices, or the reason why there is none.",
-                () -> List.of(flag(JSON, "Print one JSON object (docs/inspect-json.md).")), this::doctor));
-        commands.put("cuda-check", new Subcommand(
+                () -> List.of(flag(JSON, "Print one JSON object (docs/inspect-json.md).")), this::doctor);
+        add("cuda-check",
                 "Checks storages, checkpoints and copies on a CUDA device, and measures their speed. It is compared "
                         + "with PyTorch and safetensors if they are installed. Prints a table and, as the last line, a "
                         + "JSON object. Exits with 0 if all checks pass and all targets are met, 1 if not, and 3 if "
@@ -57,16 +47,15 @@ final class MachineCommands {
                                         + "slow disk, files are smaller and there are fewer rounds."),
                         flag(SWEEP,
                                 "Also measure loads with other numbers of threads and buffers, and their parts.")),
-                this::cudaCheck));
-        return commands;
+                this::cudaCheck);
     }
 
     private int doctor(Arguments arguments) {
         return run.of(() -> {
             if (arguments.has(JSON)) {
-                MachineReport.printJson(out);
+                Machine.printJson(out);
             } else {
-                MachineReport.print(out);
+                Machine.print(out);
             }
             return CommandRunner.OK;
         });

@@ -1,61 +1,58 @@
 package io.undercroft.cli;
 
 import static io.undercroft.cli.Arguments.flag;
+import static io.undercroft.cli.Arguments.knownFile;
 import static io.undercroft.cli.Arguments.knownFiles;
 
+import io.undercroft.cli.internal.DiffReport;
+import io.undercroft.cli.internal.Json;
 import io.undercroft.cli.internal.JsonFiles;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.ProgressBar;
 import io.undercroft.cli.internal.Sha256;
 import io.undercroft.cli.internal.Text;
-import io.undercroft.cli.internal.inspect.FormatsJson;
 import io.undercroft.cli.internal.inspect.Inspection;
 import io.undercroft.cli.internal.inspect.JsonReport;
 import io.undercroft.cli.internal.inspect.SnapshotList;
 import io.undercroft.cli.internal.inspect.TextReport;
-import io.undercroft.cli.internal.inspect.VerificationJson;
+import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.Verification;
+import io.undercroft.serializer.analysis.ElementBudget;
+import io.undercroft.serializer.analysis.NamedTensors;
 import io.undercroft.serializer.analysis.Sizes;
+import io.undercroft.serializer.analysis.StateDiff;
+import io.undercroft.serializer.analysis.ValueDiff;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
-import java.util.SequencedMap;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
-/// The commands that show what a file holds and change nothing.
-final class ReadingCommands {
+/// The commands that show what files hold or how they differ, and change nothing.
+final class ReadingCommands extends Commands {
     private static final String JSON = "--json";
-
-    private final Output out;
-    private final CommandRunner run;
+    private static final String STATS = "--stats";
 
     ReadingCommands(Output out, CommandRunner run) {
-        this.out = out;
-        this.run = run;
-    }
-
-    SequencedMap<String, Subcommand> all() {
-        SequencedMap<String, Subcommand> commands = new LinkedHashMap<>();
-        commands.put("inspect", new Subcommand("Shows what files hold, and which tensors share a storage.",
+        super(out, run);
+        add("inspect", "Shows what files hold, and which tensors share a storage.",
                 () -> List.of(knownFiles(), Arguments.json(),
                         flag("--hash", "Add the SHA-256 of every tensor and storage."), PageFile.option(),
                         Arguments.large(), Arguments.only(), Arguments.sort(), Arguments.at(),
                         Arguments.root(), Arguments.otherFile(), Arguments.location(), Arguments.format(),
                         Arguments.setting()),
-                this::inspect));
-        commands.put("snapshots", new Subcommand("Lists the snapshots of a .croft file, the newest first.",
+                this::inspect);
+        add("snapshots", "Lists the snapshots of a .croft file, the newest first.",
                 () -> List.of(Arguments.file("FILE", "A .croft file."),
                         flag(JSON, "Print one JSON object (docs/inspect-json.md)."), Arguments.setting()),
-                this::snapshots));
-        commands.put("verify", new Subcommand(
+                this::snapshots);
+        add("verify",
                 "Checks the structure of files and reads all bytes that have checksums; says how many have none, which "
                         + "are not read. Exits with 0 if no damage was found, 4 if a file is damaged, and 3 if no "
                         + "damage was found but a file, or another file that it references, is missing or --root was "
@@ -64,11 +61,21 @@ final class ReadingCommands {
                         Arguments.json(),
                         Arguments.number("--at", "Only snapshot N and those before it."), Arguments.root(),
                         Arguments.otherFile(), Arguments.format(), Arguments.setting()),
-                this::verify));
-        commands.put("formats",
-                new Subcommand("Lists the formats, and their settings.",
-                        () -> List.of(flag(JSON, "Print one JSON object (docs/inspect-json.md).")), this::formats));
-        return commands;
+                this::verify);
+        add("formats", "Lists the formats, and their settings.",
+                () -> List.of(flag(JSON, "Print one JSON object (docs/inspect-json.md).")), this::formats);
+        add("diff",
+                "Compares the tensors and the other values of two files of any format. Exits with 0 if names, dtypes, "
+                        + "shapes, elements, shared storages and values are the same, and 5 if they differ. Between "
+                        + ".croft files, equal bytes are recognised by their digests and not read.",
+                () -> List.of(knownFile("A"), knownFile("B"),
+                        flag(STATS, "Count the elements that differ, and compute the largest and the mean absolute "
+                                + "difference, also if the dtypes differ."),
+                        flag("--json", "Print one JSON object (docs/inspect-json.md)."), Arguments.large(),
+                        Arguments.only(),
+                        Arguments.atOfTwo(), Arguments.root(), Arguments.otherFile(), Arguments.format(),
+                        Arguments.setting()),
+                this::diff);
     }
 
     private int inspect(Arguments arguments) {
@@ -157,7 +164,7 @@ final class ReadingCommands {
     private int formats(Arguments arguments) {
         return run.of(() -> {
             if (arguments.has(JSON)) {
-                FormatsJson.print(out);
+                printFormatsJson();
                 return CommandRunner.OK;
             }
             out.line("%-18s %-33s %s".formatted("format", "suffixes of names", "capabilities"));
@@ -203,7 +210,7 @@ final class ReadingCommands {
                 Verification verification = checkpoint.verify();
                 bar.erase();
                 if (arguments.has(JSON)) {
-                    VerificationJson.print(checkpoint, verification, json);
+                    JsonReport.printVerification(checkpoint, verification, json);
                 }
                 if (!verification.damages().isEmpty()) {
                     return IntegrityChecks.tell(Inputs.shown(file), verification, run);
@@ -240,5 +247,68 @@ final class ReadingCommands {
                     checkpoint.location(), contents, Text.bytes(verification.unverifiedBytes())));
         }
         return CommandRunner.OK;
+    }
+
+    private void printFormatsJson() throws IOException {
+        Json.print(out, all -> all
+                .list("formats", Checkpoint.formats(), (json, format) -> json.member("name", format.name())
+                        .values("suffixes", format.suffixes())
+                        .values("capabilities",
+                                format.capabilities().stream().sorted().map(ReadingCommands::word).toList()))
+                .list("settings", Checkpoint.formats().stream().flatMap(format -> format.settings().stream()).distinct()
+                        .toList(),
+                        (json, setting) -> json.member("name", setting.name()).member("use", word(setting.use()))
+                                .member("values", setting.values())));
+    }
+
+    private static String word(Enum<?> constant) {
+        return constant.name().toLowerCase(Locale.ROOT);
+    }
+
+    private int diff(Arguments arguments) {
+        if (arguments.count(Arguments.AT) > 2) {
+            return run.complain("--at: there are two files, and more than two snapshots. Give it once or twice");
+        }
+        Path a = arguments.path(0);
+        Path b = arguments.path(1);
+        return run.of(a, () -> {
+            try (Checkpoint first = Inputs.open(a, arguments.openingOneOfTwo(0))) {
+                run.noteSkippedCommit(first);
+                return run.of(b, () -> {
+                    try (Checkpoint second = Inputs.open(b, arguments.openingOneOfTwo(1))) {
+                        run.noteSkippedCommit(second);
+                        run.noteUnread(first);
+                        run.noteUnread(second);
+                        return diff(first, second, arguments);
+                    }
+                });
+            }
+        });
+    }
+
+    private int diff(Checkpoint a, Checkpoint b, Arguments arguments) throws IOException {
+        StateDiff diff;
+        ElementBudget budget = Saver.budget(arguments, a, b);
+        try (ProgressBar bar = ProgressBar.onTerminal()) {
+            diff = new StateDiff(new NamedTensors(a), new NamedTensors(b),
+                    arguments.has(STATS), budget, bar);
+        }
+        if (arguments.has("--json")) {
+            DiffReport.printJson(diff, out);
+        } else {
+            DiffReport.print(diff, out);
+        }
+        int code = run.ofEach(diff.notCompared(), each -> {
+            FormatException fault = each.fault();
+            return run.fail(fault == null ? CommandRunner.MISSING : CommandRunner.code(fault),
+                    "the tensor %s was not compared: %s%s%s".formatted(FormatException.quote(each.name()), each.why(),
+                            fault == null ? "" : " [" + fault.code() + "]",
+                            each.why().equals(budget.refusal()) ? "; " + Arguments.LARGE + " allows it" : ""));
+        });
+        if (!diff.values().map(ValueDiff::isComplete).orElse(true)) {
+            code = run.worse(code, run.fail(CommandRunner.MISSING, "there are more than ten million values beside the "
+                    + "tensors, and only the first were compared"));
+        }
+        return code == CommandRunner.OK && diff.hasDifferences() ? CommandRunner.DIFFERENT : code;
     }
 }

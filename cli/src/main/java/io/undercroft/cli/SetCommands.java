@@ -13,37 +13,26 @@ import io.undercroft.serializer.ShardSet;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Objects;
-import java.util.SequencedMap;
 
 /// The commands for sets of files, `croft set …`.
-final class SetCommands {
+final class SetCommands extends Commands {
     private static final String SUFFIX = ".croftset";
 
-    private final Output out;
-    private final CommandRunner run;
-
     SetCommands(Output out, CommandRunner run) {
-        this.out = out;
-        this.run = run;
-    }
-
-    SequencedMap<String, Subcommand> all() {
-        SequencedMap<String, Subcommand> commands = new LinkedHashMap<>();
-        commands.put("create", new Subcommand(
+        super(out, run);
+        add("create",
                 "Creates a set of .croft files. The set records the newest snapshot of each file, and can be opened "
                         + "as long as the files have these snapshots.",
                 () -> List.of(Arguments.file("SET", "The .croftset file to write, in a directory above the files."),
                         Arguments.files(1, "FILE", "The .croft files, in their order."), Arguments.json()),
-                this::create));
-        commands.put("list", new Subcommand(
+                this::create);
+        add("list",
                 "Opens all files of a set and lists them.",
                 () -> List.of(Arguments.file("SET", "A .croftset file."),
                         Arguments.json()),
-                this::list));
-        return commands;
+                this::list);
     }
 
     private int create(Arguments arguments) {

@@ -12,29 +12,17 @@ import io.undercroft.mmap.SharedSegment;
 import io.undercroft.serializer.Published;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.SequencedMap;
 
 /// The commands for shared memory, `croft shm …`.
-final class SharingCommands {
+final class SharingCommands extends Commands {
     private static final String JSON = "--json";
     private static final String WRITABLE = "--writable";
     private static final String PUBLISHED = "--published";
 
-    private final Output out;
-    private final CommandRunner run;
-    private final Saver saver;
-
     SharingCommands(Output out, CommandRunner run) {
-        this.out = out;
-        this.run = run;
-        this.saver = new Saver(out, run);
-    }
-
-    SequencedMap<String, Subcommand> all() {
-        SequencedMap<String, Subcommand> commands = new LinkedHashMap<>();
-        commands.put("publish", new Subcommand(
+        super(out, run);
+        add("publish",
                 "Copies a file to shared memory, for other processes to attach. A published state with this name is "
                         + "replaced; processes that have it open keep their mapping.",
                 () -> List.of(knownFile("FILE"), Arguments.sharedName(), Arguments.format(), Arguments.setting(),
@@ -44,22 +32,21 @@ final class SharingCommands {
                         flag(WRITABLE,
                                 "Do not let storages share equal bytes, so that processes can share what they write."),
                         flag(Saver.REPORT, "Report which bytes were written."), Arguments.json()),
-                this::publish));
-        commands.put("list", new Subcommand("Lists shared memory, and which processes have it open.",
-                () -> List.of(flag(JSON, "Print one JSON object (docs/inspect-json.md).")), this::list));
-        commands.put("remove", new Subcommand(
+                this::publish);
+        add("list", "Lists shared memory, and which processes have it open.",
+                () -> List.of(flag(JSON, "Print one JSON object (docs/inspect-json.md).")), this::list);
+        add("remove",
                 "Removes a name of shared memory. Processes that have it open keep their mapping.",
                 () -> List.of(Arguments.sharedName(), Arguments.json()),
-                this::remove));
-        commands.put("gc", new Subcommand(
+                this::remove);
+        add("gc",
                 "Removes shared memory that killed processes left, and lists it. A published name lasts until it is "
                         + "removed, even if its publisher has ended. Published names that no running process has open "
                         + "are listed, and removed with --published.",
                 () -> List.of(
                         flag(PUBLISHED, "Also remove published names that no running process has open."),
                         flag(JSON, "Print one JSON object (docs/inspect-json.md).")),
-                this::collect));
-        return commands;
+                this::collect);
     }
 
     private int publish(Arguments arguments) {

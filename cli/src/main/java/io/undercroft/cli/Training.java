@@ -107,7 +107,7 @@ final class Training {
     /// Some commands may fail, for instance on a machine without shared memory. If the process receives a signal to
     /// end, the shared memory is removed before it does.
     private int run(List<List<String>> lines) throws IOException {
-        try (Interruptible _ = Interruptible.begin()) {
+        try (CommandRunner.Interruptible _ = CommandRunner.Interruptible.begin()) {
             try {
                 for (List<String> line : lines) {
                     if (Thread.currentThread().isInterrupted()) {

@@ -2,8 +2,8 @@ package io.undercroft.cli.internal;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.undercroft.storage.Complex;
-import io.undercroft.storage.DType;
 import io.undercroft.storage.DType.Kind;
+import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.math.BigInteger;

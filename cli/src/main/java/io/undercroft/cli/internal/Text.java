@@ -1,6 +1,7 @@
 package io.undercroft.cli.internal;
 
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.analysis.Sizes;
 import java.util.Collection;
 import java.util.Locale;
@@ -127,5 +128,21 @@ public final class Text {
     public static String shortened(String text, int width) {
         int length = text.codePointCount(0, text.length());
         return length <= width ? text : text.substring(0, text.offsetByCodePoints(0, width - 1)) + "…";
+    }
+
+    /// {@return one line about a part of a file that its state does not contain; it may have text of the file in it}
+    ///
+    /// @param part the part
+    public static String unread(UnreadPart part) {
+        if (part.kind() == UnreadPart.Kind.FILE) {
+            return part.what();
+        }
+        String way = part.setting() == null || part.kind() != UnreadPart.Kind.STATE
+                ? ""
+                : "; --set %s=N opens another one".formatted(part.setting());
+        String place = part.nbytes() == 0
+                ? ""
+                : ", %s at byte 0x%X".formatted(bytes(part.nbytes()), part.offset());
+        return part.what() + place + way;
     }
 }

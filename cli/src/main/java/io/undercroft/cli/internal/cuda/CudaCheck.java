@@ -103,11 +103,12 @@ public final class CudaCheck {
         SharingCheck.run(checks, device.device(), work);
         new FormatChecks(checks, device.device(), work).run();
         FigureList figures = new FigureList(isStandIn);
-        figures.add(Figure.of("checks that passed", checks.passed()));
-        figures.add(Figure.of("checks that failed", checks.failed()).atMost(0));
+        figures.add(FigureList.Figure.of("checks that passed", checks.passed()));
+        figures.add(FigureList.Figure.of("checks that failed", checks.failed()).atMost(0));
         if (storages.copies() >= 0) {
             figures.add(
-                    Figure.of("storages on the device of 1000 tensors on 10 storages", storages.copies()).atMost(10));
+                    FigureList.Figure.of("storages on the device of 1000 tensors on 10 storages", storages.copies())
+                            .atMost(10));
         }
         boolean isMeasured = settings.size == 0 || measure(work, figures, time);
         figures.environment("device", device.name());
@@ -146,6 +147,27 @@ public final class CudaCheck {
         }
         for (Path file : files) {
             Files.delete(file);
+        }
+    }
+
+    /// The time that a run may take.
+    static final class TimeLimit {
+        private final long end;
+
+        /// Starts the time.
+        ///
+        /// @param most the maximum time
+        TimeLimit(Duration most) {
+            end = System.nanoTime() + most.toNanos();
+        }
+
+        /// {@return the remaining seconds; negative after the limit}
+        double secondsLeft() {
+            return (end - System.nanoTime()) / 1e9;
+        }
+
+        boolean isUp() {
+            return secondsLeft() <= 0;
         }
     }
 }

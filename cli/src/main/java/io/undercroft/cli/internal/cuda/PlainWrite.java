@@ -1,6 +1,6 @@
 package io.undercroft.cli.internal.cuda;
 
-import io.undercroft.cli.internal.machine.DirectIo;
+import io.undercroft.cli.internal.DirectIo;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;

@@ -51,7 +51,7 @@ final class Rates {
     private final Path directory;
     private final Peer peer;
     private final Output out;
-    private final TimeLimit time;
+    private final CudaCheck.TimeLimit time;
     private int tensors;
     private long size;
     private boolean hasFailed;
@@ -66,7 +66,7 @@ final class Rates {
     /// @param peer the peer to compare with
     /// @param out the output for progress
     /// @param time the time after which no further round is begun
-    Rates(FigureList figures, CudaDevice device, Path directory, Peer peer, Output out, TimeLimit time) {
+    Rates(FigureList figures, CudaDevice device, Path directory, Peer peer, Output out, CudaCheck.TimeLimit time) {
         this.figures = figures;
         this.device = device;
         this.target = device.device();
@@ -286,7 +286,7 @@ final class Rates {
     }
 
     private void report(Path croft, Path torch, Path safetensors) {
-        rates.forEach((what, samples) -> figures.add(Figure.of(what, samples, "GiB/s")));
+        rates.forEach((what, samples) -> figures.add(FigureList.Figure.of(what, samples, "GiB/s")));
         for (Path file : List.of(croft, torch, safetensors)) {
             ratio(cached(file), TO_DEVICE, 0.85);
         }
@@ -301,7 +301,7 @@ final class Rates {
         List<Double> samples = rates.get(what);
         List<Double> others = rates.get(other);
         if (samples != null && others != null) {
-            Figure figure = Figure.ratio(what + " / " + other, samples, others);
+            FigureList.Figure figure = FigureList.Figure.ratio(what + " / " + other, samples, others);
             figures.add(Double.isNaN(target) ? figure : figure.atLeast(target));
         }
     }

@@ -38,7 +38,7 @@ final class Sweep {
     private final CudaMemory memory;
     private final Path file;
     private final Output out;
-    private final TimeLimit time;
+    private final CudaCheck.TimeLimit time;
     private final Map<String, Measurement> all = new LinkedHashMap<>();
 
     /// Prepares measurements.
@@ -48,7 +48,7 @@ final class Sweep {
     /// @param file a file in the page cache
     /// @param out the output for progress
     /// @param time the time after which nothing further is measured
-    Sweep(FigureList figures, Device device, Path file, Output out, TimeLimit time) {
+    Sweep(FigureList figures, Device device, Path file, Output out, CudaCheck.TimeLimit time) {
         this.figures = figures;
         this.memory = CudaMemory.of(device.index());
         this.file = file;
@@ -135,7 +135,7 @@ final class Sweep {
         for (int round = 0; round < ROUNDS; round++) {
             samples.add(measurement.run());
         }
-        Figure figure = Figure.of(what, samples, unit);
+        FigureList.Figure figure = FigureList.Figure.of(what, samples, unit);
         figures.add(figure);
         out.line("sweep: %-60s %8.2f %s".formatted(what, figure.median(), unit));
         out.flush();

@@ -13,9 +13,11 @@ import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalLong;
 import java.util.SequencedMap;
 import org.jspecify.annotations.Nullable;
@@ -72,7 +74,7 @@ public final class Inspection {
     /// {@return the same with the tensors in another order}
     ///
     /// @param order the order
-    public Inspection sorted(TensorOrder order) {
+    public Inspection sorted(Order order) {
         SequencedMap<String, Tensor> sorted = new LinkedHashMap<>();
         tensors.entrySet().stream().sorted(order.comparator())
                 .forEach(named -> sorted.put(named.getKey(), named.getValue()));
@@ -166,5 +168,23 @@ public final class Inspection {
     /// Returns the names of the tensors on a storage.
     List<String> users(Storage storage) {
         return users.computeIfAbsent(storage, s -> new ArrayList<>());
+    }
+
+    /// The order in which tensors are listed. Tensors that compare equal stay in the order of the state.
+    public enum Order {
+        /// By name.
+        NAME,
+        /// By size, the largest first.
+        SIZE,
+        /// By the name of the dtype.
+        DTYPE;
+
+        Comparator<Map.Entry<String, Tensor>> comparator() {
+            return switch (this) {
+                case NAME -> Map.Entry.comparingByKey();
+                case SIZE -> Map.Entry.comparingByValue(Comparator.<Tensor>comparingLong(TensorBlocks::nbytes).reversed());
+                case DTYPE -> Comparator.comparing(named -> named.getValue().dtype().name());
+            };
+        }
     }
 }

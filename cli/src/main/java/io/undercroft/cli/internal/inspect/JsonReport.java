@@ -2,14 +2,16 @@ package io.undercroft.cli.internal.inspect;
 
 import io.undercroft.cli.internal.Json;
 import io.undercroft.cli.internal.JsonFiles;
-import io.undercroft.cli.internal.StandardInput;
 import io.undercroft.cli.internal.Sha256;
+import io.undercroft.cli.internal.StandardInput;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.UnreadPart;
+import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.analysis.Sizes;
 import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.storage.Storage;
@@ -236,5 +238,31 @@ public final class JsonReport {
 
     private String text(String text) {
         return text.length() <= longestText ? text : Text.shortened(text, longestText);
+    }
+
+    /// Writes the result of a verification as one JSON object, as `docs/inspect-json.md` describes it.
+    ///
+    /// @param checkpoint the file that was verified
+    /// @param verification the result
+    /// @param files the destination
+    /// @throws IOException never, as the destination throws its own exceptions
+    public static void printVerification(Checkpoint checkpoint, Verification verification, JsonFiles files)
+            throws IOException {
+        files.print(all -> all.member("file", StandardInput.shown(checkpoint.location()))
+                .member("format", checkpoint.format()).member("complete", verification.isComplete())
+                .list("damages", verification.damages(), JsonReport::write)
+                .member("unverified_nbytes", verification.unverifiedBytes())
+                .list("missing_bases", verification.missingBases(), JsonReport::write)
+                .list("unread", checkpoint.unread(), JsonReport::write));
+    }
+
+    /// Writes the members that describe one damage.
+    ///
+    /// @param json the object
+    /// @param damage what is damaged
+    /// @throws IOException if writing fails
+    public static void write(Json json, Damage damage) throws IOException {
+        json.member("code", damage.code()).member("where", damage.where()).member("offset", damage.offset())
+                .member("nbytes", damage.length()).member("what", damage.what());
     }
 }

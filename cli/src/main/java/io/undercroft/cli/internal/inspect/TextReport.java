@@ -9,7 +9,6 @@ import io.undercroft.cli.internal.Sha256;
 import io.undercroft.cli.internal.StandardInput;
 import io.undercroft.cli.internal.Table;
 import io.undercroft.cli.internal.Text;
-import io.undercroft.cli.internal.UnreadParts;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Checkpoint;
@@ -81,7 +80,7 @@ public final class TextReport {
         foreign.stream().sorted(Comparator.comparing(ForeignClass::isDangerous).reversed()).limit(SHOWN)
                 .forEach(each -> out.line("class     " + describe(each)));
         printMore(foreign.size(), "classes that are not known here");
-        checkpoint.unread().forEach(part -> out.line("besides   " + UnreadParts.describe(part)));
+        checkpoint.unread().forEach(part -> out.line("besides   " + Text.unread(part)));
         checkpoint.bases().forEach(base -> out.line("needs     " + describe(base)));
         checkpoint.metadata().forEach(
                 (key, value) -> out.line("metadata  " + key + " = " + StateOutline.of(value)));

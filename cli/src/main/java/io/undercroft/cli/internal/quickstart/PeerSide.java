@@ -27,7 +27,7 @@ public final class PeerSide {
         if (name == null) {
             return FORSAKEN;
         }
-        try (Checkpoint shared = ShareWithSecondProcess.attach(name)) {
+        try (Checkpoint shared = Steps.attach(name)) {
             say(out, "attached");
             Sha256 sha256 = new Sha256(ElementBudget.of(shared));
             for (String each : shared.names()) {
@@ -36,8 +36,8 @@ public final class PeerSide {
             if (!"write".equals(in.readLine())) {
                 return FORSAKEN;
             }
-            Tensor head = shared.tensor(TiedWeights.HEAD);
-            head.setDouble(0, 0, ShareWithSecondProcess.QUESTION);
+            Tensor head = shared.tensor(Steps.HEAD);
+            head.setDouble(0, 0, Steps.QUESTION);
             say(out, "written");
             if (!"answered".equals(in.readLine())) {
                 return FORSAKEN;

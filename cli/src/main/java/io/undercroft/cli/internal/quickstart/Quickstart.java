@@ -5,19 +5,11 @@ import io.undercroft.cli.internal.Table;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.format.FormatException;
 import java.io.PrintWriter;
-import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /// The main job on real input: from a checkpoint that `torch.save` wrote to storages that two processes share.
 public final class Quickstart {
-    private static final List<Step> STEPS = List.of(
-            new OpenTorchCheckpoint(),
-            new SaveAsCroft(),
-            new WriteThroughTiedWeights(),
-            new CompareEveryTensor(),
-            new ShareWithSecondProcess());
-
     private Quickstart() {}
 
     /// Runs every step and prints what each shows; stops at the first that fails.
@@ -31,13 +23,13 @@ public final class Quickstart {
         out.line("A PyTorch training checkpoint, from torch.save to shared memory.");
         try (Workspace workspace = Workspace.create()) {
             int number = 0;
-            for (Step step : STEPS) {
+            for (Steps.Step step : Steps.ALL) {
                 number++;
                 out.line("");
                 out.line("%d. %s".formatted(number, step.title()));
                 out.flush();
                 long start = System.nanoTime();
-                Step.Shown shown = attempt(step, number, workspace, out, err);
+                Steps.Shown shown = attempt(step, number, workspace, out, err);
                 if (shown == null) {
                     return 1;
                 }
@@ -54,10 +46,10 @@ public final class Quickstart {
         return 0;
     }
 
-    private static Step.@Nullable Shown attempt(Step step, int number, Workspace workspace, Output out,
+    private static Steps.@Nullable Shown attempt(Steps.Step step, int number, Workspace workspace, Output out,
             PrintWriter err) {
         try {
-            return step.run(workspace, out);
+            return step.body().run(workspace, out);
         } catch (Exception e) {
             out.flush();
             if (!workspace.isClosed()) {

@@ -48,9 +48,9 @@ class CheckListTest {
     @Test
     void aMissedTargetIsShownAndDecides() throws IOException {
         FigureList figures = new FigureList(false);
-        figures.add(Figure.ratio("fast / slow", List.of(4.0, 6.0, 8.0), List.of(2.0, 2.0, 2.0)).atLeast(3));
+        figures.add(FigureList.Figure.ratio("fast / slow", List.of(4.0, 6.0, 8.0), List.of(2.0, 2.0, 2.0)).atLeast(3));
         assertThat(figures.isMet()).isTrue();
-        figures.add(Figure.of("failures", 1).atMost(0));
+        figures.add(FigureList.Figure.of("failures", 1).atMost(0));
         assertThat(figures.isMet()).isFalse();
         figures.omit("torch", "there is no python3");
         figures.environment("gpu", "yes");
@@ -68,14 +68,14 @@ class CheckListTest {
     @Test
     void withAStandInRatesHaveNoTargets() {
         FigureList figures = new FigureList(true);
-        figures.add(Figure.ratio("slow / fast", List.of(1.0), List.of(2.0)).atLeast(3));
+        figures.add(FigureList.Figure.ratio("slow / fast", List.of(1.0), List.of(2.0)).atLeast(3));
         assertThat(figures.isMet()).isTrue();
-        figures.add(Figure.of("failures", 1).atMost(0));
+        figures.add(FigureList.Figure.of("failures", 1).atMost(0));
         assertThat(figures.isMet()).isFalse();
     }
 
     @Test
     void theMedianOfAnEvenNumberIsTheMeanOfTheTwoInTheMiddle() {
-        assertThat(Figure.of("x", List.of(9.0, 1.0, 2.0, 4.0), "s").median()).isEqualTo(3.0);
+        assertThat(FigureList.Figure.of("x", List.of(9.0, 1.0, 2.0, 4.0), "s").median()).isEqualTo(3.0);
     }
 }

@@ -1,4 +1,4 @@
-package io.undercroft.cli.internal.dedup;
+package io.undercroft.cli.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 class DigestSetTest {
     @Test
     void eachDigestIsNewOnce() {
-        DigestSet set = new DigestSet();
+        UniqueBytes.DigestSet set = new UniqueBytes.DigestSet();
         Set<Digest128> model = new HashSet<>();
         Random random = new Random(5);
         for (int i = 0; i < 100_000; i++) {
@@ -23,7 +23,7 @@ class DigestSetTest {
 
     @Test
     void theDigestOfZerosIsOneOfThem() {
-        DigestSet set = new DigestSet();
+        UniqueBytes.DigestSet set = new UniqueBytes.DigestSet();
 
         assertThat(set.add(Digest128.ZERO)).isTrue();
         assertThat(set.add(Digest128.ZERO)).isFalse();

@@ -1,6 +1,7 @@
-package io.undercroft.cli.internal.machine;
+package io.undercroft.cli.internal;
 
-import io.undercroft.cli.internal.Text;
+import static io.undercroft.cli.internal.Table.left;
+
 import io.undercroft.cuda.CudaDevice;
 import io.undercroft.mmap.Pages;
 import java.io.IOException;
@@ -12,6 +13,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /// The features of this machine and this JVM.
 public final class Machine {
@@ -114,5 +116,40 @@ public final class Machine {
         Optional<String> missing = DirectIo.unavailability(directory);
         return new Finding("O_DIRECT", missing.isEmpty(),
                 "in " + directory + missing.map(": %s"::formatted).orElse(""));
+    }
+
+    /// Writes a table.
+    ///
+    /// @param out the destination
+    public static void print(Output out) {
+        Table table = new Table(left("what"), left("available"), left("found"));
+        Stream.of(findings(), cudaFindings()).flatMap(List::stream)
+                .forEach(each -> table.row(each.what(), each.isAvailable() ? "yes" : "no", each.found()));
+        table.print(out);
+    }
+
+    /// Writes one JSON object, as `docs/inspect-json.md` describes it.
+    ///
+    /// @param out the destination
+    /// @throws IOException never, as `out` throws its own exceptions
+    public static void printJson(Output out) throws IOException {
+        Json.printLine(out, all -> all
+                .list("findings", findings(), (json, finding) -> json.member("what", finding.what())
+                        .member("available", finding.isAvailable()).member("found", finding.found()))
+                .object("cuda", json -> json.member("available", CudaDevice.isAvailable())
+                        .member("reason", CudaDevice.unavailability().orElse(null))
+                        .member("driver", CudaDevice.isAvailable() ? CudaDevice.driverVersion() : null)
+                        .list("devices", CudaDevice.all(), Machine::write)));
+    }
+
+    private static void write(Json json, CudaDevice device) throws IOException {
+        json.member("device", device.device().toString());
+        try {
+            json.member("name", device.name()).member("compute_capability", device.computeCapability())
+                    .member("pci_id", device.pciId()).member("memory_total", device.totalMemory())
+                    .member("memory_free", device.freeMemory());
+        } catch (IllegalStateException e) {
+            json.member("problem", e.getMessage());
+        }
     }
 }

@@ -1,14 +1,9 @@
-package io.undercroft.cli.internal.diff;
+package io.undercroft.cli.internal;
 
 import static io.undercroft.cli.internal.Table.left;
 import static io.undercroft.cli.internal.Table.right;
 import static io.undercroft.cli.internal.Table.whole;
 
-import io.undercroft.cli.internal.Json;
-import io.undercroft.cli.internal.Output;
-import io.undercroft.cli.internal.StandardInput;
-import io.undercroft.cli.internal.Table;
-import io.undercroft.cli.internal.Text;
 import io.undercroft.cli.internal.inspect.StateOutline;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;

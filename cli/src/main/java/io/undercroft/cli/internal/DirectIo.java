@@ -1,4 +1,4 @@
-package io.undercroft.cli.internal.machine;
+package io.undercroft.cli.internal;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;

@@ -1,4 +1,4 @@
-package io.undercroft.cli.internal.machine;
+package io.undercroft.cli.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
