@@ -3,6 +3,7 @@ package io.undercroft.cuda;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.undercroft.cuda.internal.DeviceChecks;
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
@@ -10,10 +11,15 @@ import io.undercroft.storage.Storage;
 import io.undercroft.storage.StorageCopier;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -48,6 +54,13 @@ class CudaStorageTest {
                         [ 4.,  5.,  6.,  7.],
                         [ 8.,  9., 10., 11.]], device='cuda:0')""");
         there.storage().release();
+    }
+
+    @TestFactory
+    Stream<DynamicTest> allThatTheCommandChecksHolds(@TempDir Path directory) {
+        return new DeviceChecks(CudaDevice.of(0), directory, 0).all().stream()
+                .filter(check -> check.omitted().isEmpty())
+                .map(check -> DynamicTest.dynamicTest(check.what(), () -> check.body().run()));
     }
 
     @Test
@@ -119,25 +132,6 @@ class CudaStorageTest {
         host.slice(0, 5).copyFrom(copy.slice(10, 5));
         assertThat(host.slice(0, 5).toList()).containsOnly(9);
         there.release();
-    }
-
-    @Test
-    void overlappingBytesAreCopiedAsThroughAThirdPlace() {
-        for (long size : new long[]{100, 40 << 20}) {
-            for (long distance : new long[]{1, 17 << 20}) {
-                if (distance < size) {
-                    Storage host = random(size + distance);
-                    Storage there = host.to(FIRST);
-                    there.slice(distance, size).copyFrom(there.slice(0, size));
-                    assertThat(there.cpu().slice(distance, size).contentEquals(host.slice(0, size))).isTrue();
-                    there.copyFrom(host);
-                    there.slice(0, size).copyFrom(there.slice(distance, size));
-                    assertThat(there.cpu().slice(0, size).contentEquals(host.slice(distance, size))).isTrue();
-                    there.copyFrom(there);
-                    there.release();
-                }
-            }
-        }
     }
 
     @Test

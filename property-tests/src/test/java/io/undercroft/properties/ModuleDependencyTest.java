@@ -14,6 +14,8 @@ import com.tngtech.archunit.lang.ArchCondition;
 import com.tngtech.archunit.lang.ConditionEvents;
 import com.tngtech.archunit.lang.SimpleConditionEvent;
 import io.undercroft.cuda.internal.CudaMemory;
+import io.undercroft.cuda.internal.DeviceChecks;
+import io.undercroft.cuda.internal.RandomBytes;
 import io.undercroft.cuda.internal.RingSize;
 import io.undercroft.format.dump.FileDump;
 import io.undercroft.format.dump.FormatDump;
@@ -113,15 +115,16 @@ class ModuleDependencyTest {
     void internalPackagesAreUsedByTheirOwnModuleOnly() {
         classes().that().resideInAPackage("io.undercroft..internal..").and()
                 .resideOutsideOfPackage(ROOT + "format.internal").and()
-                .doNotBelongToAnyOf(CudaMemory.class, RingSize.class)
+                .doNotBelongToAnyOf(CudaMemory.class, RingSize.class, DeviceChecks.class, RandomBytes.class)
                 .should(beUsedBy(Set.of())).check(CLASSES);
     }
 
-    /// `croft cuda-check --sweep` loads with rings of other sizes.
+    /// `croft cuda-check` runs the checks of devices, and with `--sweep` loads with rings of other sizes.
     @Test
-    void theRingsOfDevicesAreUsedByTheCommandOnly() {
-        classes().that().belongToAnyOf(CudaMemory.class, RingSize.class).should(beUsedBy(Set.of("cli")))
-                .check(CLASSES);
+    void theRingsAndChecksOfDevicesAreUsedByTheCommandOnly() {
+        classes().that()
+                .belongToAnyOf(CudaMemory.class, RingSize.class, DeviceChecks.class, RandomBytes.class)
+                .should(beUsedBy(Set.of("cli"))).check(CLASSES);
     }
 
     @Test

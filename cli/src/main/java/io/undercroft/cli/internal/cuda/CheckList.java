@@ -1,6 +1,7 @@
 package io.undercroft.cli.internal.cuda;
 
 import io.undercroft.cli.internal.Output;
+import io.undercroft.cuda.internal.DeviceChecks;
 import java.io.IOException;
 import java.util.concurrent.CancellationException;
 
@@ -14,18 +15,12 @@ final class CheckList {
         this.out = out;
     }
 
-    /// A check, which throws if it fails.
-    @FunctionalInterface
-    interface Check {
-        void run() throws IOException;
-    }
-
     /// Runs a check.
     ///
     /// @param what the description of the check
     /// @param check does it
     /// @throws CancellationException if the thread was interrupted
-    void run(String what, Check check) {
+    void run(String what, DeviceChecks.Body check) {
         String problem = "";
         try {
             check.run();
@@ -63,17 +58,6 @@ final class CheckList {
     static String problem(Throwable failure) {
         String message = failure.getMessage();
         return message == null ? failure.toString() : message;
-    }
-
-    /// Fails the check that runs, unless something is as it should be.
-    ///
-    /// @param isRight whether it is
-    /// @param problem the problem otherwise
-    /// @throws IllegalStateException if it is not
-    static void require(boolean isRight, String problem) {
-        if (!isRight) {
-            throw new IllegalStateException(problem);
-        }
     }
 
     int passed() {

@@ -3,6 +3,7 @@ package io.undercroft.cli.internal.cuda;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.cuda.CudaDevice;
+import io.undercroft.cuda.internal.DeviceChecks;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -98,8 +99,14 @@ public final class CudaCheck {
 
     private boolean run(Path work, boolean isStandIn, TimeLimit time) throws IOException {
         CheckList checks = new CheckList(out);
-        StorageChecks storages = new StorageChecks(checks, device);
-        storages.run(work, settings.size);
+        DeviceChecks storages = new DeviceChecks(device, work, settings.size);
+        for (DeviceChecks.Check each : storages.all()) {
+            if (each.omitted().isEmpty()) {
+                checks.run(each.what(), each.body());
+            } else {
+                checks.omit(each.what(), each.omitted());
+            }
+        }
         SharingCheck.run(checks, device.device(), work);
         new FormatChecks(checks, device.device(), work).run();
         FigureList figures = new FigureList(isStandIn);

@@ -1,8 +1,9 @@
 package io.undercroft.cli.internal.cuda;
 
-import static io.undercroft.cli.internal.cuda.CheckList.require;
+import static io.undercroft.cuda.internal.DeviceChecks.require;
 
 import io.undercroft.cuda.CudaDevice;
+import io.undercroft.cuda.internal.RandomBytes;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.ShardSet;

@@ -1,6 +1,7 @@
 package io.undercroft.cli.internal.cuda;
 
 import io.undercroft.cli.internal.DirectIo;
+import io.undercroft.cuda.internal.RandomBytes;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;

@@ -1,9 +1,12 @@
 package io.undercroft.cli.internal.cuda;
 
+import static io.undercroft.cuda.internal.DeviceChecks.require;
+
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.cuda.CudaDevice;
 import io.undercroft.cuda.CudaException;
+import io.undercroft.cuda.internal.RandomBytes;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.storage.Allocator;
@@ -224,7 +227,7 @@ final class Rates {
             boolean isThere = storages.stream().allMatch(storage -> storage.device().equals(target));
             long loaded = storages.stream().mapToLong(Storage::nbytes).sum();
             storages.forEach(Storage::release);
-            CheckList.require(isThere && loaded == size, "%d bytes of %d were loaded".formatted(loaded, size));
+            require(isThere && loaded == size, "%d bytes of %d were loaded".formatted(loaded, size));
             return rate;
         }
     }

@@ -1,8 +1,9 @@
 package io.undercroft.cli.internal.cuda;
 
-import static io.undercroft.cli.internal.cuda.CheckList.require;
+import static io.undercroft.cuda.internal.DeviceChecks.require;
 
 import io.undercroft.cuda.CudaException;
+import io.undercroft.cuda.internal.RandomBytes;
 import io.undercroft.mmap.SharedStorageHandle;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;

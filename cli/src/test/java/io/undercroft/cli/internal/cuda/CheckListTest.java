@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.undercroft.cli.internal.Output;
+import io.undercroft.cuda.internal.DeviceChecks;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -25,11 +26,11 @@ class CheckListTest {
     @Test
     void aCheckThatThrowsHasFailedWithItsReasonAndTheNextOneRuns() {
         CheckList checks = new CheckList(out);
-        checks.run("bytes", () -> CheckList.require(false, "the bytes differ"));
+        checks.run("bytes", () -> DeviceChecks.require(false, "the bytes differ"));
         checks.run("files", () -> {
             throw new IOException("disk full");
         });
-        checks.run("memory", () -> CheckList.require(true, "impossible"));
+        checks.run("memory", () -> DeviceChecks.require(true, "impossible"));
         checks.omit("peers", "there is only one device");
         assertThat(checks.failed()).isEqualTo(2);
         assertThat(checks.passed()).isEqualTo(1);

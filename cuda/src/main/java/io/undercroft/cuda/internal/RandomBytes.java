@@ -1,4 +1,4 @@
-package io.undercroft.cli.internal.cuda;
+package io.undercroft.cuda.internal;
 
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.DType;
@@ -7,17 +7,20 @@ import io.undercroft.storage.Tensor;
 import java.lang.foreign.MemorySegment;
 import java.util.SplittableRandom;
 
-/// Random bytes of the host, the same in each run.
-final class RandomBytes {
+/// Random bytes of the host, the same in each run, for checks and measurements of devices.
+public final class RandomBytes {
     private static final int CHUNK = 1 << 20;
 
     private final SplittableRandom random = new SplittableRandom(42);
     private final byte[] chunk = new byte[CHUNK];
 
+    /// Starts with the first byte.
+    public RandomBytes() {}
+
     /// {@return a storage of random bytes}
     ///
     /// @param nbytes its size in bytes
-    Storage storage(long nbytes) {
+    public Storage storage(long nbytes) {
         return storage(nbytes, Allocator.offHeap());
     }
 
@@ -25,7 +28,7 @@ final class RandomBytes {
     ///
     /// @param nbytes its size in bytes
     /// @param allocator of memory of the host
-    Storage storage(long nbytes, Allocator allocator) {
+    public Storage storage(long nbytes, Allocator allocator) {
         Storage storage = Storage.allocate(nbytes, allocator);
         fill(storage.segment());
         return storage;
@@ -34,7 +37,7 @@ final class RandomBytes {
     /// Overwrites bytes with random ones.
     ///
     /// @param bytes memory of the host
-    void fill(MemorySegment bytes) {
+    public void fill(MemorySegment bytes) {
         for (long done = 0; done < bytes.byteSize(); done += CHUNK) {
             random.nextBytes(chunk);
             int length = (int) Math.min(CHUNK, bytes.byteSize() - done);
@@ -46,7 +49,7 @@ final class RandomBytes {
     ///
     /// @param dtype its dtype; elements of `bool` are 0 or 1
     /// @param sizes its shape
-    Tensor tensor(DType dtype, long... sizes) {
+    public Tensor tensor(DType dtype, long... sizes) {
         Tensor tensor = Tensor.zeros(dtype, sizes);
         Storage storage = tensor.storage();
         storage.copyFrom(storage(storage.nbytes()));

@@ -1,6 +1,4 @@
-package io.undercroft.cli.internal.cuda;
-
-import static io.undercroft.cli.internal.cuda.CheckList.require;
+package io.undercroft.cuda.internal;
 
 import io.undercroft.cuda.CudaDevice;
 import io.undercroft.cuda.CudaException;
@@ -24,53 +22,97 @@ import java.util.Arrays;
 import java.util.IdentityHashMap;
 import java.util.List;
 
-/// Checks of storages and tensors on a device against the same ones on the host.
-final class StorageChecks {
+/// Checks of storages and tensors on a device against the same ones on the host: `croft cuda-check` runs them on a GPU,
+/// and the tests of this module with a stand-in for the driver.
+public final class DeviceChecks {
     private static final long MIB = 1 << 20;
     /// More than a signed 32-bit number of bytes, and no multiple of anything.
     private static final long LARGE = (2L << 30) + 65_537;
     private static final int TENSORS_EACH = 100;
     private static final int STORAGES = 10;
 
-    private final CheckList checks;
     private final CudaDevice device;
     private final Device target;
+    private final Path directory;
     private final RandomBytes random = new RandomBytes();
+    private final List<Check> all = new ArrayList<>();
     private long copies = -1;
 
-    StorageChecks(CheckList checks, CudaDevice device) {
-        this.checks = checks;
-        this.device = device;
-        this.target = device.device();
+    /// A check.
+    ///
+    /// @param what its description
+    /// @param omitted why it is not run on this machine; empty if it is
+    /// @param body does it, and throws an exception if it fails
+    public record Check(String what, String omitted, Body body) {}
+
+    /// What a check does.
+    @FunctionalInterface
+    public interface Body {
+        /// Runs it.
+        ///
+        /// @throws IOException if a file cannot be written or read
+        /// @throws RuntimeException if the check fails
+        void run() throws IOException;
     }
 
-    /// Runs all checks.
+    /// The checks of a device.
     ///
+    /// @param device the device
     /// @param directory the directory for a temporary file
     /// @param largest the size of the largest copies, in bytes
-    void run(Path directory, long largest) {
-        checks.run("every dtype to the device and back", this::dtypes);
-        checks.run("every element type of typed storages", this::typedStorages);
-        checks.run("sizes from 0 bytes to several buffers", this::sizes);
-        checks.run("views: transposed, sliced, strided, expanded, reshaped", this::views);
-        checks.run("views: conjugated and negated", this::flags);
-        checks.run("ties, and slices of one storage", this::ties);
-        checks.run("sub-ranges, in all directions", this::subRanges);
-        checks.run("overlapping copies", this::overlaps);
-        checks.run("fills and zeroed allocations", this::fills);
-        checks.run("copies on the device", this::onDevice);
-        otherDevices();
-        checks.run("pinned host memory", this::pinned);
-        checks.run("memory that is pinned in place", () -> pinnedInPlace(directory));
-        checks.run("memory of the heap, and of a mapped file", () -> otherMemory(directory));
-        checks.run("1000 tensors on 10 storages", this::thousandTensors);
-        checks.run("errors: no such device, too little memory", this::errors);
-        large(largest);
+    public DeviceChecks(CudaDevice device, Path directory, long largest) {
+        this.device = device;
+        this.target = device.device();
+        this.directory = directory;
+        add("every dtype to the device and back", this::dtypes);
+        add("every element type of typed storages", this::typedStorages);
+        add("sizes from 0 bytes to several buffers", this::sizes);
+        add("views: transposed, sliced, strided, expanded, reshaped", this::views);
+        add("views: conjugated and negated", this::flags);
+        add("ties, and slices of one storage", this::ties);
+        add("sub-ranges, in all directions", this::subRanges);
+        add("overlapping copies", this::overlaps);
+        add("fills and zeroed allocations", this::fills);
+        add("copies on the device", this::onDevice);
+        add("copies to other devices and back", CudaDevice.count() == 1 ? "there is only one device" : "",
+                this::otherDevices);
+        add("pinned host memory", this::pinned);
+        add("memory that is pinned in place", this::pinnedInPlace);
+        add("memory of the heap, and of a mapped file", this::otherMemory);
+        add("1000 tensors on 10 storages", this::thousandTensors);
+        add("errors: no such device, too little memory", this::errors);
+        add("copies of more than 2 GiB", largest < LARGE
+                ? "--gib is less than 2.1"
+                : device.freeMemory() < 2 * LARGE ? "less than 4.1 GiB are free on the device" : "", this::large);
+    }
+
+    private void add(String what, Body body) {
+        add(what, "", body);
+    }
+
+    private void add(String what, String omitted, Body body) {
+        all.add(new Check(what, omitted, body));
+    }
+
+    /// {@return all checks, in order}
+    public List<Check> all() {
+        return List.copyOf(all);
     }
 
     /// {@return the number of storages that were allocated for 1000 tensors on 10 storages; -1 if unknown}
-    long copies() {
+    public long copies() {
         return copies;
+    }
+
+    /// Fails the check that runs, unless something is as it should be.
+    ///
+    /// @param isRight whether it is
+    /// @param problem the problem otherwise
+    /// @throws IllegalStateException if it is not
+    public static void require(boolean isRight, String problem) {
+        if (!isRight) {
+            throw new IllegalStateException(problem);
+        }
     }
 
     private void dtypes() {
@@ -189,6 +231,7 @@ final class StorageChecks {
                     there.copyFrom(host);
                     there.slice(0, size).copyFrom(there.slice(distance, size));
                     requireSame(host.slice(distance, size), there.slice(0, size), "moved down by " + distance);
+                    there.copyFrom(there);
                     there.release();
                 }
             }
@@ -221,26 +264,19 @@ final class StorageChecks {
     }
 
     private void otherDevices() {
-        String what = "copies to other devices and back";
-        if (CudaDevice.count() == 1) {
-            checks.omit(what, "there is only one device");
-            return;
-        }
-        checks.run(what, () -> {
-            Storage host = random.storage(6 * MIB + 1);
-            Storage there = host.to(target);
-            for (CudaDevice other : CudaDevice.all()) {
-                if (!other.equals(device)) {
-                    Storage elsewhere = there.to(other.device());
-                    requireSame(host, elsewhere, "to " + other);
-                    Storage again = elsewhere.to(target);
-                    requireSame(host, again, "back from " + other);
-                    elsewhere.release();
-                    again.release();
-                }
+        Storage host = random.storage(6 * MIB + 1);
+        Storage there = host.to(target);
+        for (CudaDevice other : CudaDevice.all()) {
+            if (!other.equals(device)) {
+                Storage elsewhere = there.to(other.device());
+                requireSame(host, elsewhere, "to " + other);
+                Storage again = elsewhere.to(target);
+                requireSame(host, again, "back from " + other);
+                elsewhere.release();
+                again.release();
             }
-            there.release();
-        });
+        }
+        there.release();
     }
 
     private void pinned() {
@@ -260,7 +296,7 @@ final class StorageChecks {
         there.release();
     }
 
-    private void pinnedInPlace(Path directory) throws IOException {
+    private void pinnedInPlace() throws IOException {
         Storage host = Storage.allocate(9 * MIB + 5, AnonymousMemory.allocator()).copyFrom(random.storage(9 * MIB + 5));
         Storage expected = host.copy();
         require(host.pinInPlace().isPinned(), "memory that was pinned in place is not pinned");
@@ -292,7 +328,7 @@ final class StorageChecks {
         }
     }
 
-    private void otherMemory(Path directory) throws IOException {
+    private void otherMemory() throws IOException {
         Storage heap = random.storage(5 * MIB, Allocator.heap());
         Storage there = heap.to(target);
         requireSame(heap, there, "from the heap");
@@ -356,24 +392,15 @@ final class StorageChecks {
         require(thrown == code, "error " + code + " was expected, and " + (thrown == 0 ? "none" : thrown) + " came");
     }
 
-    private void large(long largest) {
-        String what = "copies of more than 2 GiB";
-        if (largest < LARGE) {
-            checks.omit(what, "--gib is less than 2.1");
-        } else if (device.freeMemory() < 2 * LARGE) {
-            checks.omit(what, "less than 4.1 GiB are free on the device");
-        } else {
-            checks.run(what, () -> {
-                Storage host = random.storage(LARGE);
-                Storage there = host.to(target);
-                Storage copy = there.copy();
-                there.fill((byte) 9);
-                requireSame(host, copy, LARGE + " bytes");
-                require(there.slice(LARGE - 3, 3).cpu().toList().equals(List.of(9, 9, 9)), "the end of a large fill");
-                there.release();
-                copy.release();
-            });
-        }
+    private void large() {
+        Storage host = random.storage(LARGE);
+        Storage there = host.to(target);
+        Storage copy = there.copy();
+        there.fill((byte) 9);
+        requireSame(host, copy, LARGE + " bytes");
+        require(there.slice(LARGE - 3, 3).cpu().toList().equals(List.of(9, 9, 9)), "the end of a large fill");
+        there.release();
+        copy.release();
     }
 
     private static void requireSame(Tensor host, Tensor there, String what) {
