@@ -1,6 +1,5 @@
 package io.undercroft.cli;
 
-import io.undercroft.cli.internal.Nearest;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.quickstart.PeerSide;
 import io.undercroft.cli.internal.quickstart.Quickstart;
