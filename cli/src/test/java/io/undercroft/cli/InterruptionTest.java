@@ -232,7 +232,7 @@ class InterruptionTest {
 
     @Test
     void whatHasEndedIsNotInterrupted() {
-        try (Interruptible _ = Interruptible.begin()) {
+        try (CommandRunner.Interruptible _ = CommandRunner.Interruptible.begin()) {
             assertThat(Thread.currentThread().isInterrupted()).isFalse();
         }
         assertThat(Thread.interrupted()).isFalse();
