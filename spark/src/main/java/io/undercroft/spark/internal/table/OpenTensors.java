@@ -209,8 +209,8 @@ final class OpenTensors implements AutoCloseable {
         checkpoint.close();
     }
 
-    /// Computes one digest for all bytes of a storage: that of its only chunk, or else that of a list with the digest and
-    /// the length of each chunk. Runs of zeros are entries with a digest of zero.
+    /// Computes one digest for all bytes of a storage: that of its only chunk, or else that of a list with the digest
+    /// and the length of each chunk. Runs of zeros are entries with a digest of zero.
     private static final class StorageDigest implements StorageChunks.Visitor {
         private final ByteArrayOutputStream list = new ByteArrayOutputStream();
         private Digest128 last = Digest128.ZERO;
