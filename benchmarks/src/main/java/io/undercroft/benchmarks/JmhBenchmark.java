@@ -58,8 +58,8 @@ final class JmhBenchmark {
         this.nbytes = bench.choose(256 << 20, 64 << 20);
     }
 
-    /// Storages and tensors in memory: copies, fills, conversions, single elements, views, next to the JDK's own segments
-    /// and compared with PyTorch.
+    /// Storages and tensors in memory: copies, fills, conversions, single elements, views, next to the JDK's own
+    /// segments and compared with PyTorch.
     static void storage(Bench bench) throws IOException {
         JmhBenchmark benchmark = new JmhBenchmark(bench, Duration.ofMillis(bench.choose(1000, 300)));
         for (Geometry geometry : Geometry.values()) {

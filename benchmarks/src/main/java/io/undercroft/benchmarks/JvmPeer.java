@@ -23,8 +23,8 @@ import java.util.Locale;
 /// - `versions`: nothing, as soon as it has started;
 /// - `attach NAME TENSOR TIMES`: the milliseconds of each time from the name of a published checkpoint to one element;
 /// - `read NAME`, `map FILE`, `load FILE`: the sum of all bytes; what was opened stays open until the JVM ends;
-/// - `model FOLDER TENSOR`: milliseconds for opening, names and the elements of the tensor, then the MiB that were read,
-///   that are mapped of the folder, that the process has in memory, and that are used of the heap.
+/// - `model FOLDER TENSOR`: milliseconds for opening, names and the elements of the tensor, then the MiB that were
+///   read, that are mapped of the folder, that the process has in memory, and that are used of the heap.
 final class JvmPeer {
     private static final List<Checkpoint> KEPT = new ArrayList<>();
 

@@ -51,9 +51,9 @@ final class SaveBenchmark {
         new SaveBenchmark(bench, Workload.large(bench)).measureDisk();
     }
 
-    /// A file in memory: without a disk, what counts is processor time. The limit is a plain copy of the same bytes into
-    /// such a file, by one thread and by as many as there are processors. What the checksums cost is measured on the
-    /// same bytes: each alone, and both as a save computes them, while it copies.
+    /// A file in memory: without a disk, what counts is processor time. The limit is a plain copy of the same bytes
+    /// into such a file, by one thread and by as many as there are processors. What the checksums cost is measured on
+    /// the same bytes: each alone, and both as a save computes them, while it copies.
     static void inMemory(Bench bench) throws IOException {
         new SaveBenchmark(bench, bench.choose(new Workload("256 MiB in 64 tensors", 64, 1024, 1024),
                 new Workload("64 MiB in 64 tensors", 64, 512, 512))).measureMemory();

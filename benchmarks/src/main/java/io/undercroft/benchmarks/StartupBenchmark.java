@@ -100,8 +100,8 @@ final class StartupBenchmark {
         }
     }
 
-    /// {@return the command lines of croft by their labels: the `java` command alone, and the script} The flags that the
-    /// script chooses for Java are printed by a stand-in of a JDK.
+    /// {@return the command lines of croft by their labels: the `java` command alone, and the script} The flags that
+    /// the script chooses for Java are printed by a stand-in of a JDK.
     private Map<String, List<String>> commands() throws IOException {
         String script = Path.of(System.getProperty("undercroft.repository", ""), "croft").toAbsolutePath().toString();
         // Builds the command if necessary.

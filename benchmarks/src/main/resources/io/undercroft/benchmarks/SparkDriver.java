@@ -7,8 +7,8 @@ import java.nio.charset.StandardCharsets;
 import org.apache.spark.sql.SparkSession;
 
 /// The driver of a cluster on this machine, started from its source: runs a job for each line that it reads, words
-/// separated by tabs, and prints `ok` and how many seconds the job took. Arguments: the number of executors, each with one core, and further options of
-/// theirs.
+/// separated by tabs, and prints `ok` and how many seconds the job took. Arguments: the number of executors, each with
+/// one core, and further options of theirs.
 class SparkDriver {
     public static void main(String[] arguments) throws Exception {
         SparkSession spark = SparkSession.builder().appName("benchmark")

@@ -516,8 +516,8 @@ final class Arguments {
                 "'" + text + "' is no size; write for instance 65536, 256K, 1M or 1G"));
     }
 
-    /// Takes storages that were saved from another device than the CPU to the CPU, and remembers which devices these were:
-    /// their bytes are in the file, and the device need not be here.
+    /// Takes storages that were saved from another device than the CPU to the CPU, and remembers which devices these
+    /// were: their bytes are in the file, and the device need not be here.
     private static final class AbsentDevices implements UnaryOperator<Device> {
         private final SortedSet<String> met = new ConcurrentSkipListSet<>();
 

@@ -347,8 +347,9 @@ final class CommandRunner {
         };
     }
 
-    /// A write in progress, until this is closed. If the process receives a signal to end meanwhile, Ctrl-C for instance,
-    /// the thread that writes is interrupted and has a moment to undo what it began: a temporary file, a lock.
+    /// A write in progress, until this is closed. If the process receives a signal to end meanwhile, Ctrl-C for
+    /// instance, the thread that writes is interrupted and has a moment to undo what it began: a temporary file, a
+    /// lock.
     static final class Interruptible implements AutoCloseable {
         private static final int PATIENCE_SECONDS = 10;
 

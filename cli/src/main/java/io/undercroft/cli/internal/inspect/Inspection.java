@@ -182,7 +182,8 @@ public final class Inspection {
         Comparator<Map.Entry<String, Tensor>> comparator() {
             return switch (this) {
                 case NAME -> Map.Entry.comparingByKey();
-                case SIZE -> Map.Entry.comparingByValue(Comparator.<Tensor>comparingLong(TensorBlocks::nbytes).reversed());
+                case SIZE ->
+                    Map.Entry.comparingByValue(Comparator.<Tensor>comparingLong(TensorBlocks::nbytes).reversed());
                 case DTYPE -> Comparator.comparing(named -> named.getValue().dtype().name());
             };
         }

@@ -111,8 +111,8 @@ final class Steps {
         return new Shown("saved atomically and verified", size);
     }
 
-    /// Maps the `.croft` file and writes through one of two tied weights. The other sees it, the file does not: the mapping
-    /// is copy-on-write.
+    /// Maps the `.croft` file and writes through one of two tied weights. The other sees it, the file does not: the
+    /// mapping is copy-on-write.
     private static Shown writeThroughTiedWeights(Workspace workspace, Output out) throws IOException {
         String before = Sha256.of(workspace.croftFile());
         long nbytes;
@@ -173,8 +173,8 @@ final class Steps {
                 && Arrays.equals(a.stride(), b.stride()) && a.flags().equals(b.flags());
     }
 
-    /// Publishes the checkpoint in shared memory and starts a second JVM ([PeerSide]) that attaches, checks and writes it.
-    /// What one process writes through one tied weight, the other reads through the other weight.
+    /// Publishes the checkpoint in shared memory and starts a second JVM ([PeerSide]) that attaches, checks and writes
+    /// it. What one process writes through one tied weight, the other reads through the other weight.
     private static Shown shareWithSecondProcess(Workspace workspace, Output out)
             throws IOException, InterruptedException {
         try (Published published = publish(workspace);

@@ -38,8 +38,8 @@ import java.util.stream.Collectors;
 final class FileTasks {
     private FileTasks() {}
 
-    /// What a job does with one file, on any machine. Spark may run it again after the machine was lost, while the first
-    /// run is still going on.
+    /// What a job does with one file, on any machine. Spark may run it again after the machine was lost, while the
+    /// first run is still going on.
     @FunctionalInterface
     interface Task extends Serializable {
         /// Processes a file.
@@ -75,8 +75,8 @@ final class FileTasks {
         }
     }
 
-    /// Writes a file anew as a `.croft` file. The target appears whole or not at all, so the task may run twice, also at
-    /// the same time.
+    /// Writes a file anew as a `.croft` file. The target appears whole or not at all, so the task may run twice, also
+    /// at the same time.
     ///
     /// @param access opens and writes files
     /// @param targets the target of each file
@@ -193,8 +193,8 @@ final class FileTasks {
             if (!dangerous.isEmpty() && !consents.contains(DANGEROUS)) {
                 throw new IllegalArgumentException("it was perhaps made to attack: with "
                         + dangerous.stream().map(ForeignClass::name).collect(Collectors.joining(", "))
-                        + " it could run code in the program that loads it. Nothing of it was run. Take it from a source"
-                        + " that you trust, or convert with " + DANGEROUS);
+                        + " it could run code in the program that loads it. Nothing of it was run. Take it from a"
+                        + " source that you trust, or convert with " + DANGEROUS);
             }
         }
     }
