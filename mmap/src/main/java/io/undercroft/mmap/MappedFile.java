@@ -1,8 +1,6 @@
 package io.undercroft.mmap;
 
 import io.undercroft.mmap.Piece.FilePiece;
-import io.undercroft.mmap.internal.ByteRun;
-import io.undercroft.mmap.internal.ByteRun.FileRun;
 import io.undercroft.mmap.internal.ErrnoException;
 import io.undercroft.mmap.internal.HostFile;
 import io.undercroft.mmap.internal.HostPath;
@@ -15,6 +13,7 @@ import io.undercroft.mmap.internal.Registry;
 import io.undercroft.mmap.internal.Registry.Attached;
 import io.undercroft.mmap.internal.Registry.Hold;
 import io.undercroft.mmap.internal.RegistryException;
+import io.undercroft.mmap.internal.Stitch;
 import io.undercroft.mmap.spi.RangeSource;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.spi.Faults;
@@ -451,11 +450,8 @@ public final class MappedFile implements AutoCloseable {
     /// @param length how many there are
     /// @throws IllegalStateException if the file is closed
     public boolean isFetched(long offset, long length) {
-        lifetime.retain();
-        try {
+        try (MappedFile _ = retain()) {
             return remote == null || remote.isPresent(offset, length);
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -478,13 +474,10 @@ public final class MappedFile implements AutoCloseable {
             read(offset, into);
             return;
         }
-        lifetime.retain();
-        try {
+        try (MappedFile _ = retain()) {
             if (!remote.readHeld(offset, into)) {
                 remote.readThrough(offset, into);
             }
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -495,11 +488,8 @@ public final class MappedFile implements AutoCloseable {
     /// @param length how many there are
     /// @throws IllegalStateException if the file is closed
     public boolean isReadPastCache(long offset, long length) {
-        lifetime.retain();
-        try {
+        try (MappedFile _ = retain()) {
             return remote == null && file.isReadPastCache(offset, length);
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -518,11 +508,8 @@ public final class MappedFile implements AutoCloseable {
             throw new IllegalArgumentException(location + " does not have " + bytes.byteSize() + " bytes at byte "
                     + offset);
         }
-        lifetime.retain();
-        try {
+        try (MappedFile _ = retain()) {
             remote.supply(offset, bytes);
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -565,25 +552,18 @@ public final class MappedFile implements AutoCloseable {
         if (offset < 0) {
             throw new IllegalArgumentException("there is no byte " + offset + " in a file");
         }
-        long count = readHeld(offset, into, isOnce);
-        if (count < into.byteSize()) {
-            throw new EOFException(location + ": it ends at byte " + (offset + count) + ", before the "
-                    + into.byteSize() + " bytes at byte " + offset + " are read; is it complete?");
-        }
-    }
-
-    private long readHeld(long offset, MemorySegment into, boolean isOnce) throws IOException {
-        lifetime.retain();
-        try {
+        try (MappedFile _ = retain()) {
             if (remote != null) {
                 if (remote.readHeld(offset, into)) {
-                    return into.byteSize();
+                    return;
                 }
                 remote.requireForRead(offset, into.byteSize());
             }
-            return isOnce ? file.readOnce(offset, into) : file.read(offset, into);
-        } finally {
-            lifetime.release();
+            long count = isOnce ? file.readOnce(offset, into) : file.read(offset, into);
+            if (count < into.byteSize()) {
+                throw new EOFException(location + ": it ends at byte " + (offset + count) + ", before the "
+                        + into.byteSize() + " bytes at byte " + offset + " are read; is it complete?");
+            }
         }
     }
 
@@ -597,27 +577,23 @@ public final class MappedFile implements AutoCloseable {
     /// @throws IllegalStateException if the file is closed
     public MemorySegment map(long offset, long length) {
         FilePiece run = piece(offset, length);
-        lifetime.retain();
-        try {
-            return length == 0 ? nothing() : mapRun(offset, length);
+        try (MappedFile _ = retain()) {
+            if (length == 0) {
+                return nothing();
+            }
+            long end = Math.addExact(offset, length);
+            file.checkInside(end);
+            if (remote != null) {
+                remote.require(offset, length);
+            }
+            MemorySegment segment = file.map(offset, length, lifetime.arena());
+            hasMapped(end);
+            return segment;
         } catch (ArithmeticException e) {
             throw refused(List.of(run), tooLong());
         } catch (IOException e) {
             throw refused(List.of(run), e);
-        } finally {
-            lifetime.release();
         }
-    }
-
-    private MemorySegment mapRun(long offset, long length) throws IOException {
-        long end = Math.addExact(offset, length);
-        file.checkInside(end);
-        if (remote != null) {
-            remote.require(offset, length);
-        }
-        MemorySegment segment = file.map(offset, length, lifetime.arena());
-        hasMapped(end);
-        return segment;
     }
 
     private static EOFException tooLong() {
@@ -656,23 +632,31 @@ public final class MappedFile implements AutoCloseable {
         List<MappedFile> held = new ArrayList<>();
         try {
             held.add(retain());
-            Map<MappedFile, Long> ends = Pieces.ends(pieces);
-            long length = Pieces.length(pieces);
+            Map<MappedFile, Long> ends = ends(pieces);
             for (MappedFile each : ends.keySet()) {
                 held.add(each.retain());
             }
-            MemorySegment segment = checkedMap(pieces, ends, length, arena);
-            for (Map.Entry<MappedFile, Long> end : ends.entrySet()) {
-                end.getKey().hasMapped(end.getValue());
-            }
+            MemorySegment segment = checkedMap(pieces, ends, arena);
+            ends.forEach(MappedFile::hasMapped);
             return segment;
         } catch (ArithmeticException e) {
             throw refused(pieces, tooLong());
         } finally {
-            for (MappedFile each : held) {
-                each.close();
+            held.forEach(MappedFile::close);
+        }
+    }
+
+    /// Returns for each file that has a byte in pieces, where in it the furthest one ends.
+    ///
+    /// @throws ArithmeticException if that does not fit a `long`
+    private static Map<MappedFile, Long> ends(List<Piece> pieces) {
+        Map<MappedFile, Long> ends = new LinkedHashMap<>();
+        for (Piece piece : pieces) {
+            if (piece instanceof FilePiece run && run.length() > 0) {
+                ends.merge(run.file(), Math.addExact(run.offset(), run.length()), Math::max);
             }
         }
+        return ends;
     }
 
     private void hasMapped(long end) {
@@ -682,11 +666,13 @@ public final class MappedFile implements AutoCloseable {
         }
     }
 
-    private MemorySegment checkedMap(List<Piece> pieces, Map<MappedFile, Long> ends, long length, Arena arena) {
+    private MemorySegment checkedMap(List<Piece> pieces, Map<MappedFile, Long> ends, Arena arena) {
+        List<Stitch.Run> runs = runs(pieces);
+        long length = runs.stream().mapToLong(Stitch.Run::length).reduce(0, Math::addExact);
         checkInside(pieces, ends);
         try {
             fetch(pieces);
-            return length == 0 ? nothing() : map(Pieces.merge(pieces), length, arena);
+            return length == 0 ? nothing() : map(runs, length, arena);
         } catch (EOFException e) {
             // One of them was cut meanwhile: which?
             checkInside(pieces, ends);
@@ -711,17 +697,38 @@ public final class MappedFile implements AutoCloseable {
         return piece instanceof FilePiece run && run.file() == this;
     }
 
+    /// Returns the same bytes in the fewest runs, none of them empty.
+    ///
+    /// @throws ArithmeticException if the length of one does not fit a `long`
+    private static List<Stitch.Run> runs(List<Piece> pieces) {
+        List<Stitch.Run> runs = new ArrayList<>();
+        for (Piece piece : pieces) {
+            if (piece.length() > 0) {
+                Stitch.Run next = piece instanceof FilePiece run
+                        ? new Stitch.Run(run.file().file, run.offset(), run.length())
+                        : new Stitch.Run(null, 0, piece.length());
+                Stitch.Run both = runs.isEmpty() ? null : runs.getLast().with(next);
+                if (both == null) {
+                    runs.add(next);
+                } else {
+                    runs.set(runs.size() - 1, both);
+                }
+            }
+        }
+        return runs;
+    }
+
     private MemorySegment nothing() {
         MemorySegment nothing = lifetime.arena().allocate(0);
         return mode == MapMode.READ_ONLY ? nothing.asReadOnly() : nothing;
     }
 
-    private MemorySegment map(List<ByteRun> runs, long length, Arena arena) throws IOException {
+    private MemorySegment map(List<Stitch.Run> runs, long length, Arena arena) throws IOException {
         if (mode != MapMode.SHARED) {
             return file.stitch(runs, length, budget, arena);
         }
-        if (runs.size() == 1 && runs.getFirst() instanceof FileRun run && run.file() == file) {
-            return file.map(run.offset(), length, arena);
+        if (runs.size() == 1 && runs.getFirst().file() == file) {
+            return file.map(runs.getFirst().offset(), length, arena);
         }
         throw new UnsupportedOperationException(location
                 + " is mapped shared: only adjacent pieces of it make one range; map them one by one, or privately");
@@ -758,7 +765,7 @@ public final class MappedFile implements AutoCloseable {
         Lifetime range = new Lifetime("a range of " + location, () -> {});
         List<MappedFile> held = new ArrayList<>();
         try {
-            Map<MappedFile, Long> ends = Pieces.ends(pieces);
+            Map<MappedFile, Long> ends = ends(pieces);
             // They are asked whether they were truncated.
             ends.keySet().forEach(each -> held.add(each.retain()));
             Allocation here = allocated(map(pieces, range.arena()), start);
@@ -821,8 +828,7 @@ public final class MappedFile implements AutoCloseable {
         if (outside || !file.mapsLazily()) {
             return allocation(offset, length);
         }
-        lifetime.retain();
-        try {
+        try (MappedFile _ = retain()) {
             file.checkInside(offset + length);
             if (remote != null) {
                 remote.require(offset, length);
@@ -840,8 +846,6 @@ public final class MappedFile implements AutoCloseable {
             return run(all.asSlice(offset, length), offset);
         } catch (IOException e) {
             throw refused(List.of(piece(offset, length)), e);
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -856,13 +860,10 @@ public final class MappedFile implements AutoCloseable {
     /// @throws MappingException if the bytes could not be read from the disk
     /// @throws IllegalStateException if the file is closed
     public <T extends @Nullable Object> T guard(Supplier<T> access) {
-        lifetime.retain();
-        try {
+        try (MappedFile _ = retain()) {
             return watched(access);
         } catch (IOException e) {
             throw unknownSize(e);
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -916,11 +917,6 @@ public final class MappedFile implements AutoCloseable {
         }
     }
 
-    /// {@return the open file, for [Pieces]}
-    HostFile host() {
-        return file;
-    }
-
     private MappingException refused(List<Piece> pieces, IOException cause) {
         long offset = pieces.stream()
                 .mapToLong(p -> p instanceof FilePiece run ? run.offset() : Long.MAX_VALUE)
@@ -968,13 +964,10 @@ public final class MappedFile implements AutoCloseable {
     /// @throws MappingException if the system call fails
     /// @throws IllegalStateException if the file is closed
     public void requireAtLeast(long end) {
-        lifetime.retain();
-        try {
+        try (MappedFile _ = retain()) {
             checkLength(end);
         } catch (IOException e) {
             throw unknownSize(e);
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -987,11 +980,8 @@ public final class MappedFile implements AutoCloseable {
     }
 
     private <T extends @Nullable Object> T held(IoTask<T> task) throws IOException {
-        lifetime.retain();
-        try {
+        try (MappedFile _ = retain()) {
             return task.run();
-        } finally {
-            lifetime.release();
         }
     }
 

@@ -3,7 +3,6 @@ package io.undercroft.mmap.internal;
 import io.undercroft.mmap.FileReadException;
 import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MapMode;
-import io.undercroft.mmap.internal.ByteRun.FileRun;
 import io.undercroft.storage.Storage;
 import java.io.EOFException;
 import java.io.IOException;
@@ -192,7 +191,7 @@ public final class ChannelFile implements HostFile {
     }
 
     @Override
-    public MemorySegment stitch(List<ByteRun> runs, long length, MapBudget budget, Arena arena) throws IOException {
+    public MemorySegment stitch(List<Stitch.Run> runs, long length, MapBudget budget, Arena arena) throws IOException {
         if (isSmall && length > MOST_COPIED && Libc.find().isPresent()) {
             return stitchLarge(Libc.find().get(), runs, length, budget, arena);
         }
@@ -201,15 +200,14 @@ public final class ChannelFile implements HostFile {
     }
 
     /// Maps a range that may consist of much more bytes than the file has: zeros, and runs that repeat.
-    private MemorySegment stitchLarge(Libc libc, List<ByteRun> runs, long length, MapBudget budget, Arena arena)
+    private MemorySegment stitchLarge(Libc libc, List<Stitch.Run> runs, long length, MapBudget budget, Arena arena)
             throws IOException {
         PosixFile same = isAt(path) ? PosixFile.open(libc, path, mode) : null;
         try {
-            List<ByteRun> mapped = new ArrayList<>(runs);
+            List<Stitch.Run> mapped = new ArrayList<>(runs);
             if (same != null && same.isAt(path) && isAt(path)) {
-                mapped.replaceAll(run -> run instanceof FileRun own && own.file() == this
-                        ? new FileRun(same, own.offset(), own.length())
-                        : run);
+                mapped.replaceAll(
+                        run -> run.file() == this ? new Stitch.Run(same, run.offset(), run.length()) : run);
             }
             return PosixFile.stitch(libc, mode, mapped, length, budget, arena);
         } finally {

@@ -162,14 +162,14 @@ public final class PosixFile implements HostFile {
     }
 
     @Override
-    public MemorySegment stitch(List<ByteRun> runs, long length, MapBudget budget, Arena arena) throws IOException {
+    public MemorySegment stitch(List<Stitch.Run> runs, long length, MapBudget budget, Arena arena) throws IOException {
         return stitch(libc, mode, runs, length, budget, arena);
     }
 
     /// As [#stitch(List, long, MapBudget, Arena)], of runs of any files.
-    static MemorySegment stitch(Libc libc, MapMode mode, List<ByteRun> runs, long length, MapBudget budget,
+    static MemorySegment stitch(Libc libc, MapMode mode, List<Stitch.Run> runs, long length, MapBudget budget,
             Arena arena) throws IOException {
-        return protect(new Stitch(libc, runs, length, protection(mode), flags(mode)).map(budget, arena), mode);
+        return protect(Stitch.map(libc, runs, length, protection(mode), flags(mode), budget, arena), mode);
     }
 
     @Override

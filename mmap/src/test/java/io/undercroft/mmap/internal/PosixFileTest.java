@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MapMode;
-import io.undercroft.mmap.internal.ByteRun.FileRun;
+import io.undercroft.mmap.internal.Stitch.Run;
 import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -27,7 +27,7 @@ class PosixFileTest {
         Path path = Files.write(folder.resolve("bytes"), new byte[100_000]);
         PosixFile file = PosixFile.open(Libc.find().orElseThrow(), path, MapMode.PRIVATE);
         // As if the file had been cut after its size was asked: the second piece is out of step, so it is read.
-        List<ByteRun> runs = List.of(new FileRun(file, 0, 65_536), new FileRun(file, 99_999, 2));
+        List<Run> runs = List.of(new Run(file, 0, 65_536), new Run(file, 99_999, 2));
         MapBudget budget = new MapBudget(10);
         try (Arena arena = Arena.ofShared()) {
             assertThatThrownBy(() -> file.stitch(runs, 65_538, budget, arena)).isInstanceOf(EOFException.class)
@@ -44,7 +44,7 @@ class PosixFileTest {
         Path path = Files.write(folder.resolve("bytes"), new byte[100_000]);
         PosixFile file = PosixFile.open(Libc.find().orElseThrow(), path, MapMode.PRIVATE);
         // As if the file had been cut after its size was asked. The system maps what is not there.
-        List<ByteRun> runs = List.of(new FileRun(file, 131_072, 65_536), new FileRun(file, 0, 65_536));
+        List<Run> runs = List.of(new Run(file, 131_072, 65_536), new Run(file, 0, 65_536));
         MapBudget budget = new MapBudget(10);
         try (Arena arena = Arena.ofShared()) {
             assertThatThrownBy(() -> file.stitch(runs, 131_072, budget, arena)).isInstanceOf(EOFException.class);
@@ -60,7 +60,7 @@ class PosixFileTest {
     void aStitchIntoAClosedArenaLeavesNothingMappedAndTheBudgetWhole() throws IOException {
         Path path = Files.write(folder.resolve("bytes"), new byte[200_000]);
         PosixFile file = PosixFile.open(Libc.find().orElseThrow(), path, MapMode.PRIVATE);
-        List<ByteRun> runs = List.of(new FileRun(file, 65_536, 65_536), new FileRun(file, 0, 65_536));
+        List<Run> runs = List.of(new Run(file, 65_536, 65_536), new Run(file, 0, 65_536));
         MapBudget budget = new MapBudget(10);
         Arena arena = Arena.ofShared();
         arena.close();

@@ -6,7 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.mmap.MapMode;
-import io.undercroft.mmap.internal.StitchPlan.Mapped;
+import io.undercroft.mmap.internal.Stitch.Part;
+import io.undercroft.mmap.internal.Stitch.Reservation;
 import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -23,7 +24,7 @@ import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
 @EnabledOnOs(OS.LINUX)
-class ReservationTest {
+class StitchTest {
     private static final int PART = 1 << 16;
     private static final int FLAGS = Constant.MAP_PRIVATE;
 
@@ -51,9 +52,9 @@ class ReservationTest {
 
     @Test
     void bothWaysOfLayingFilesOverItGiveTheSameBytes() throws IOException {
-        List<Mapped> parts = List.of(part(2, 1), part(0, 2), part(3, 3), part(1, 5));
+        List<Part> parts = List.of(part(2, 1), part(0, 2), part(3, 3), part(1, 5));
         byte[] expected = new byte[6 * PART];
-        for (Mapped part : parts) {
+        for (Part part : parts) {
             System.arraycopy(bytes, (int) part.offset(), expected, (int) part.at(), PART);
         }
         Reservation over = reserve();
@@ -72,10 +73,10 @@ class ReservationTest {
     void whatSomebodyElseMappedIntoTheGapStays() throws IOException {
         Reservation range = reserve();
         // The second call fails, since a file cannot be mapped from within a page: the gap is open then.
-        List<Mapped> parts = List.of(part(0, 1), new Mapped(file.descriptor(), 5, 2 * PART, PART), part(1, 3));
+        List<Part> parts = List.of(part(0, 1), new Part(file, 5, 2 * PART, PART), part(1, 3));
         assertThatThrownBy(() -> range.mapIntoGaps(parts, Mapping.READ_WRITE, FLAGS))
                 .isInstanceOf(ErrnoException.class);
-        long gap = range.address() + 2 * PART;
+        long gap = range.bytes().address() + 2 * PART;
         assertThat(Proc.isMapped(gap)).isFalse();
         int fixed = Constant.MAP_PRIVATE | Constant.MAP_ANONYMOUS | Constant.MAP_FIXED_NOREPLACE;
         assertThat(libc.mmap(gap, PART, Mapping.READ_WRITE, fixed, -1, 0)).isEqualTo(gap);
@@ -83,7 +84,7 @@ class ReservationTest {
         range.unmap();
         assertThat(Proc.isMapped(gap)).isTrue();
         for (long part : List.of(0L, 1L, 4L, 5L)) {
-            assertThat(Proc.isMapped(range.address() + part * PART)).as("part %s", part).isFalse();
+            assertThat(Proc.isMapped(range.bytes().address() + part * PART)).as("part %s", part).isFalse();
         }
         libc.munmap(gap, PART);
         assertThat(Proc.isMapped(gap)).isFalse();
@@ -107,7 +108,7 @@ class ReservationTest {
         return Reservation.of(libc, 6 * PART, NativeFunction.state(arena));
     }
 
-    private Mapped part(int ofFile, int ofRange) {
-        return new Mapped(file.descriptor(), (long) ofFile * PART, (long) ofRange * PART, PART);
+    private Part part(int ofFile, int ofRange) {
+        return new Part(file, (long) ofFile * PART, (long) ofRange * PART, PART);
     }
 }
