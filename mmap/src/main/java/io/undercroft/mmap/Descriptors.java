@@ -46,7 +46,7 @@ final class Descriptors {
                 throw e;
             }
         } catch (ErrnoException e) {
-            throw SharedMemoryFailure.of(what, nbytes, e);
+            throw SharedMemoryException.of(what, nbytes, e);
         }
     }
 
@@ -77,7 +77,7 @@ final class Descriptors {
             throw e.errno() == ErrnoException.EACCES
                     ? new SharedMemoryException(Reason.NOT_PERMITTED,
                             path + " is not open for reading and writing; open it so, as bash does with <>", e)
-                    : SharedMemoryFailure.of(path, e);
+                    : SharedMemoryException.of(path, e);
         }
     }
 
@@ -129,7 +129,7 @@ final class Descriptors {
                     + " run as that user, or pass the memory on by a name", e);
             case ErrnoException.ENOENT -> new SharedMemoryException(Reason.NOT_FOUND, path + " is not there: process "
                     + pid + " has no descriptor " + fd + ", or closed it; ask it for the number", e);
-            default -> SharedMemoryFailure.of(path, e);
+            default -> SharedMemoryException.of(path, e);
         };
     }
 }

@@ -9,10 +9,9 @@ import io.undercroft.mmap.internal.Libc;
 import io.undercroft.mmap.internal.Lifetime;
 import io.undercroft.mmap.internal.RangeCache;
 import io.undercroft.mmap.internal.ReadAhead;
-import io.undercroft.mmap.internal.Registry;
-import io.undercroft.mmap.internal.Registry.Attached;
-import io.undercroft.mmap.internal.Registry.Hold;
-import io.undercroft.mmap.internal.RegistryException;
+import io.undercroft.mmap.internal.HolderRegistry;
+import io.undercroft.mmap.internal.HolderRegistry.Attached;
+import io.undercroft.mmap.internal.HolderRegistry.Hold;
 import io.undercroft.mmap.internal.Stitch;
 import io.undercroft.mmap.spi.RangeSource;
 import io.undercroft.storage.Allocation;
@@ -172,16 +171,16 @@ public final class MappedFile implements AutoCloseable {
     /// @throws IOException if it cannot be read
     public static MappedFile attach(String name, MapMode mode, MapBudget budget, TrustedOwner owner)
             throws IOException {
-        String plain = SharedMemoryNames.plain(name);
+        String plain = SharedMemory.plain(name);
         Objects.requireNonNull(mode, "mode");
         Objects.requireNonNull(budget, "budget");
         Libc libc = SharedMemory.libc("/" + plain);
         int flags = SharedMemory.flag(mode);
         try {
-            Attached attached = Registry.ofThisProcess().attach(plain, flags, owner == TrustedOwner.ANYBODY);
+            Attached attached = HolderRegistry.ofThisProcess().attach(plain, flags, owner == TrustedOwner.ANYBODY);
             return attached(libc, HostPath.of("/dev/shm/" + plain), mode, budget, attached);
-        } catch (ErrnoException | RegistryException e) {
-            throw SharedMemoryFailure.of(SharedMemory.Source.shown(plain), e);
+        } catch (ErrnoException | SharedMemoryException e) {
+            throw SharedMemoryException.of(SharedMemory.Source.shown(plain), e);
         }
     }
 
@@ -190,7 +189,7 @@ public final class MappedFile implements AutoCloseable {
         try {
             MappedFile file = opened(path, mode, budget, HostFile.of(libc, attached.fd(), mode));
             file.isInMemory = true;
-            attached.hold().ifPresent(file.lifetime::whenGoneLetGo);
+            attached.hold().ifPresent(file.lifetime::releaseWhenGone);
             return file;
         } catch (IOException e) {
             attached.hold().ifPresent(Hold::release);

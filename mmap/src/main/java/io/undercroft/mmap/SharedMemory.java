@@ -7,21 +7,23 @@ import static io.undercroft.mmap.internal.Constant.PROT_READ;
 import static io.undercroft.mmap.internal.Constant.PROT_WRITE;
 
 import io.undercroft.mmap.SharedMemoryException.Reason;
+import io.undercroft.mmap.internal.Constant;
 import io.undercroft.mmap.internal.ErrnoException;
 import io.undercroft.mmap.internal.FileIdentity;
 import io.undercroft.mmap.internal.IoTask;
 import io.undercroft.mmap.internal.Libc;
 import io.undercroft.mmap.internal.Lifetime;
 import io.undercroft.mmap.internal.Mapping;
-import io.undercroft.mmap.internal.Registry;
-import io.undercroft.mmap.internal.Registry.Attached;
-import io.undercroft.mmap.internal.Registry.Draft;
-import io.undercroft.mmap.internal.Registry.Hold;
+import io.undercroft.mmap.internal.HolderRegistry;
+import io.undercroft.mmap.internal.HolderRegistry.Attached;
+import io.undercroft.mmap.internal.HolderRegistry.Draft;
+import io.undercroft.mmap.internal.HolderRegistry.Hold;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Allocator;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -57,6 +59,8 @@ import org.jspecify.annotations.Nullable;
 public final class SharedMemory implements AutoCloseable {
     /// The numbers of ten digits to the base 36.
     private static final long FRESH_NAMES = 3_656_158_440_062_976L;
+    private static final String THE_REGISTRY = "the registry of shared memory";
+    private static final int SHOWN_LENGTH = 80;
     private static final long ALL = ByteRange.TO_THE_END;
 
     private final Source source;
@@ -122,15 +126,15 @@ public final class SharedMemory implements AutoCloseable {
     /// @throws IllegalArgumentException if the size is negative
     public static SharedMemory create(String name, long nbytes, NameLifetime lifetime) throws SharedMemoryException {
         checkSize(nbytes);
-        String plain = SharedMemoryNames.plain(name);
+        String plain = plain(name);
         Libc libc = libc("/" + plain);
-        try (Draft draft = Registry.ofThisProcess().draft(plain)) {
+        try (Draft draft = HolderRegistry.ofThisProcess().draft(plain)) {
             if (nbytes > 0) {
                 libc.allocate(draft.descriptor(), 0, nbytes);
             }
             return named(libc, plain, draft, nbytes, () -> draft.create(plain, lifetime));
         } catch (IOException e) {
-            throw SharedMemoryFailure.of(Source.shown(plain), nbytes, e);
+            throw SharedMemoryException.of(Source.shown(plain), nbytes, e);
         }
     }
 
@@ -257,13 +261,9 @@ public final class SharedMemory implements AutoCloseable {
     /// @return whether there was such a name
     /// @throws SharedMemoryException if the name is not valid or belongs to another user
     public static boolean unlink(String name) throws SharedMemoryException {
-        String plain = SharedMemoryNames.plain(name);
+        String plain = plain(name);
         libc("/" + plain);
-        try {
-            return Registry.ofThisProcess().unlink(plain);
-        } catch (IOException e) {
-            throw SharedMemoryFailure.of(Source.shown(plain), e);
-        }
+        return ask(Source.shown(plain), registry -> registry.unlink(plain));
     }
 
     /// Removes a name that lasts until it is unlinked ([NameLifetime#UNTIL_UNLINKED]), if no living process holds its
@@ -276,13 +276,9 @@ public final class SharedMemory implements AutoCloseable {
     ///     process holds it
     /// @throws SharedMemoryException if the name is not valid, or the registry cannot be read or written
     public static Optional<SharedSegment> unlinkIfUnheld(String name) throws SharedMemoryException {
-        String plain = SharedMemoryNames.plain(name);
+        String plain = plain(name);
         libc("/" + plain);
-        try {
-            return Registry.ofThisProcess().unlinkIfUnheld(plain);
-        } catch (IOException e) {
-            throw SharedMemoryFailure.of(Source.shown(plain), e);
-        }
+        return ask(Source.shown(plain), registry -> registry.unlinkIfUnheld(plain));
     }
 
     /// Returns the named segments that this library made for this user and that are still there, with their holders.
@@ -291,7 +287,7 @@ public final class SharedMemory implements AutoCloseable {
     /// @return the segments, by name
     /// @throws SharedMemoryException if the registry cannot be read
     public static List<SharedSegment> list() throws SharedMemoryException {
-        return known(Registry::list);
+        return Libc.find().isEmpty() ? List.of() : ask(THE_REGISTRY, HolderRegistry::list);
     }
 
     /// Removes what killed processes left behind: names that should not outlive their holders, segments that were never
@@ -302,7 +298,7 @@ public final class SharedMemory implements AutoCloseable {
     /// @return the segments whose names were removed, as they were
     /// @throws SharedMemoryException if the registry cannot be read or written
     public static List<SharedSegment> gc() throws SharedMemoryException {
-        return known(Registry::gc);
+        return Libc.find().isEmpty() ? List.of() : ask(THE_REGISTRY, HolderRegistry::gc);
     }
 
     /// {@return the name, without a slash; empty if the memory has none}
@@ -341,11 +337,7 @@ public final class SharedMemory implements AutoCloseable {
         if (source.name().isEmpty()) {
             return Optional.empty();
         }
-        try {
-            return Registry.ofThisProcess().find(source.name(), source.identity().inode());
-        } catch (IOException e) {
-            throw SharedMemoryFailure.of(source.what(), e);
-        }
+        return ask(source.what(), registry -> registry.find(source.name(), source.identity().inode()));
     }
 
     /// Returns the bytes as an allocation that holds the mapping until it is freed.
@@ -396,7 +388,7 @@ public final class SharedMemory implements AutoCloseable {
         SharedMemory memory = map(libc, source, draft.descriptor(), nbytes, MapMode.SHARED);
         try {
             Hold hold = naming.run();
-            memory.lifetime.whenGoneLetGo(hold);
+            memory.lifetime.releaseWhenGone(hold);
             return memory;
         } catch (IOException e) {
             memory.close();
@@ -442,17 +434,17 @@ public final class SharedMemory implements AutoCloseable {
 
     /// An operation of the registry.
     @FunctionalInterface
-    private interface Question {
-        List<SharedSegment> ask(Registry registry) throws IOException;
+    private interface Question<T> {
+        T ask(HolderRegistry registry) throws IOException;
     }
 
     /// @param nbytes how many bytes to map, or [#ALL]; a smaller segment grows
     private static SharedMemory attach(String name, MapMode mode, long nbytes, TrustedOwner owner)
             throws SharedMemoryException {
-        String plain = SharedMemoryNames.plain(name);
+        String plain = plain(name);
         Libc libc = libc("/" + plain);
         try {
-            Attached attached = Registry.ofThisProcess().attach(plain, flag(mode),
+            Attached attached = HolderRegistry.ofThisProcess().attach(plain, flag(mode),
                     owner == TrustedOwner.ANYBODY);
             try {
                 return attached(libc, plain, attached, mode, nbytes);
@@ -461,7 +453,7 @@ public final class SharedMemory implements AutoCloseable {
             }
         } catch (IOException e) {
             String what = Source.shown(plain);
-            throw nbytes == ALL ? SharedMemoryFailure.of(what, e) : SharedMemoryFailure.of(what, nbytes, e);
+            throw nbytes == ALL ? SharedMemoryException.of(what, e) : SharedMemoryException.of(what, nbytes, e);
         }
     }
 
@@ -475,7 +467,7 @@ public final class SharedMemory implements AutoCloseable {
             }
             Source source = Source.named(name, libc.identity(fd));
             SharedMemory memory = map(libc, source, fd, nbytes == ALL ? size : nbytes, mode);
-            attached.hold().ifPresent(memory.lifetime::whenGoneLetGo);
+            attached.hold().ifPresent(memory.lifetime::releaseWhenGone);
             return memory;
         } catch (ErrnoException e) {
             attached.hold().ifPresent(Hold::release);
@@ -508,14 +500,12 @@ public final class SharedMemory implements AutoCloseable {
         }
     }
 
-    private static List<SharedSegment> known(Question question) throws SharedMemoryException {
-        if (Libc.find().isEmpty()) {
-            return List.of();
-        }
+    /// @param what what is asked for, for messages
+    private static <T> T ask(String what, Question<T> question) throws SharedMemoryException {
         try {
-            return question.ask(Registry.ofThisProcess());
+            return question.ask(HolderRegistry.ofThisProcess());
         } catch (IOException e) {
-            throw SharedMemoryFailure.of("the registry of shared memory", e);
+            throw SharedMemoryException.of(what, e);
         }
     }
 
@@ -537,5 +527,46 @@ public final class SharedMemory implements AutoCloseable {
         if (nbytes < 0) {
             throw new IllegalArgumentException("shared memory cannot have " + nbytes + " bytes");
         }
+    }
+
+    /// {@return the name without its slash}
+    ///
+    /// @param name a name, with or without a slash in front
+    /// @throws SharedMemoryException if it is not valid
+    static String plain(String name) throws SharedMemoryException {
+        String plain = Objects.requireNonNull(name, "name").startsWith("/") ? name.substring(1) : name;
+        int length = plain.getBytes(StandardCharsets.UTF_8).length;
+        int limit = Constant.SHM_NAME_MAX;
+        if (plain.isEmpty() || plain.equals(".") || plain.equals("..")) {
+            throw bad(name, "it has to name something; use a word such as weights");
+        }
+        if (plain.indexOf('/') >= 0 || hasControl(plain)) {
+            throw bad(name, "it may have one slash, in front, and no NUL or other control character");
+        }
+        if (!StandardCharsets.UTF_8.newEncoder().canEncode(plain)) {
+            throw bad(name, "it has half of a surrogate pair, which is no text");
+        }
+        if (length > limit) {
+            throw bad(name, "it has " + length + " bytes and may have " + limit);
+        }
+        if (plain.startsWith("undercroft-") && plain.matches("undercroft-\\d+(-[0-9a-z]{1,13})?")) {
+            throw bad(name, "it is that of the directory where a user's segments are registered; use another");
+        }
+        return plain;
+    }
+
+    private static boolean hasControl(String name) {
+        for (int i = 0; i < name.length(); i++) {
+            if (Character.isISOControl(name.charAt(i))) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static SharedMemoryException bad(String name, String rule) {
+        String shown = name.substring(0, Math.min(name.length(), SHOWN_LENGTH)).replaceAll("\\p{Cntrl}", "?");
+        return new SharedMemoryException(Reason.BAD_NAME, "'" + shown + "' is no name for shared memory: " + rule,
+                null);
     }
 }

@@ -4,8 +4,8 @@ import io.undercroft.mmap.SharedMemoryException.Reason;
 import io.undercroft.mmap.internal.DescriptorBytes;
 import io.undercroft.mmap.internal.ErrnoException;
 import io.undercroft.mmap.internal.Libc;
-import io.undercroft.mmap.internal.Registry;
-import io.undercroft.mmap.internal.Registry.Draft;
+import io.undercroft.mmap.internal.HolderRegistry;
+import io.undercroft.mmap.internal.HolderRegistry.Draft;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
@@ -35,9 +35,9 @@ public final class SharedMemoryDraft implements AutoCloseable {
     public static SharedMemoryDraft create() throws SharedMemoryException {
         Libc libc = SharedMemory.libc(WHAT);
         try {
-            return new SharedMemoryDraft(libc, Registry.ofThisProcess().draft());
+            return new SharedMemoryDraft(libc, HolderRegistry.ofThisProcess().draft());
         } catch (IOException e) {
-            throw SharedMemoryFailure.of(WHAT, e);
+            throw SharedMemoryException.of(WHAT, e);
         }
     }
 
@@ -59,7 +59,7 @@ public final class SharedMemoryDraft implements AutoCloseable {
             fillOrCutBack(offset, bytes);
             size = end;
         } catch (ErrnoException e) {
-            throw SharedMemoryFailure.of(WHAT + " (" + size + " bytes so far)", end - size, e);
+            throw SharedMemoryException.of(WHAT + " (" + size + " bytes so far)", end - size, e);
         }
     }
 
@@ -79,7 +79,7 @@ public final class SharedMemoryDraft implements AutoCloseable {
                         null);
             }
         } catch (ErrnoException e) {
-            throw SharedMemoryFailure.of(WHAT, e);
+            throw SharedMemoryException.of(WHAT, e);
         }
     }
 
@@ -98,14 +98,14 @@ public final class SharedMemoryDraft implements AutoCloseable {
     /// @throws IllegalStateException if it is published or closed
     public SharedMemory publish(String name, NameLifetime lifetime) throws SharedMemoryException {
         checkOpen();
-        String plain = SharedMemoryNames.plain(name);
+        String plain = SharedMemory.plain(name);
         try {
             SharedMemory memory = SharedMemory.named(libc, plain, draft, size,
                     () -> draft.publish(plain, lifetime));
             isOpen = false;
             return memory;
         } catch (IOException e) {
-            throw SharedMemoryFailure.of(SharedMemory.Source.shown(plain), size, e);
+            throw SharedMemoryException.of(SharedMemory.Source.shown(plain), size, e);
         }
     }
 

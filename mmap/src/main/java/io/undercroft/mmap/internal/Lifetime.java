@@ -1,6 +1,6 @@
 package io.undercroft.mmap.internal;
 
-import io.undercroft.mmap.internal.Registry.Hold;
+import io.undercroft.mmap.internal.HolderRegistry.Hold;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Cleaner;
@@ -58,7 +58,7 @@ public final class Lifetime {
     /// processes, so for collected mappings it runs in a separate thread.
     ///
     /// @param hold the hold
-    public void whenGoneLetGo(Hold hold) {
+    public void releaseWhenGone(Hold hold) {
         whenGone(Releaser.CLEANER, hold::release);
     }
 

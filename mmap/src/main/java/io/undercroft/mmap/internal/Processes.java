@@ -53,7 +53,7 @@ final class Processes implements SegmentRecords.Liveness {
         int fd = files.create(path(self));
         own = OptionalInt.of(fd);
         if (!files.tryLock(fd)) {
-            throw new RegistryException(path(self) + " is locked by another process");
+            throw RegistryFiles.failed(path(self) + " is locked by another process");
         }
     }
 
@@ -84,7 +84,7 @@ final class Processes implements SegmentRecords.Liveness {
     /// Removes the files of processes that are dead.
     ///
     /// @throws IOException if a system call fails
-    void forgetTheDead() throws IOException {
+    void forgetEnded() throws IOException {
         for (String name : files.list(folder)) {
             Optional<ProcessKey> process = ProcessKey.parse(name);
             if (process.isPresent() && !isAlive(process.get())) {

@@ -12,6 +12,7 @@ import static io.undercroft.mmap.internal.Constant.O_RDWR;
 import static io.undercroft.mmap.internal.Constant.RAMFS_MAGIC;
 import static io.undercroft.mmap.internal.Constant.TMPFS_MAGIC;
 
+import io.undercroft.mmap.SharedMemoryException;
 import io.undercroft.mmap.SharedMemoryException.Reason;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
@@ -217,10 +218,19 @@ class RegistryFiles {
     }
 
     /// {@return the failure of attaching a segment of another user, whom the caller did not agree to trust}
-    static RegistryException foreign(long owner, long user) {
-        return new RegistryException(Reason.NOT_PERMITTED, "it belongs to user " + owner + ", and this is user " + user
-                + "; only segments of oneself and of root are attached: take another name, or pass"
-                + " TrustedOwner.ANYBODY if that user is meant");
+    static SharedMemoryException foreign(long owner, long user) {
+        return new SharedMemoryException(Reason.NOT_PERMITTED,
+                "it belongs to user " + owner + ", and this is user " + user
+                        + "; only segments of oneself and of root are attached: take another name, or pass"
+                        + " TrustedOwner.ANYBODY if that user is meant",
+                null);
+    }
+
+    /// {@return a failure of the registry itself}
+    ///
+    /// @param message which directory, why, and what to do, in one line
+    static SharedMemoryException failed(String message) {
+        return new SharedMemoryException(Reason.REGISTRY, message, null);
     }
 
     /// Fails if another user could have created the directory or can change it.
@@ -230,16 +240,16 @@ class RegistryFiles {
             return;
         }
         if (!status.isDirectory()) {
-            throw new RegistryException(
+            throw failed(
                     path + " is no directory, but has the name of the registry of shared memory; move it"
                             + " away");
         }
         if (status.user() != libc.userId()) {
-            throw new RegistryException(path + ", the registry of shared memory, belongs to user " + status.user()
+            throw failed(path + ", the registry of shared memory, belongs to user " + status.user()
                     + ", and this is user " + libc.userId() + "; ask that user or root to remove it");
         }
         if (status.isWritableByOthers()) {
-            throw new RegistryException(path + ", the registry of shared memory, may be written by others; run"
+            throw failed(path + ", the registry of shared memory, may be written by others; run"
                     + " chmod 700 " + path);
         }
     }

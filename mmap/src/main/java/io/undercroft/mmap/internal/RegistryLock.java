@@ -26,28 +26,16 @@ final class RegistryLock implements AutoCloseable {
     /// @param folder the directory
     /// @param deadline the end of the wait
     /// @return the lock
-    /// @throws RegistryException if the directory belongs to another user, or its lock cannot be taken
+    /// @throws SharedMemoryException if the directory belongs to another user, or its lock cannot be taken
     /// @throws ErrnoException if the directory cannot be made or opened
     static RegistryLock take(RegistryFiles files, String folder, Deadline deadline) throws IOException {
-        while (true) {
-            Optional<RegistryLock> lock = takeIfThere(files, folder, deadline);
-            if (lock.isPresent()) {
-                return lock.get();
-            }
-            files.makeFolder(folder);
-        }
-    }
-
-    private static Optional<RegistryLock> takeIfThere(RegistryFiles files, String folder, Deadline deadline)
-            throws IOException {
         while (true) {
             files.checkOwned(folder);
             OptionalInt fd = files.open(folder);
             if (fd.isEmpty()) {
-                return Optional.empty();
-            }
-            if (isTaken(files, folder, fd.getAsInt(), deadline)) {
-                return Optional.of(new RegistryLock(files, fd.getAsInt()));
+                files.makeFolder(folder);
+            } else if (isTaken(files, folder, fd.getAsInt(), deadline)) {
+                return new RegistryLock(files, fd.getAsInt());
             }
         }
     }
@@ -93,28 +81,22 @@ final class RegistryLock implements AutoCloseable {
             return new Deadline(patience, System.nanoTime() + patience.toNanos());
         }
 
-        /// {@return the remaining time in nanoseconds; 0 or less if the wait is over}
-        long nanosLeft() {
-            return end - System.nanoTime();
-        }
-
         /// Repeats an attempt until it succeeds, since a blocking call could not be ended at the deadline. An interrupt
         /// is restored at the end, as it would end each pause at once.
         ///
         /// @param attempt the attempt; returns whether it succeeded
         /// @param what a description of the wait, for the message of a failure
         /// @param folder the directory that is locked, for the same message
-        /// @throws RegistryException if it did not succeed in time
+        /// @throws SharedMemoryException if it did not succeed in time
         void await(IoTask<Boolean> attempt, String what, String folder) throws IOException {
             long pause = FIRST_PAUSE;
             boolean interrupted = false;
             try {
                 while (!attempt.run()) {
-                    if (nanosLeft() <= 0) {
-                        throw new RegistryException(
-                                what + " for " + patience.toSeconds()
-                                        + " seconds; find the process that has it open with "
-                                        + "`fuser " + folder + "`, and end it if it hangs");
+                    if (end - System.nanoTime() <= 0) {
+                        throw RegistryFiles.failed(what + " for " + patience.toSeconds()
+                                + " seconds; find the process that has it open with `fuser " + folder
+                                + "`, and end it if it hangs");
                     }
                     LockSupport.parkNanos(pause);
                     pause = Math.min(2 * pause, LONGEST_PAUSE);

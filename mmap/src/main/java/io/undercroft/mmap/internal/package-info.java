@@ -4,7 +4,7 @@
 /// - [HostFile] is an open file: [PosixFile] uses libc, [ChannelFile] the JDK: for small files too, as long as nothing
 ///   has bound libc.
 /// - [Mapping] makes mappings, [Stitch] ranges of several pieces, [FreezableRange] copy-on-write memory.
-/// - [Registry] has the names of shared memory, and records their holders in files.
+/// - [HolderRegistry] has the names of shared memory, and records their holders in files.
 @NullMarked
 package io.undercroft.mmap.internal;
 

@@ -6,12 +6,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import io.undercroft.mmap.NameLifetime;
+import io.undercroft.mmap.SharedMemoryException;
 import io.undercroft.mmap.SharedSegment;
 import io.undercroft.mmap.SharedSegment.Holder.State;
 import io.undercroft.mmap.internal.Processes.ProcessKey;
-import io.undercroft.mmap.internal.Registry.Attached;
-import io.undercroft.mmap.internal.Registry.Draft;
-import io.undercroft.mmap.internal.Registry.Hold;
+import io.undercroft.mmap.internal.HolderRegistry.Attached;
+import io.undercroft.mmap.internal.HolderRegistry.Draft;
+import io.undercroft.mmap.internal.HolderRegistry.Hold;
 import io.undercroft.mmap.internal.RegistryLock.Deadline;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -269,7 +270,7 @@ class RegistryStepsTest {
         Path root = home.resolve("undercroft-" + libc.userId());
         try (RegistryLock _ = lock(player.steps)) {
             Thread.currentThread().interrupt();
-            assertThatThrownBy(() -> player(NEVER).registry.list()).isInstanceOf(RegistryException.class)
+            assertThatThrownBy(() -> player(NEVER).registry.list()).isInstanceOf(SharedMemoryException.class)
                     .hasMessageContaining(root + " is locked by another process")
                     .hasMessageContaining("find the process that has it open with `fuser " + root + "`");
             assertThat(Thread.interrupted()).as("the interrupt is kept for later").isTrue();
@@ -377,7 +378,7 @@ class RegistryStepsTest {
         create(player, "name", NameLifetime.WITH_CREATOR);
         try (RegistryLock _ = lock(player.steps); ExecutorService pool = Executors.newFixedThreadPool(2)) {
             Stream.generate(() -> CompletableFuture.runAsync(() -> assertThatThrownBy(player.registry::list)
-                    .isInstanceOf(RegistryException.class).hasMessageContaining("fuser"), pool)).limit(2).toList()
+                    .isInstanceOf(SharedMemoryException.class).hasMessageContaining("fuser"), pool)).limit(2).toList()
                     .forEach(CompletableFuture::join);
         }
     }
@@ -408,7 +409,7 @@ class RegistryStepsTest {
         create(player, "name", NameLifetime.WITH_CREATOR);
         player.steps.beforeLock = () -> Files.setPosixFilePermissions(root(),
                 PosixFilePermissions.fromString("rwxrwxrwx"));
-        assertThatThrownBy(player.registry::list).isInstanceOf(RegistryException.class)
+        assertThatThrownBy(player.registry::list).isInstanceOf(SharedMemoryException.class)
                 .hasMessageContaining("may be written by others");
         Files.setPosixFilePermissions(root(), PosixFilePermissions.fromString("rwx------"));
         player.steps.beforeLock = () -> {};
@@ -510,7 +511,7 @@ class RegistryStepsTest {
         Files.write(home.resolve("name"), new byte[10]);
         player.steps.trustsNobody = true;
         assertThatThrownBy(() -> player.registry.attach("name", Constant.O_RDWR, false))
-                .isInstanceOf(RegistryException.class);
+                .isInstanceOf(SharedMemoryException.class);
         Attached attached = player.registry.attach("name", Constant.O_RDWR, true);
         player.steps.close(attached.fd());
         assertThat(player.steps.open).as("left open").isEmpty();
@@ -559,7 +560,7 @@ class RegistryStepsTest {
     }
 
     /// A process that is played.
-    private record Player(Registry registry, Steps steps) {}
+    private record Player(HolderRegistry registry, Steps steps) {}
 
     /// What the process does that is going to be killed, next to one that lives.
     @FunctionalInterface
@@ -620,7 +621,7 @@ class RegistryStepsTest {
         Steps steps = new Steps(lastStep);
         all.add(steps);
         ProcessKey self = new ProcessKey(ProcessHandle.current().pid(), start * 1000L, 1);
-        return new Player(new Registry(steps, home.toString(), libc.userId(), self), steps);
+        return new Player(new HolderRegistry(steps, home.toString(), libc.userId(), self), steps);
     }
 
     private Hold create(Player player, String name, NameLifetime lifetime) throws IOException {

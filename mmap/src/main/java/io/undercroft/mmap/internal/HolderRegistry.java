@@ -1,6 +1,7 @@
 package io.undercroft.mmap.internal;
 
 import io.undercroft.mmap.NameLifetime;
+import io.undercroft.mmap.SharedMemoryException;
 import io.undercroft.mmap.SharedSegment;
 import io.undercroft.mmap.SharedSegment.Holder;
 import io.undercroft.mmap.SharedSegment.Holder.State;
@@ -20,6 +21,7 @@ import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -45,7 +47,11 @@ import java.util.regex.Pattern;
 ///
 /// Another user may create `undercroft-UID` first. Then the directory is `undercroft-UID-RANDOM`: another process of
 /// this user finds it by its owner, as no other user can create a file of this user, and a directory cannot be linked.
-/// ([RegistryHome] chooses.)
+///
+/// All processes of the user have to choose the same one. So an existing one of this user is used before a new one is
+/// created, and if there are several, the one that is in use, or else the first by name. If another user owns the name
+/// and two processes are the first ones at the same moment, each may create one. Then each sees only its own, which
+/// affects [#list] and names that are removed with their last holder, until these processes have ended.
 ///
 /// ## Two rules
 ///
@@ -93,20 +99,27 @@ import java.util.regex.Pattern;
 ///
 /// A release must not fail, but may be impossible: another process has the lock, or there is no descriptor left. So a
 /// release is queued first, and the thread that next has the lock performs it before its own operation.
-public final class Registry {
+public final class HolderRegistry {
     private static final Pattern DRAFT = Pattern.compile(ProcessKey.PATTERN + "\\.\\d{1,18}");
+    /// The end of the name of a directory that is chosen because another user owns the name.
+    private static final Pattern SUFFIX = Pattern.compile("-[0-9a-z]{1,13}");
     private static final long NONE = -1;
+    /// What is done under the lock to do nothing but what is pending.
+    private static final IoTask<Boolean> NOTHING = () -> true;
     /// An attempt fails if another process creates a directory of the name at that moment.
     private static final int ATTEMPTS = 10;
 
     private final RegistryFiles files;
-    private final RegistryHome home;
+    /// The directory that has the segments.
+    private final String home;
+    /// The directory of the registry unless another user owns it.
+    private final String preferred;
     private final ProcessKey self;
     private final ReentrantLock threads = new ReentrantLock();
     private final Set<Hold> holds = ConcurrentHashMap.newKeySet();
     private final Set<Draft> drafts = ConcurrentHashMap.newKeySet();
     /// The releases that are still to be performed.
-    private final Queue<Step> owed = new ConcurrentLinkedQueue<>();
+    private final Queue<Step> pending = new ConcurrentLinkedQueue<>();
     private long count;
     private boolean hasCollected;
     /// The directory in which this process is registered, or was last; it changes only while the process holds nothing.
@@ -131,24 +144,25 @@ public final class Registry {
     /// @param home the directory that has the segments
     /// @param user the number of their owner
     /// @param self the key of this process
-    Registry(RegistryFiles files, String home, long user, ProcessKey self) {
+    HolderRegistry(RegistryFiles files, String home, long user, ProcessKey self) {
         this.files = files;
-        this.home = new RegistryHome(files, home, user);
+        this.home = home;
+        this.preferred = home + "/undercroft-" + user;
         this.self = self;
-        this.place = Place.of(files, this.home.preferred(), self);
+        this.place = Place.of(files, preferred, self);
     }
 
     /// {@return the registry of this process; only where the library can be called}
-    public static Registry ofThisProcess() {
+    public static HolderRegistry ofThisProcess() {
         return OfThisProcess.REGISTRY;
     }
 
     /// Made on first use.
     private static final class OfThisProcess {
-        static final Registry REGISTRY = make(Libc.find().orElseThrow());
+        static final HolderRegistry REGISTRY = make(Libc.find().orElseThrow());
 
-        private static Registry make(Libc libc) {
-            Registry registry = new Registry(new RegistryFiles(libc), "/dev/shm", libc.userId(),
+        private static HolderRegistry make(Libc libc) {
+            HolderRegistry registry = new HolderRegistry(new RegistryFiles(libc), "/dev/shm", libc.userId(),
                     ProcessKey.ofThisProcess());
             try {
                 Runtime.getRuntime().addShutdownHook(new Thread(registry::releaseAll, "undercroft-shared-memory"));
@@ -162,16 +176,6 @@ public final class Registry {
     @FunctionalInterface
     private interface Step {
         void run() throws IOException;
-    }
-
-    /// What is done under the lock to do nothing but what is owed.
-    private enum Nothing implements IoTask<Boolean> {
-        TO_DO;
-
-        @Override
-        public Boolean run() {
-            return true;
-        }
     }
 
     /// A segment that was opened.
@@ -278,7 +282,7 @@ public final class Registry {
     /// @param ofAnybody whether it may belong to another user than this one and root
     /// @return the segment
     /// @throws IOException if it cannot be done; [ErrnoException#ENOENT] if there is none
-    /// @throws RegistryException if it belongs to another user
+    /// @throws SharedMemoryException if it belongs to another user
     public Attached attach(String name, int flags, boolean ofAnybody) throws IOException {
         if (!isThere()) {
             int fd = opened(name, flags, ofAnybody);
@@ -353,7 +357,33 @@ public final class Registry {
     }
 
     private String root() throws IOException {
-        return isIdle() ? home.choose() : place.root;
+        return isIdle() ? choose() : place.root;
+    }
+
+    /// Returns the path of the directory, which may not exist yet.
+    private String choose() throws IOException {
+        if (files.isOurs(preferred)) {
+            return preferred;
+        }
+        String first = null;
+        for (String name : files.list(home).stream().sorted().toList()) {
+            String other = home + "/" + name;
+            boolean isFallback = other.startsWith(preferred)
+                    && SUFFIX.matcher(other.substring(preferred.length())).matches();
+            if (isFallback && files.isOurs(other)) {
+                if (!files.list(other).isEmpty()) {
+                    return other;
+                }
+                first = first == null ? other : first;
+            }
+        }
+        if (first != null) {
+            return first;
+        }
+        return files.isForeign(preferred)
+                ? preferred + "-" + Long.toString(ThreadLocalRandom.current().nextLong(Long.MAX_VALUE),
+                        Character.MAX_RADIX)
+                : preferred;
     }
 
     private boolean isIdle() {
@@ -365,10 +395,10 @@ public final class Registry {
         if (holds.isEmpty() && drafts.isEmpty()) {
             return;
         }
-        owed.addAll(holds);
-        drafts.forEach(draft -> owed.add(() -> removeDraft(draft)));
-        tidily("shared memory is not released until another process collects it",
-                () -> locked(Deadline.in(files.patienceAtTheEnd()), Nothing.TO_DO));
+        pending.addAll(holds);
+        drafts.forEach(draft -> pending.add(() -> removeDraft(draft)));
+        orWarn("shared memory is not released until another process collects it",
+                () -> locked(Deadline.in(files.patienceAtTheEnd()), NOTHING));
     }
 
     private <T> T locked(IoTask<T> task) throws IOException {
@@ -382,7 +412,7 @@ public final class Registry {
         }
         try (RegistryLock _ = takeLock(deadline)) {
             try {
-                doWhatIsOwed();
+                runPending();
                 return task.run();
             } finally {
                 leaveIfIdle();
@@ -395,13 +425,13 @@ public final class Registry {
     /// Chooses the directory again while this process is in none: another user may have created one of that name.
     private RegistryLock takeLock(Deadline deadline) throws IOException {
         for (int attempt = 1; isIdle(); attempt++) {
-            String root = home.choose();
+            String root = choose();
             if (!root.equals(place.root)) {
                 place = Place.of(files, root, self);
             }
             try {
                 return RegistryLock.take(files, root, deadline);
-            } catch (RegistryException e) {
+            } catch (SharedMemoryException e) {
                 if (attempt == ATTEMPTS || !files.isForeign(root)) {
                     throw e;
                 }
@@ -412,16 +442,16 @@ public final class Registry {
 
     /// Runs an action now if possible, otherwise in the thread that next has the lock.
     private void settle(String otherwise, Step step) {
-        owed.add(step);
+        pending.add(step);
         try {
-            locked(Nothing.TO_DO);
+            locked(NOTHING);
         } catch (IOException e) {
             warn(otherwise + ": " + e.getMessage());
         }
     }
 
-    private void doWhatIsOwed() {
-        for (Iterator<Step> steps = owed.iterator(); steps.hasNext();) {
+    private void runPending() {
+        for (Iterator<Step> steps = pending.iterator(); steps.hasNext();) {
             Step step = steps.next();
             try {
                 step.run();
@@ -433,7 +463,7 @@ public final class Registry {
     }
 
     /// Runs an action whose failure is logged instead of thrown.
-    private static void tidily(String otherwise, Step step) {
+    private static void orWarn(String otherwise, Step step) {
         try {
             step.run();
         } catch (IOException e) {
@@ -444,7 +474,7 @@ public final class Registry {
     /// Writes a warning in a separate thread: logging may fail too if there is no descriptor left.
     private static void warn(String message) {
         Thread.startVirtualThread(
-                () -> System.getLogger(Registry.class.getName()).log(Level.WARNING, message));
+                () -> System.getLogger(HolderRegistry.class.getName()).log(Level.WARNING, message));
     }
 
     /// Registers this process. The first time it also collects what ended processes left.
@@ -466,7 +496,7 @@ public final class Registry {
         if (!holds.isEmpty() || !drafts.isEmpty()) {
             return;
         }
-        tidily(place.root + " is not removed", () -> {
+        orWarn(place.root + " is not removed", () -> {
             place.processes.leave();
             place.records.removeFolder();
             files.removeFolder(place.drafts);
@@ -514,13 +544,13 @@ public final class Registry {
             }
         } catch (IOException e) {
             holds.removeIf(each -> each.record.inode() == inode);
-            tidily("records of a segment without a name are not removed", () -> place.records.forget(name, inode));
+            orWarn("records of a segment without a name are not removed", () -> place.records.forget(name, inode));
             throw e;
         }
         // From here on the name exists, and nothing may fail.
         drafts.remove(draft);
         files.close(draft.fd);
-        tidily("records of earlier segments of the name /" + name + " are not removed",
+        orWarn("records of earlier segments of the name /" + name + " are not removed",
                 () -> place.records.forgetOthers(name, inode));
         return hold;
     }
@@ -607,9 +637,9 @@ public final class Registry {
 
     /// The same for a segment without holders: where inode numbers are reused, the name may belong to another file of
     /// that number. Then it remains, as one that is not registered.
-    private boolean endOfTheDead(String name, long inode) throws IOException {
-        if (files.reusesInodes(home.path())) {
-            warn(path(name) + " is not removed, as it may belong to another program: " + home.path()
+    private boolean endUnheld(String name, long inode) throws IOException {
+        if (files.reusesInodes(home)) {
+            warn(path(name) + " is not removed, as it may belong to another program: " + home
                     + " is not a memory file system, and reuses the inode numbers of removed files; remove the name "
                     + "if it is not used, and mount a tmpfs there");
             place.records.forget(name, inode);
@@ -639,20 +669,20 @@ public final class Registry {
             Entry entry = place.records.entry(name, inode);
             if (entry.isOver(place.processes)) {
                 SharedSegment segment = segment(name, entry);
-                if (endOfTheDead(name, inode)) {
+                if (endUnheld(name, inode)) {
                     removed.add(segment);
                 }
             } else {
-                forgetTheDead(name, entry);
+                forgetEnded(name, entry);
             }
             place.records.forgetOthers(name, inode);
         }
-        removeDraftsOfTheDead();
-        place.processes.forgetTheDead();
+        removeAbandonedDrafts();
+        place.processes.forgetEnded();
         return removed;
     }
 
-    private void removeDraftsOfTheDead() throws IOException {
+    private void removeAbandonedDrafts() throws IOException {
         for (String draft : files.list(place.drafts)) {
             Matcher match = DRAFT.matcher(draft);
             if (match.matches() && !place.processes.isAlive(ProcessKey.of(match, 1))) {
@@ -661,7 +691,7 @@ public final class Registry {
         }
     }
 
-    private void forgetTheDead(String name, Entry entry) throws IOException {
+    private void forgetEnded(String name, Entry entry) throws IOException {
         for (HoldRecord hold : entry.holds()) {
             if (!place.processes.isAlive(hold.process())) {
                 place.records.remove(name, hold);
@@ -699,6 +729,6 @@ public final class Registry {
     }
 
     private String path(String name) {
-        return home.path() + "/" + name;
+        return home + "/" + name;
     }
 }
