@@ -1,5 +1,6 @@
 package io.undercroft.hadoop.internal;
 
+import io.undercroft.hadoop.internal.HadoopTarget.FileVersion;
 import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.RemoteFileException.Kind;
 import io.undercroft.mmap.spi.RangeSource;
@@ -110,8 +111,12 @@ public final class HadoopSource implements RangeSource {
         } catch (InterruptedException e) {
             throw Retries.interrupted(location, e);
         } catch (ExecutionException e) {
-            throw e.getCause() instanceof IOException failure ? failure : new IOException(e.getCause());
+            throw causeOf(e);
         }
+    }
+
+    private static IOException causeOf(ExecutionException e) {
+        return e.getCause() instanceof IOException failure ? failure : new IOException(e.getCause());
     }
 
     @Override
@@ -207,7 +212,7 @@ public final class HadoopSource implements RangeSource {
         } catch (InterruptedException e) {
             throw Retries.interrupted(location, e);
         } catch (ExecutionException e) {
-            throw e.getCause() instanceof IOException failure ? failure : new IOException(e.getCause());
+            throw causeOf(e);
         }
     }
 

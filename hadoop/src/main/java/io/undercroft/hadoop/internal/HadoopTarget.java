@@ -1,12 +1,13 @@
 package io.undercroft.hadoop.internal;
 
-import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.RemoteFileException.Kind;
+import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.serializer.spi.StoreOutput;
 import io.undercroft.serializer.spi.StoreTarget;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import org.apache.hadoop.fs.CommonPathCapabilities;
+import org.apache.hadoop.fs.EtagSource;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
@@ -76,8 +77,8 @@ public record HadoopTarget(FileSystem fs, Path path, String location) implements
         }
         try {
             return fs.hasPathCapability(path, CommonPathCapabilities.ABORTABLE_STREAM)
-                    ? Upload.begin(this, before)
-                    : RenamedFile.begin(this, before);
+                    ? StoreFile.Upload.begin(this, before)
+                    : StoreFile.Renamed.begin(this, before);
         } catch (IOException | RuntimeException | LinkageError e) {
             throw Failures.writing(location, e);
         }
@@ -105,5 +106,20 @@ public record HadoopTarget(FileSystem fs, Path path, String location) implements
         String directory = Path.getPathWithoutSchemeAndAuthority(path).getParent().toString();
         return new Path(path.toUri().getScheme(), path.toUri().getAuthority(),
                 (directory.endsWith("/") ? directory : directory + '/') + name);
+    }
+
+    /// What tells a file from one that replaced it.
+    ///
+    /// @param size its size in bytes
+    /// @param modified when it was written last, in milliseconds; 0 if it has an entity tag, whose time of a listing may be
+    ///     another one
+    /// @param etag its entity tag, or null
+    record FileVersion(long size, long modified, @Nullable String etag) {
+        static FileVersion of(FileStatus status) {
+            String etag = status instanceof EtagSource source ? source.getEtag() : null;
+            return etag == null || etag.isEmpty()
+                    ? new FileVersion(status.getLen(), status.getModificationTime(), null)
+                    : new FileVersion(status.getLen(), 0, etag);
+        }
     }
 }

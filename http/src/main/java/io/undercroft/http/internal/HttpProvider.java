@@ -82,7 +82,7 @@ public final class HttpProvider implements StoreProvider {
         Optional<String> token = token(location, options);
         token.ifPresent(text -> checkToken(text, location));
         return HttpSource.open(location,
-                new Access(token, Duration.ofSeconds(number(options, TIMEOUT, DEFAULT_TIMEOUT, 1,
+                new Requests.Access(token, Duration.ofSeconds(number(options, TIMEOUT, DEFAULT_TIMEOUT, 1,
                         LONGEST_TIMEOUT)), number(options, SLOWEST, DEFAULT_SLOWEST, 0, FASTEST),
                         isPlainAllowed(options), retries));
     }

@@ -2,8 +2,8 @@ package io.undercroft.http.internal;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.http.internal.Requests.Response;
-import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.RemoteFileException.Kind;
+import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.spi.RangeSource;
 import io.undercroft.mmap.spi.Retries.TransientException;
 import java.io.IOException;
@@ -16,6 +16,8 @@ import java.time.format.DateTimeFormatter;
 import java.time.format.DateTimeParseException;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /// A file on a web server. The first request fetches its start, which also tells its size and its version; each other
@@ -71,7 +73,7 @@ final class HttpSource implements RangeSource {
     /// @return the file
     /// @throws RemoteFileException if it is not there, or the server refuses or does not respond
     /// @throws IOException if the thread is interrupted
-    static HttpSource open(Location location, Access access) throws IOException {
+    static HttpSource open(Location location, Requests.Access access) throws IOException {
         Requests requests = new Requests(location, access);
         return new HttpSource(requests, requests.retrying(() -> opening(requests,
                 RangeSource.startLength(location.uri().getPath()), true)));
@@ -222,16 +224,16 @@ final class HttpSource implements RangeSource {
                             .filter(there -> there.first() == first && there.last() <= last)
                             .orElseThrow(() -> wrongRange(requests, headers, first + "-" + last));
                     boolean isSame = range.size() < 0 || range.size() == version.size();
-                    return isSame && version.matches(headers) ? null : changed("replaced");
+                    return isSame && version.matches(headers) ? null : changed(requests, "replaced");
                 }
                 case OK -> {
                     return version.ifRange().isEmpty() && version.matches(headers)
                             ? requests.unsupported("the server serves ranges of its files at some times only; try "
                                     + "again later, or download the file and open it there")
-                            : changed("replaced");
+                            : changed(requests, "replaced");
                 }
                 case NOT_SATISFIABLE -> {
-                    return changed("replaced");
+                    return changed(requests, "replaced");
                 }
                 default -> {
                     return refusal(requests, response, true);
@@ -240,10 +242,6 @@ final class HttpSource implements RangeSource {
         } catch (RemoteFileException e) {
             return e;
         }
-    }
-
-    private RemoteFileException changed(String how) {
-        return changed(requests, how);
     }
 
     private static RemoteFileException changed(Requests requests, String how) {
@@ -322,5 +320,73 @@ final class HttpSource implements RangeSource {
     @Override
     public void close() {
         requests.close();
+    }
+
+    /// The value of a header `Content-Range`.
+    ///
+    /// @param first the first byte, or -1 if the server has none of the range
+    /// @param last the last byte, or -1
+    /// @param size the size of the file in bytes, or -1 if the server does not give it
+    private record ContentRange(long first, long last, long size) {
+        private static final Pattern FORM = Pattern.compile("bytes (?:(\\d{1,18})-(\\d{1,18})|\\*)/(\\d{1,18}|\\*)");
+
+        /// {@return the parsed value, or nothing if it is malformed}
+        ///
+        /// @param text the value
+        static Optional<ContentRange> parse(String text) {
+            Matcher form = FORM.matcher(text.strip());
+            if (!form.matches()) {
+                return Optional.empty();
+            }
+            long first = form.group(1) == null ? -1 : Long.parseLong(form.group(1));
+            long last = form.group(2) == null ? -1 : Long.parseLong(form.group(2));
+            long size = form.group(3).equals("*") ? -1 : Long.parseLong(form.group(3));
+            boolean isValid = first <= last && (size < 0 || last < size);
+            return isValid ? Optional.of(new ContentRange(first, last, size)) : Optional.empty();
+        }
+    }
+
+    /// The version of a file on a server.
+    ///
+    /// @param size its size in bytes
+    /// @param tag the entity tag, if the server gives one
+    /// @param modified the time of the last change as the server writes it, if it does
+    private record Version(long size, Optional<String> tag, Optional<String> modified) {
+        private static final String WEAK = "W/";
+
+        static Version of(long size, HttpHeaders headers) {
+            return new Version(size, headers.firstValue("ETag"), headers.firstValue("Last-Modified"));
+        }
+
+        /// {@return whether a response may be of this version} Tags are compared where both have one, else times.
+        ///
+        /// @param headers those of the response
+        boolean matches(HttpHeaders headers) {
+            return matches(of(size, headers));
+        }
+
+        /// {@return whether another one may be this version} The sizes are not compared.
+        ///
+        /// @param other the other one
+        boolean matches(Version other) {
+            if (tag.isPresent() && other.tag.isPresent()) {
+                return strong(tag.get()).equals(strong(other.tag.get()));
+            }
+            return modified.isEmpty() || other.modified.isEmpty() || modified.equals(other.modified);
+        }
+
+        /// {@return whether another version of the same size would be noticed}
+        boolean isKnown() {
+            return tag.isPresent() || modified.isPresent();
+        }
+
+        private static String strong(String tag) {
+            return tag.startsWith(WEAK) ? tag.substring(WEAK.length()) : tag;
+        }
+
+        /// {@return the value of a header `If-Range` for this version, if it has a tag that permits one}
+        Optional<String> ifRange() {
+            return tag.filter(text -> !text.startsWith(WEAK));
+        }
     }
 }

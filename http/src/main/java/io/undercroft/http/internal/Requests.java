@@ -1,21 +1,21 @@
 package io.undercroft.http.internal;
 
-import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.RemoteFileException.Kind;
-import io.undercroft.mmap.spi.Retries;
+import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.spi.Retries.Action;
 import io.undercroft.mmap.spi.Retries.TransientException;
+import io.undercroft.mmap.spi.Retries;
 import java.io.IOException;
-import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.lang.System.Logger;
 import java.net.ConnectException;
-import java.net.http.HttpClient;
 import java.net.http.HttpClient.Redirect;
 import java.net.http.HttpClient.Version;
+import java.net.http.HttpClient;
 import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.ResponseInfo;
+import java.net.http.HttpResponse;
 import java.nio.channels.UnresolvedAddressException;
 import java.time.Duration;
 import java.util.Map;
@@ -234,5 +234,20 @@ final class Requests {
     void close() {
         isClosed = true;
         underWay.values().forEach(response -> response.cancel(true));
+    }
+
+    /// How a server is accessed.
+    ///
+    /// @param token the token for the host of the URI that was opened
+    /// @param timeout the time without any byte after which a request is given up
+    /// @param slowest the least number of bytes a second, over such a time, at which a request goes on
+    /// @param isPlainAllowed whether requests may be unencrypted
+    /// @param retries how often requests are repeated
+    record Access(Optional<String> token, Duration timeout, long slowest, boolean isPlainAllowed, Retries retries) {
+        /// Leaves the token out.
+        @Override
+        public String toString() {
+            return "Access[timeout=" + timeout + ", isPlainAllowed=" + isPlainAllowed + "]";
+        }
     }
 }
