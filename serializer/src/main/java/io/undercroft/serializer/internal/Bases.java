@@ -96,9 +96,20 @@ public final class Bases implements BaseFiles, AutoCloseable {
     /// Finds a file for verifying. An adopted file is not opened unless the options name its directory.
     @Override
     public Optional<ByteSource> open(BaseRecord base) {
+        return source(base, null);
+    }
+
+    /// {@return the same files, whose bytes are counted when they are read}
+    ///
+    /// @param progress counts them
+    BaseFiles counted(Progress progress) {
+        return base -> source(base, progress);
+    }
+
+    private Optional<ByteSource> source(BaseRecord base, @Nullable Progress progress) {
         return base.kind() == BaseKind.FOREIGN && options.root().isEmpty() && options.bases().isEmpty()
                 ? Optional.empty()
-                : Optional.of(new FileSource(file(base)));
+                : Optional.of(new FileSource(file(base), () -> {}, progress));
     }
 
     /// {@return the status of a base}

@@ -2,7 +2,6 @@ package io.undercroft.serializer.internal;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.BaseRecord;
-import io.undercroft.format.internal.ByteSource;
 import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.DTypeRecord;
 import io.undercroft.format.internal.ExtentRecord;
@@ -67,7 +66,6 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
             Rule.V9_RESERVED.code(), Rule.V10_INDEX.code(), Rule.V13_UNSUPPORTED.code(), Rule.V15_STRUCTURE.code());
 
     private final MappedFile file;
-    private final ByteSource source;
     private final Snapshot newest;
     private final Snapshot snapshot;
     private final OpenOptions options;
@@ -94,7 +92,6 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     private CroftContents(MappedFile file, Snapshot newest, Snapshot snapshot, OpenOptions options,
             Predicate<String> choice) throws IOException {
         this.file = file;
-        this.source = new FileSource(file);
         this.newest = newest;
         this.snapshot = snapshot;
         this.options = options;
@@ -424,8 +421,8 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     @Override
     public Verification verify() throws IOException {
         Progress progress = new Progress(options.progress()::loaded, verifiedBytes());
-        var found = Verifier.verify(new CountedSource(source, progress), newest,
-                CountedSource.of(storages.bases(), progress));
+        var found = Verifier.verify(new FileSource(file, () -> {}, progress), newest,
+                storages.bases().counted(progress));
         DamageNames names = new DamageNames(newest, new StorageCheck(newest));
         List<Damage> damages = found.findings().stream().map(names::of).toList();
         if (damages.isEmpty()) {

@@ -205,7 +205,7 @@ final class CroftStorages implements AutoCloseable {
     StorageCheck.Pass pass(Runnable pulse) {
         return check.pass(base -> {
             try {
-                return Optional.of(new FileSource(fileOf(base), pulse));
+                return Optional.of(new FileSource(fileOf(base), pulse, null));
             } catch (FormatException _) {
                 return Optional.empty();
             }

@@ -8,17 +8,19 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 
 /// A file as [io.undercroft.format] reads it: a small index is read, a large one mapped.
 ///
 /// @param file the file
 /// @param pulse run before every read; what it throws ends the reading
-public record FileSource(MappedFile file, Runnable pulse) implements ByteSource {
+/// @param progress counts the bytes that were read, or null
+public record FileSource(MappedFile file, Runnable pulse, @Nullable Progress progress) implements ByteSource {
     /// A file whose bytes are read directly.
     ///
     /// @param file the file
     public FileSource(MappedFile file) {
-        this(file, () -> {});
+        this(file, () -> {}, null);
     }
 
     @Override
@@ -30,6 +32,9 @@ public record FileSource(MappedFile file, Runnable pulse) implements ByteSource 
     public void read(long offset, MemorySegment into) throws IOException {
         pulse.run();
         file.read(offset, into);
+        if (progress != null) {
+            progress.add(into.byteSize());
+        }
     }
 
     @Override
