@@ -1,7 +1,6 @@
 package io.undercroft.benchmarks;
 
 import io.undercroft.mmap.AnonymousMemory;
-import io.undercroft.mmap.CopyOnWriteMemory;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.PendingSave;
 import io.undercroft.serializer.SaveOptions;
@@ -57,8 +56,8 @@ final class AsyncBenchmark {
             SaveOptions options = SaveOptions.defaults().snapshotMemory(memory);
             Saving kept = (path, state) -> Checkpoint.saveAsync(path, state, options);
             Map<String, Tensor> copied = state(AnonymousMemory.allocator());
-            Map<String, Tensor> some = state(CopyOnWriteMemory.allocator());
-            Map<String, Tensor> all = state(CopyOnWriteMemory.allocator());
+            Map<String, Tensor> some = state(AnonymousMemory.freezableAllocator());
+            Map<String, Tensor> all = state(AnonymousMemory.freezableAllocator());
             Storage target = Storage.allocate(workload.nbytes(), AnonymousMemory.populatedAllocator());
             save(copied, kept);
             save(some, kept);
@@ -92,7 +91,7 @@ final class AsyncBenchmark {
     }
 
     private Contender.Outcome firstSave(Saving saving) throws IOException {
-        Map<String, Tensor> state = state(CopyOnWriteMemory.allocator());
+        Map<String, Tensor> state = state(AnonymousMemory.freezableAllocator());
         note("write to all, before a freeze", write(state));
         Contender.Outcome outcome = timed(FIRST, state, saving);
         note("write to all, the first time after a freeze", write(state));

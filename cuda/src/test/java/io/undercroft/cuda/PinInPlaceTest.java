@@ -7,7 +7,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.undercroft.cuda.internal.Rings;
 import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.mmap.ByteRange;
-import io.undercroft.mmap.CopyOnWriteMemory;
 import io.undercroft.mmap.FileStorage;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
@@ -297,7 +296,7 @@ class PinInPlaceTest {
         assertThatThrownBy(there::pinInPlace).isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("is not in memory of the host off the heap");
         there.release();
-        Storage freezable = Storage.allocate(SIZE, CopyOnWriteMemory.allocator());
+        Storage freezable = Storage.allocate(SIZE, AnonymousMemory.freezableAllocator());
         assertThatThrownBy(freezable::pinInPlace).isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("memory that can be frozen");
         freezable.release();

@@ -111,8 +111,7 @@ final class Descriptors {
                     + " is not there: no such descriptor is open; ask the process that created it for the number",
                     null);
         }
-        // On other systems fstat does not report the type of such a descriptor.
-        if (Files.isDirectory(SELF) && !Files.isRegularFile(Path.of(path))) {
+        if (!Files.isRegularFile(Path.of(path))) {
             throw new SharedMemoryException(Reason.NOT_MEMORY, path
                     + " is open on something else than memory or a regular file; ask the process that created it for "
                     + "the number",

@@ -17,6 +17,7 @@ import java.util.stream.Collectors;
 final class HandleText {
     static final String SCHEME = "undercroft:";
 
+    private static final int SHOWN = 80;
     private static final int MAX_LENGTH = 1 << 16;
 
     private final String text;
@@ -44,7 +45,7 @@ final class HandleText {
         }
     }
 
-    /// @throws HandleFormatException if it does not look like one
+    /// @throws IllegalArgumentException if it does not look like one
     static HandleText of(String text) {
         return new HandleText(text);
     }
@@ -106,7 +107,16 @@ final class HandleText {
         }
     }
 
-    HandleFormatException wrong(String what) {
-        return new HandleFormatException(text, what);
+    /// {@return the exception for a text that is no handle}
+    ///
+    /// @param what what is wrong with it, without a full stop
+    IllegalArgumentException wrong(String what) {
+        return new IllegalArgumentException("'" + shown(text, SHOWN) + "' is no handle: " + shown(what, 2 * SHOWN)
+                + "; hand over what toString() of a handle gives");
+    }
+
+    private static String shown(String text, int length) {
+        String start = text.length() > length ? text.substring(0, length) + "…" : text;
+        return start.replaceAll("\\p{Cntrl}", "?");
     }
 }

@@ -2,11 +2,13 @@ package io.undercroft.mmap;
 
 import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.mmap.internal.ErrnoException;
+import io.undercroft.mmap.internal.FileIdentity;
 import io.undercroft.mmap.internal.HostFile;
 import io.undercroft.mmap.internal.HostPath;
 import io.undercroft.mmap.internal.IoTask;
 import io.undercroft.mmap.internal.Libc;
 import io.undercroft.mmap.internal.Lifetime;
+import io.undercroft.mmap.internal.PosixFile;
 import io.undercroft.mmap.internal.RangeCache;
 import io.undercroft.mmap.internal.ReadAhead;
 import io.undercroft.mmap.internal.HolderRegistry;
@@ -76,28 +78,17 @@ public final class MappedFile implements AutoCloseable {
     private @Nullable ReadAhead readAhead;
     private boolean isInMemory;
 
-    private MappedFile(Path path, MapMode mode, MapBudget budget, HostFile file) throws IOException {
+    private MappedFile(@Nullable Path path, @Nullable RangeCache remote, HostFile file, MapMode mode, MapBudget budget)
+            throws IOException {
         this.path = path;
-        this.location = path.toString();
-        this.remote = null;
+        this.location = remote == null ? String.valueOf(path) : remote.source().location();
+        this.remote = remote;
         this.mode = mode;
         this.budget = budget;
         this.file = file;
         this.size = file.size();
         this.identity = file.identity().orElse(0);
-        this.lifetime = new Lifetime("the file " + path, file::close);
-    }
-
-    private MappedFile(RangeCache remote, MapMode mode, MapBudget budget) throws IOException {
-        this.path = null;
-        this.location = remote.source().location();
-        this.remote = remote;
-        this.mode = mode;
-        this.budget = budget;
-        this.file = remote.file();
-        this.size = remote.source().size();
-        this.identity = file.identity().orElse(0);
-        this.lifetime = new Lifetime("the file " + location, remote::close);
+        this.lifetime = new Lifetime("the file " + location, remote == null ? file::close : remote::close);
     }
 
     /// Opens a regular file; for reading only, unless the mode is [MapMode#SHARED]. It has a separate budget. Pipes
@@ -153,7 +144,7 @@ public final class MappedFile implements AutoCloseable {
         }
         RangeCache remote = RangeCache.open(source, mode, directory);
         try {
-            return new MappedFile(remote, mode, budget);
+            return new MappedFile(null, remote, remote.file(), mode, budget);
         } catch (Throwable e) {
             remote.close();
             throw e;
@@ -187,7 +178,7 @@ public final class MappedFile implements AutoCloseable {
     private static MappedFile attached(Libc libc, Path path, MapMode mode, MapBudget budget, Attached attached)
             throws IOException {
         try {
-            MappedFile file = opened(path, mode, budget, HostFile.of(libc, attached.fd(), mode));
+            MappedFile file = opened(path, mode, budget, PosixFile.of(libc, attached.fd(), mode));
             file.isInMemory = true;
             attached.hold().ifPresent(file.lifetime::releaseWhenGone);
             return file;
@@ -288,7 +279,7 @@ public final class MappedFile implements AutoCloseable {
                 throw new FileSystemException(path.toString(), null,
                         "it has bytes but no size, as files in /proc; copy it into a regular file");
             }
-            return new MappedFile(path, mode, budget, file);
+            return new MappedFile(path, null, file, mode, budget);
         } catch (IOException e) {
             file.close();
             throw e;
@@ -793,9 +784,25 @@ public final class MappedFile implements AutoCloseable {
         if (offset > size) {
             throw refused(List.of(piece(offset, nbytes)), new EOFException("the file ends at byte " + size));
         }
-        Allocation only = allocation(offset, nbytes).withBacking(ClosedFile.of(path(), offset + nbytes));
+        Path at = path();
+        long number = identity;
+        Allocation only = allocation(offset, nbytes).withBacking(() -> checkNotCut(at, number, offset + nbytes));
         file.close();
         return only;
+    }
+
+    /// Throws if a file that is mapped and not open any more is too short. It is looked at by its path, for as long as
+    /// that still leads to it.
+    private static void checkNotCut(Path path, long identity, long end) {
+        try {
+            boolean isThere = FileIdentity.of(path).filter(there -> there.number() == identity).isPresent();
+            long size = isThere ? Files.size(path) : end;
+            if (size < end) {
+                throw new TruncatedMappingException(path.toString(), end, size);
+            }
+        } catch (IOException _) {
+            // The path names another file or none: its current size cannot be queried.
+        }
     }
 
     /// @param offset where in the file the segment starts, if that is at one place

@@ -2,6 +2,7 @@ package io.undercroft.mmap;
 
 import io.undercroft.mmap.SharedMemoryException.Reason;
 import io.undercroft.mmap.SharedStorageHandle.Home;
+import io.undercroft.mmap.spi.SharedDeviceMemory;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.WeakStorage;
@@ -9,7 +10,9 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.util.List;
 import java.util.Optional;
+import java.util.ServiceLoader;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import org.jspecify.annotations.Nullable;
@@ -23,6 +26,10 @@ final class OpenStorages {
     /// Without a lock: opening may wait for disks and for other processes, which must not delay threads that open
     /// another storage.
     private static final ConcurrentMap<Key, WeakStorage> KNOWN = new ConcurrentHashMap<>();
+    /// Those who share memory of devices.
+    private static final List<SharedDeviceMemory> PROVIDERS = ServiceLoader
+            .load(SharedDeviceMemory.class, SharedDeviceMemory.class.getClassLoader()).stream()
+            .map(ServiceLoader.Provider::get).toList();
     /// The number of entries at which entries of collected storages are removed next.
     private static volatile int sweepAt = FIRST_SWEEP;
 
@@ -54,7 +61,7 @@ final class OpenStorages {
         if (handle.isSlice()) {
             return slice(handle);
         }
-        return handle.home() == Home.DEVICE ? DeviceSharing.open(handle) : Storage.over(mapped(handle));
+        return handle.home() == Home.DEVICE ? onDevice(handle) : Storage.over(mapped(handle));
     }
 
     /// Adds a storage to the table unless another thread has added one.
@@ -171,5 +178,46 @@ final class OpenStorages {
 
     private static boolean isOther(SharedStorageHandle handle, long identity) {
         return handle.identity() != 0 && identity != 0 && handle.identity() != identity;
+    }
+
+    /// Called when a handle to memory of a device is made.
+    static void handOver(Storage storage) {
+        PROVIDERS.forEach(each -> each.handOver(storage));
+    }
+
+    /// Opens all memory that a handle is to.
+    private static Storage onDevice(SharedStorageHandle handle) throws IOException {
+        try (SharedMemory memory = record(handle)) {
+            for (SharedDeviceMemory each : PROVIDERS) {
+                Optional<Storage> opened = each.open(memory, handle);
+                if (opened.isPresent()) {
+                    return opened.get();
+                }
+            }
+        }
+        throw new SharedMemoryException(Reason.UNSUPPORTED, handle
+                + " cannot be opened: no module here knows the device; CUDA devices need undercroft-cuda on the class "
+                + "path", null);
+    }
+
+    private static SharedMemory record(SharedStorageHandle handle) throws SharedMemoryException {
+        SharedMemory there;
+        try {
+            there = SharedMemory.attach(handle.name(), MapMode.READ_ONLY, TrustedOwner.ANYBODY);
+        } catch (SharedMemoryException e) {
+            throw e.reason() == Reason.NOT_FOUND ? gone(handle, e) : e;
+        }
+        if (there.identity().orElse(0) != handle.identity()) {
+            there.close();
+            throw gone(handle, null);
+        }
+        return there;
+    }
+
+    private static SharedMemoryException gone(SharedStorageHandle handle, @Nullable Throwable cause) {
+        return new SharedMemoryException(Reason.NOT_FOUND,
+                handle + " cannot be opened: the storage was released, or the "
+                        + "process that shared it has ended; ask for a new handle",
+                cause);
     }
 }

@@ -2,18 +2,24 @@ package io.undercroft.mmap;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 
+import io.undercroft.mmap.internal.Constant;
 import io.undercroft.mmap.internal.ErrnoException;
 import io.undercroft.mmap.internal.Libc;
-import io.undercroft.mmap.internal.MappedRegion;
 import io.undercroft.mmap.internal.Mapping;
 import io.undercroft.storage.spi.Faults;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// Operations on the pages under a native segment: of a mapped file, of shared memory, of a storage
@@ -59,10 +65,10 @@ public final class Pages {
     /// up: one unlock undoes all.)
     ///
     /// @param segment which bytes
-    /// @throws MemoryLockException if the process may not lock so much; its message describes how to raise the limit
+    /// @throws IOException if the process may not lock so much; its message describes how to raise the limit
     /// @throws MappingException if a page cannot be read in
     /// @throws UnsupportedOperationException if the system cannot be called
-    public static void lock(MemorySegment segment) throws MemoryLockException {
+    public static void lock(MemorySegment segment) throws IOException {
         Libc libc = required(segment);
         if (segment.byteSize() == 0) {
             return;
@@ -72,7 +78,20 @@ public final class Pages {
             long start = libc.pageFloor(segment.address());
             libc.mlock(start, end(segment) - start);
         } catch (ErrnoException e) {
-            throw MemoryLockException.of(segment.byteSize(), e);
+            throw new IOException(segment.byteSize() + " bytes cannot be locked in memory (" + e.getMessage() + "): "
+                    + lockLimit()
+                    + "; raise it by ulimit -l, LimitMEMLOCK= of systemd, or docker run --ulimit memlock=-1", e);
+        }
+    }
+
+    /// Returns the limit, from the line `Max locked memory  8388608  8388608  bytes` of Linux.
+    private static String lockLimit() {
+        try (Stream<String> limits = Files.lines(Path.of("/proc/self/limits"))) {
+            return limits.filter(line -> line.startsWith("Max locked memory")).findFirst()
+                    .map(line -> "this process may lock " + line.split("\\s{2,}", -1)[1] + " bytes in all")
+                    .orElse("the limit of this process is too low");
+        } catch (IOException e) {
+            return "the limit of this process is too low";
         }
     }
 
@@ -122,7 +141,8 @@ public final class Pages {
             return;
         }
         if (libc.isPresent()) {
-            Mapping.force(libc.get(), segment);
+            long start = libc.get().pageFloor(segment.address());
+            libc.get().msync(start, end(segment) - start, Constant.MS_SYNC);
         } else if (segment.isMapped()) {
             segment.force();
         } else {
@@ -147,7 +167,7 @@ public final class Pages {
     static void probe(MemorySegment segment, Optional<Libc> libc) {
         checkNative(segment);
         try {
-            if (libc.isEmpty() || !Mapping.populateForReading(libc.get(), segment)) {
+            if (libc.isEmpty() || !isPopulated(libc.get(), segment)) {
                 readCarefully(segment);
             }
         } catch (ErrnoException e) {
@@ -177,6 +197,21 @@ public final class Pages {
             return result;
         } catch (InternalError error) {
             throw faulted(segment, error);
+        }
+    }
+
+    /// Returns whether the system has read all pages in; false if it has no call for that.
+    private static boolean isPopulated(Libc libc, MemorySegment segment) throws ErrnoException {
+        if (segment.byteSize() == 0) {
+            return true;
+        }
+        try {
+            long start = libc.pageFloor(segment.address());
+            libc.madvise(start, end(segment) - start, Constant.MADV_POPULATE_READ);
+            return true;
+        } catch (ErrnoException e) {
+            e.unless(ErrnoException.EINVAL);
+            return false;
         }
     }
 
@@ -238,6 +273,51 @@ public final class Pages {
             return 0;
         } catch (InternalError _) {
             return at;
+        }
+    }
+
+    /// A part of a segment that a file backs, as Linux lists it in `/proc/self/maps`. Used in messages only: reading that
+    /// file is slow, and other systems have none.
+    ///
+    /// @param file its path; that of one that has none any more ends in ` (deleted)`
+    /// @param fileStart the offset of the part in the file, in bytes
+    /// @param fileEnd the offset of the end in the file
+    private record MappedRegion(String file, long fileStart, long fileEnd) {
+        private static final Path MAPS = Path.of("/proc/self/maps");
+        private static final Pattern LINE = Pattern
+                .compile("(\\p{XDigit}+)-(\\p{XDigit}+) \\S+ (\\p{XDigit}+) \\S+ \\d+ +(/.*)");
+
+        /// {@return the parts in order; none if nothing is known}
+        ///
+        /// @param segment the segment
+        static List<MappedRegion> under(MemorySegment segment) {
+            long start = segment.address();
+            long end = start + segment.byteSize();
+            try (Stream<String> lines = Files.lines(MAPS)) {
+                return lines.map(LINE::matcher).filter(Matcher::matches).map(line -> overlap(line, start, end))
+                        .flatMap(Optional::stream).toList();
+            } catch (IOException e) {
+                return List.of();
+            }
+        }
+
+        /// {@return the size of the file now, in bytes, or -1 if that is not known}
+        long fileSize() {
+            try {
+                return Files.size(Path.of(file));
+            } catch (IOException | InvalidPathException e) {
+                return -1;
+            }
+        }
+
+        private static Optional<MappedRegion> overlap(Matcher line, long start, long end) {
+            long from = Long.parseUnsignedLong(line.group(1), 16);
+            long first = Math.max(from, start);
+            long last = Math.min(Long.parseUnsignedLong(line.group(2), 16), end);
+            long shift = Long.parseUnsignedLong(line.group(3), 16) - from;
+            return first < last
+                    ? Optional.of(new MappedRegion(line.group(4), first + shift, last + shift))
+                    : Optional.empty();
         }
     }
 

@@ -263,7 +263,7 @@ public final class SharedMemory implements AutoCloseable {
     public static boolean unlink(String name) throws SharedMemoryException {
         String plain = plain(name);
         libc("/" + plain);
-        return ask(Source.shown(plain), registry -> registry.unlink(plain));
+        return ask(Source.shown(plain), () -> HolderRegistry.ofThisProcess().unlink(plain));
     }
 
     /// Removes a name that lasts until it is unlinked ([NameLifetime#UNTIL_UNLINKED]), if no living process holds its
@@ -278,7 +278,7 @@ public final class SharedMemory implements AutoCloseable {
     public static Optional<SharedSegment> unlinkIfUnheld(String name) throws SharedMemoryException {
         String plain = plain(name);
         libc("/" + plain);
-        return ask(Source.shown(plain), registry -> registry.unlinkIfUnheld(plain));
+        return ask(Source.shown(plain), () -> HolderRegistry.ofThisProcess().unlinkIfUnheld(plain));
     }
 
     /// Returns the named segments that this library made for this user and that are still there, with their holders.
@@ -287,7 +287,7 @@ public final class SharedMemory implements AutoCloseable {
     /// @return the segments, by name
     /// @throws SharedMemoryException if the registry cannot be read
     public static List<SharedSegment> list() throws SharedMemoryException {
-        return Libc.find().isEmpty() ? List.of() : ask(THE_REGISTRY, HolderRegistry::list);
+        return Libc.find().isEmpty() ? List.of() : ask(THE_REGISTRY, () -> HolderRegistry.ofThisProcess().list());
     }
 
     /// Removes what killed processes left behind: names that should not outlive their holders, segments that were never
@@ -298,7 +298,7 @@ public final class SharedMemory implements AutoCloseable {
     /// @return the segments whose names were removed, as they were
     /// @throws SharedMemoryException if the registry cannot be read or written
     public static List<SharedSegment> gc() throws SharedMemoryException {
-        return Libc.find().isEmpty() ? List.of() : ask(THE_REGISTRY, HolderRegistry::gc);
+        return Libc.find().isEmpty() ? List.of() : ask(THE_REGISTRY, () -> HolderRegistry.ofThisProcess().gc());
     }
 
     /// {@return the name, without a slash; empty if the memory has none}
@@ -337,7 +337,7 @@ public final class SharedMemory implements AutoCloseable {
         if (source.name().isEmpty()) {
             return Optional.empty();
         }
-        return ask(source.what(), registry -> registry.find(source.name(), source.identity().inode()));
+        return ask(source.what(), () -> HolderRegistry.ofThisProcess().find(source.name(), source.identity().inode()));
     }
 
     /// Returns the bytes as an allocation that holds the mapping until it is freed.
@@ -432,12 +432,6 @@ public final class SharedMemory implements AutoCloseable {
         lifetime.whenGone(action);
     }
 
-    /// An operation of the registry.
-    @FunctionalInterface
-    private interface Question<T> {
-        T ask(HolderRegistry registry) throws IOException;
-    }
-
     /// @param nbytes how many bytes to map, or [#ALL]; a smaller segment grows
     private static SharedMemory attach(String name, MapMode mode, long nbytes, TrustedOwner owner)
             throws SharedMemoryException {
@@ -501,9 +495,9 @@ public final class SharedMemory implements AutoCloseable {
     }
 
     /// @param what what is asked for, for messages
-    private static <T> T ask(String what, Question<T> question) throws SharedMemoryException {
+    private static <T> T ask(String what, IoTask<T> question) throws SharedMemoryException {
         try {
-            return question.ask(HolderRegistry.ofThisProcess());
+            return question.run();
         } catch (IOException e) {
             throw SharedMemoryException.of(what, e);
         }

@@ -1,7 +1,6 @@
 package io.undercroft.mmap;
 
 import io.undercroft.mmap.SharedMemoryException.Reason;
-import io.undercroft.mmap.internal.DescriptorBytes;
 import io.undercroft.mmap.internal.ErrnoException;
 import io.undercroft.mmap.internal.Libc;
 import io.undercroft.mmap.internal.HolderRegistry;
@@ -56,8 +55,19 @@ public final class SharedMemoryDraft implements AutoCloseable {
         }
         long end = Math.max(size, offset + bytes.byteSize());
         try {
-            fillOrCutBack(offset, bytes);
-            size = end;
+            try {
+                if (offset > size) {
+                    // Else there would be a hole, whose page may not be there when a reader touches it.
+                    libc.allocate(draft.descriptor(), size, offset - size);
+                }
+                libc.write(draft.descriptor(), offset, bytes);
+                size = end;
+            } finally {
+                // Releases what it allocated if it fails, also when the bytes are gone.
+                if (size < end) {
+                    libc.truncate(draft.descriptor(), size);
+                }
+            }
         } catch (ErrnoException e) {
             throw SharedMemoryException.of(WHAT + " (" + size + " bytes so far)", end - size, e);
         }
@@ -74,7 +84,7 @@ public final class SharedMemoryDraft implements AutoCloseable {
         checkOpen();
         Objects.checkFromIndexSize(offset, into.byteSize(), size);
         try {
-            if (DescriptorBytes.read(libc, draft.descriptor(), offset, into) < into.byteSize()) {
+            if (libc.read(draft.descriptor(), offset, into) < into.byteSize()) {
                 throw new SharedMemoryException(Reason.SYSTEM, "the draft was cut by another process; start a new one",
                         null);
             }
@@ -116,27 +126,6 @@ public final class SharedMemoryDraft implements AutoCloseable {
             isOpen = false;
             draft.close();
         }
-    }
-
-    /// Releases what it allocated if it fails, also when the bytes are gone.
-    private void fillOrCutBack(long offset, MemorySegment bytes) throws ErrnoException {
-        boolean done = false;
-        try {
-            fill(offset, bytes);
-            done = true;
-        } finally {
-            if (!done) {
-                libc.truncate(draft.descriptor(), size);
-            }
-        }
-    }
-
-    private void fill(long offset, MemorySegment bytes) throws ErrnoException {
-        if (offset > size) {
-            // Else there would be a hole, whose page may not be there when a reader touches it.
-            libc.allocate(draft.descriptor(), size, offset - size);
-        }
-        DescriptorBytes.write(libc, draft.descriptor(), offset, bytes);
     }
 
     private void checkOpen() {

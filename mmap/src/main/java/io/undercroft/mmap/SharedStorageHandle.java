@@ -125,7 +125,7 @@ public record SharedStorageHandle(Home home, String name, long identity, MapMode
             OpenStorages.remember(handle, storage);
         }
         if (handle.home == Home.DEVICE) {
-            DeviceSharing.handOver(storage);
+            OpenStorages.handOver(storage);
         }
         return handle;
     }
@@ -134,7 +134,7 @@ public record SharedStorageHandle(Home home, String name, long identity, MapMode
     ///
     /// @param text what [#toString] gave
     /// @return the handle
-    /// @throws HandleFormatException if the text is no handle to a storage
+    /// @throws IllegalArgumentException if the text is no handle to a storage
     public static SharedStorageHandle parse(String text) {
         HandleText read = HandleText.of(text);
         SharedStorageHandle handle = read(read);

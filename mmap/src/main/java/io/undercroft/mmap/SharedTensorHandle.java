@@ -57,7 +57,7 @@ public record SharedTensorHandle(SharedStorageHandle storage, String dtype, long
     ///
     /// @param text what [#toString] gave
     /// @return the handle
-    /// @throws HandleFormatException if the text is no handle to a tensor
+    /// @throws IllegalArgumentException if the text is no handle to a tensor
     public static SharedTensorHandle parse(String text) {
         HandleText read = HandleText.of(text);
         SharedStorageHandle storage = SharedStorageHandle.read(read);

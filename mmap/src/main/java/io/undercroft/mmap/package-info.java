@@ -30,8 +30,9 @@
 /// to that exception; and native code crashes the JVM, so call [Pages#probe] before. Replacing a file by renaming has
 /// no such effect.
 ///
-/// **Anonymous memory** belongs to this process alone: [AnonymousMemory]. [CopyOnWriteMemory] can also be frozen: a
-/// reader then sees a snapshot of its bytes, while its storage can still be written to.
+/// **Anonymous memory** belongs to this process alone: [AnonymousMemory]. That of
+/// [AnonymousMemory#freezableAllocator] can also be frozen: a reader then sees a snapshot of its bytes, while its storage
+/// can still be written to.
 ///
 /// | created by | may be accessed by | is released by |
 /// |---|---|---|
@@ -46,7 +47,7 @@
 /// | [FileStorage] | any thread, shared ones any process, until the storage is freed | the storage |
 /// | [SharedStorageHandle#open], [SharedTensorHandle#open] | as for the storage that is opened | the storage; each call adds a reference |
 /// | [AnonymousMemory#allocator] | any thread, until the allocation is freed | the storage that owns the allocation |
-/// | [CopyOnWriteMemory#allocator] | as for anonymous memory; an image by any thread, until it is closed | the storage; an image by closing it |
+/// | [AnonymousMemory#freezableAllocator] | as for anonymous memory; an image by any thread, until it is closed | the storage; an image by closing it |
 ///
 /// Using released memory throws [IllegalStateException]; freed memory is never read. Memory that is never released is
 /// released by the garbage collector once it is unreachable.

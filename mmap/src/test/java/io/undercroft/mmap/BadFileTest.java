@@ -302,7 +302,7 @@ class BadFileTest {
                 "sh");
         assumeTrue(PeerJvm.canStartBy(List.of("setpriv", "--bounding-set=-ipc_lock")));
 
-        assertThat(refusal(limited, "lock", folder)).startsWith("MemoryLockException 16777216 bytes cannot be locked")
+        assertThat(refusal(limited, "lock", folder)).startsWith("IOException 16777216 bytes cannot be locked")
                 .contains("this process may lock 65536 bytes in all").contains("ulimit -l");
     }
 

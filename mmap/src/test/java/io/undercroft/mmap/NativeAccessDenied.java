@@ -25,7 +25,7 @@ final class NativeAccessDenied {
         System.out.println(contents);
         Allocation memory = AnonymousMemory.allocator().allocate(2 << 20);
         System.out.println(memory.segment().byteSize());
-        System.out.println(CopyOnWriteMemory.allocator().allocate(2 << 20).origin());
+        System.out.println(AnonymousMemory.freezableAllocator().allocate(2 << 20).origin());
         try {
             SharedMemory.create("undercroft-denied", 10).close();
         } catch (SharedMemoryException e) {

@@ -1,6 +1,6 @@
 package io.undercroft.serializer;
 
-import io.undercroft.mmap.CopyOnWriteMemory;
+import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
@@ -15,7 +15,7 @@ final class PendingSavePeer {
 
     @SuppressWarnings("SystemOut")
     public static void main(String[] args) throws IOException {
-        Storage storage = Storage.allocate(16 << 20, CopyOnWriteMemory.allocator()).fill((byte) 7);
+        Storage storage = Storage.allocate(16 << 20, AnonymousMemory.freezableAllocator()).fill((byte) 7);
         PendingSave save = Checkpoint.saveAsync(Path.of(args[0]),
                 Map.of("a", Tensor.of(storage, DType.UINT8, 0, Shape.of(storage.nbytes()), 1)));
         storage.fill((byte) 8);

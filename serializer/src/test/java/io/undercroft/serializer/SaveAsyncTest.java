@@ -8,7 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatNoException;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.mmap.CopyOnWriteMemory;
+import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.mmap.FileStorage;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.serializer.FailingDisk.Failure;
@@ -61,8 +61,8 @@ class SaveAsyncTest {
 
     /// Memory that is copied, memory that is frozen, and both in one state.
     static List<List<Allocator>> memories() {
-        return List.of(List.of(Allocator.offHeap()), List.of(CopyOnWriteMemory.allocator()),
-                List.of(CopyOnWriteMemory.allocator(), Allocator.heap(), Allocator.offHeap()));
+        return List.of(List.of(Allocator.offHeap()), List.of(AnonymousMemory.freezableAllocator()),
+                List.of(AnonymousMemory.freezableAllocator(), Allocator.heap(), Allocator.offHeap()));
     }
 
     /// Tensors of a mebibyte and a few more bytes.

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.mmap.CopyOnWriteMemory;
+import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.serializer.state.Slice;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
@@ -70,7 +70,7 @@ class SetLoadTest {
     @Test
     void aTrainerLoadsItsSlicesIntoTheMemoryThatItHas() throws IOException {
         try (ShardSet set = ShardSet.open(saved())) {
-            Storage storage = Storage.allocate(1 << 16, CopyOnWriteMemory.allocator());
+            Storage storage = Storage.allocate(1 << 16, AnonymousMemory.freezableAllocator());
             Tensor rows = Tensor.of(storage, DType.FLOAT32, 100, Shape.of(2, 8));
             Tensor column = Tensor.zeros(DType.FLOAT64, 3);
             Tensor bias = Tensor.zeros(DType.INT64, 3);

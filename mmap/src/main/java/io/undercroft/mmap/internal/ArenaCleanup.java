@@ -1,5 +1,7 @@
 package io.undercroft.mmap.internal;
 
+import java.io.IOException;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Cleaner;
 import java.util.function.Consumer;
@@ -29,5 +31,33 @@ final class ArenaCleanup implements Consumer<MemorySegment> {
     @Override
     public void accept(MemorySegment ended) {
         run();
+    }
+
+    /// Makes the memory.
+    @FunctionalInterface
+    interface Maker {
+        MemorySegment make(Arena arena) throws IOException;
+    }
+
+    /// Makes memory that the JDK allocates or maps, and that is freed at the end of an arena. What the JDK makes in a
+    /// shared arena itself is freed only when that is closed.
+    ///
+    /// @param arena its lifetime
+    /// @param maker makes it in the arena that it is given
+    /// @return the memory; if the JVM denies native access, it is freed when the arena is closed and not before
+    /// @throws IOException if making it fails
+    @SuppressWarnings("restricted")
+    static MemorySegment memory(Arena arena, Maker maker) throws IOException {
+        if (!ArenaCleanup.class.getModule().isNativeAccessEnabled()) {
+            return maker.make(arena);
+        }
+        Arena own = Arena.ofShared();
+        ArenaCleanup free = new ArenaCleanup(ArenaCleanup.CLEANER, own::close);
+        try {
+            return maker.make(own).reinterpret(arena, free);
+        } catch (Throwable e) {
+            free.run();
+            throw e;
+        }
     }
 }

@@ -57,11 +57,11 @@ public final class ChannelFile implements HostFile {
 
     private static ChannelFile open(Path path, MapMode mode, boolean isSmall) throws IOException {
         while (true) {
-            Optional<FileIdentity> before = identityOf(path);
+            Optional<FileIdentity> before = FileIdentity.of(path);
             FileChannel channel = openChannel(path, mode);
             try {
                 // Otherwise another file has taken the place of this one in between.
-                if (before.equals(identityOf(path))) {
+                if (before.equals(FileIdentity.of(path))) {
                     return new ChannelFile(path, mode, channel, before, isSmall);
                 }
             } catch (Throwable e) {
@@ -103,7 +103,7 @@ public final class ChannelFile implements HostFile {
                         PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))}
                 : new FileAttribute<?>[0];
         FileChannel channel = FileChannel.open(path, options, ownerOnly);
-        return new ChannelFile(path, MapMode.SHARED, channel, identityOf(path), false);
+        return new ChannelFile(path, MapMode.SHARED, channel, FileIdentity.of(path), false);
     }
 
     @Override
@@ -162,13 +162,13 @@ public final class ChannelFile implements HostFile {
 
     @Override
     public MemorySegment map(long offset, long length, Arena arena) throws IOException {
-        MemorySegment segment = CollectedMemory.of(arena, new Part(this, offset, length));
+        MemorySegment segment = ArenaCleanup.memory(arena, new Part(this, offset, length));
         checkInside(offset + length);
         return segment;
     }
 
     /// A run of bytes of a file.
-    private record Part(ChannelFile file, long offset, long length) implements CollectedMemory.Maker {
+    private record Part(ChannelFile file, long offset, long length) implements ArenaCleanup.Maker {
         @Override
         public MemorySegment make(Arena arena) throws IOException {
             if (file.mode == MapMode.PRIVATE) {
@@ -195,7 +195,7 @@ public final class ChannelFile implements HostFile {
         if (isSmall && length > MOST_COPIED && Libc.find().isPresent()) {
             return stitchLarge(Libc.find().get(), runs, length, budget, arena);
         }
-        MemorySegment range = CollectedMemory.of(arena, made -> Stitch.copied(runs, length, made));
+        MemorySegment range = ArenaCleanup.memory(arena, made -> Stitch.copied(runs, length, made));
         return mode == MapMode.READ_ONLY ? range.asReadOnly() : range;
     }
 
@@ -220,7 +220,7 @@ public final class ChannelFile implements HostFile {
     /// Where files have no identity, the file at the path is assumed to be this one.
     @Override
     public boolean isAt(Path path) throws IOException {
-        return Files.exists(path) && identityOf(path).equals(identity);
+        return Files.exists(path) && FileIdentity.of(path).equals(identity);
     }
 
     @Override
@@ -236,14 +236,6 @@ public final class ChannelFile implements HostFile {
         return mode == MapMode.SHARED
                 ? FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE)
                 : FileChannel.open(path, StandardOpenOption.READ);
-    }
-
-    private static Optional<FileIdentity> identityOf(Path path) throws IOException {
-        try {
-            return FileIdentity.of(path);
-        } catch (UnsupportedOperationException _) {
-            return Optional.empty();
-        }
     }
 
     /// A use of the channel.

@@ -16,7 +16,7 @@ public final class ErrnoException extends IOException {
     /// No such device, or a socket that cannot be opened as a file.
     public static final int ENXIO = 6;
     /// The file is locked by another descriptor, or leased by another program.
-    private static final int EWOULDBLOCK = 11;
+    static final int EWOULDBLOCK = 11;
     /// No memory, or too many mappings, or more locked memory than allowed.
     public static final int ENOMEM = 12;
     /// No permission.
@@ -81,6 +81,19 @@ public final class ErrnoException extends IOException {
     /// {@return whether a name, or the whole path, is longer than the file system allows}
     boolean isTooLongName() {
         return errno == ENAMETOOLONG;
+    }
+
+    /// Throws this unless the error is one of those that the caller expects.
+    ///
+    /// @param expected the numbers
+    /// @throws ErrnoException this
+    public void unless(int... expected) throws ErrnoException {
+        for (int each : expected) {
+            if (each == errno) {
+                return;
+            }
+        }
+        throw this;
     }
 
     /// {@return the error number}

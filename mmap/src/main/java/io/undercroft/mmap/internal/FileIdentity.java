@@ -15,7 +15,7 @@ public record FileIdentity(int device, long inode) {
     /// More bits than inodes of memory file systems have, which count from 1.
     private static final int DEVICE_SHIFT = 40;
 
-    /// {@return the identity of the file at a path, or nothing if there is none}
+    /// {@return the identity of the file at a path, or nothing if there is none, or the system does not report it}
     ///
     /// @param path the path; symbolic links are followed
     /// @throws IOException if the system call fails
@@ -25,7 +25,7 @@ public record FileIdentity(int device, long inode) {
             return stat.get("dev") instanceof Long device && stat.get("ino") instanceof Long inode
                     ? Optional.of(new FileIdentity(device.intValue(), inode))
                     : Optional.empty();
-        } catch (NoSuchFileException gone) {
+        } catch (NoSuchFileException | UnsupportedOperationException _) {
             return Optional.empty();
         }
     }

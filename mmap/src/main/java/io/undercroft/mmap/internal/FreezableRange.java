@@ -8,12 +8,15 @@ import static io.undercroft.mmap.internal.Constant.MAP_SHARED;
 import static io.undercroft.mmap.internal.Constant.PROT_NONE;
 
 import io.undercroft.mmap.ReadAdvice;
+import io.undercroft.mmap.internal.PageMap.Span;
 import io.undercroft.storage.spi.Freezable;
+import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 
 /// A range of a file in memory, mapped for a storage, that can be frozen.
 ///
@@ -32,12 +35,18 @@ import java.util.concurrent.atomic.AtomicBoolean;
 /// and writes cost nothing more. If little was written, the copies are discarded, so that the next freeze has little to
 /// copy.
 public final class FreezableRange implements Freezable {
+    /// Ranges start at multiples of what a table of pages covers. A gap after each keeps the system from making one
+    /// mapping of two, of which a part could not be taken away any more where mappings are scarce.
+    private static final long ALIGNMENT = 2L << 20;
+    private static final long FILE_SIZE = 1L << 62;
     /// If more than one in this number of pages was written, the copies are kept.
     private static final int MUCH = 8;
     /// More bytes than any processor can address.
     private static final long MOST = 1L << 60;
     /// The number of bytes that a thread copies at a time.
     private static final long PIECE = 1 << 20;
+
+    private static final System.Logger LOG = System.getLogger(FreezableRange.class.getName());
 
     private final Libc libc;
     private final MemoryFile file;
@@ -59,6 +68,49 @@ public final class FreezableRange implements Freezable {
         FROZEN
     }
 
+    /// A file in memory without a name, of which ranges are allocated. A process has one, as descriptors are limited; it
+    /// is made at the first need and stays as long as the process.
+    ///
+    /// It is as long as it can be from the start, and takes memory only where something was written. So no range is
+    /// allocated twice, and no search for a free one is needed.
+    ///
+    /// @param libc the library
+    /// @param fd its descriptor
+    /// @param next the end of the ranges that were allocated
+    private record MemoryFile(Libc libc, int fd, AtomicLong next) {
+        static final Optional<MemoryFile> SHARED = Libc.find().flatMap(MemoryFile::create);
+
+        private static Optional<MemoryFile> create(Libc libc) {
+            try {
+                int fd = libc.memfdCreate("undercroft");
+                try {
+                    libc.truncate(fd, FILE_SIZE);
+                    return Optional.of(new MemoryFile(libc, fd, new AtomicLong()));
+                } catch (ErrnoException e) {
+                    libc.close(fd);
+                    throw e;
+                }
+            } catch (ErrnoException e) {
+                LOG.log(Level.WARNING, () -> "memory cannot be frozen here, and will be copied: " + e.getMessage());
+                return Optional.empty();
+            }
+        }
+
+        /// Hands out a range of zeros.
+        long take(long length) {
+            return next.getAndAdd(Math.addExact(length, 2 * ALIGNMENT - 1) & -ALIGNMENT);
+        }
+
+        /// Takes a range back, and gives its memory to the system.
+        void giveBack(long offset, long length) {
+            try {
+                libc.punchHole(fd, offset, length);
+            } catch (ErrnoException e) {
+                LOG.log(Level.WARNING, () -> length + " bytes of memory stay taken: " + e.getMessage());
+            }
+        }
+    }
+
     private FreezableRange(Libc libc, MemoryFile file, long offset, MemorySegment segment, MemorySegment view,
             Lifetime live, Lifetime kept) {
         this.libc = libc;
@@ -70,14 +122,19 @@ public final class FreezableRange implements Freezable {
         this.kept = kept;
     }
 
+    /// {@return whether there can be such ranges}
+    public static boolean isSupported() {
+        return MemoryFile.SHARED.isPresent();
+    }
+
     /// Maps a new range and allocates its memory.
     ///
-    /// @param libc the library
-    /// @param file the file that contains the range
     /// @param nbytes its size in bytes, more than 0
     /// @return the range, with one holder
     /// @throws ErrnoException if there is no such memory
-    public static FreezableRange allocate(Libc libc, MemoryFile file, long nbytes) throws ErrnoException {
+    public static FreezableRange allocate(long nbytes) throws ErrnoException {
+        MemoryFile file = MemoryFile.SHARED.orElseThrow();
+        Libc libc = file.libc;
         if (nbytes > MOST) {
             throw new ErrnoException("mmap", ErrnoException.ENOMEM);
         }
@@ -88,7 +145,7 @@ public final class FreezableRange implements Freezable {
         Lifetime live = new Lifetime("memory that can be frozen", () -> {});
         live.whenGone(kept::release);
         try {
-            long space = (length + MemoryFile.ALIGNMENT - 1) & -MemoryFile.ALIGNMENT;
+            long space = (length + ALIGNMENT - 1) & -ALIGNMENT;
             long address = reserve(libc, 2 * space);
             MemorySegment whole = Mapping.segment(libc, address, space, live.arena());
             MemorySegment view = Mapping.segment(libc, address + space, space, kept.arena());
@@ -106,7 +163,7 @@ public final class FreezableRange implements Freezable {
     /// Reserves addresses, aligned so that whole page tables can be moved.
     private static long reserve(Libc libc, long length) throws ErrnoException {
         int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-        long more = MemoryFile.ALIGNMENT;
+        long more = ALIGNMENT;
         long address = libc.mmap(0, length + more, PROT_NONE, flags, -1, 0);
         long aligned = (address + more - 1) & -more;
         Mapping.unmap(libc, address, aligned - address);
@@ -117,7 +174,7 @@ public final class FreezableRange implements Freezable {
     private static void map(Libc libc, long address, long length, int sharing, MemoryFile file, long offset)
             throws ErrnoException {
         int flags = sharing | MAP_FIXED | MAP_NORESERVE;
-        libc.mmap(address, length, Mapping.READ_WRITE, flags, file.descriptor(), offset);
+        libc.mmap(address, length, Mapping.READ_WRITE, flags, file.fd, offset);
     }
 
     /// {@return the bytes of the storage}
@@ -166,23 +223,20 @@ public final class FreezableRange implements Freezable {
     }
 
     private void bringBack() {
-        PageMap copies = PageMap.ofCopies(libc, segment);
-        List<Span> spans = new ArrayList<>();
-        copies.forEachRun((from, length) -> {
-            for (long done = 0; done < length; done += PIECE) {
-                spans.add(new Span(from + done, Math.min(PIECE, length - done)));
+        List<Span> copies = PageMap.copies(segment);
+        long bytes = 0;
+        List<Span> pieces = new ArrayList<>();
+        for (Span copy : copies) {
+            bytes += copy.length();
+            for (long done = 0; done < copy.length(); done += PIECE) {
+                pieces.add(new Span(copy.from() + done, Math.min(PIECE, copy.length() - done)));
             }
-        });
-        (copies.bytes() > PIECE ? spans.parallelStream() : spans.stream()).forEach(this::bringBack);
-        if (copies.bytes() < segment.byteSize() / MUCH) {
-            copies.forEachRun((from, length) -> Mapping.forget(libc, segment.asSlice(from, length)));
         }
-    }
-
-    private record Span(long from, long length) {}
-
-    private void bringBack(Span span) {
-        MemorySegment.copy(segment, span.from, view, span.from, span.length);
+        (bytes > PIECE ? pieces.parallelStream() : pieces.stream()).forEach(
+                piece -> MemorySegment.copy(segment, piece.from(), view, piece.from(), piece.length()));
+        if (bytes < segment.byteSize() / MUCH) {
+            copies.forEach(copy -> Mapping.forget(libc, segment.asSlice(copy.from(), copy.length())));
+        }
     }
 
     private synchronized void endRead() {

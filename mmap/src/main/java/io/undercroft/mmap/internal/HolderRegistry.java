@@ -2,26 +2,28 @@ package io.undercroft.mmap.internal;
 
 import io.undercroft.mmap.NameLifetime;
 import io.undercroft.mmap.SharedMemoryException;
-import io.undercroft.mmap.SharedSegment;
-import io.undercroft.mmap.SharedSegment.Holder;
 import io.undercroft.mmap.SharedSegment.Holder.State;
+import io.undercroft.mmap.SharedSegment.Holder;
+import io.undercroft.mmap.SharedSegment;
+import io.undercroft.mmap.internal.Processes.ProcessKey;
 import io.undercroft.mmap.internal.SegmentRecords.Entry;
 import io.undercroft.mmap.internal.SegmentRecords.HoldRecord;
 import io.undercroft.mmap.internal.SegmentRecords.Role;
-import io.undercroft.mmap.internal.Processes.ProcessKey;
-import io.undercroft.mmap.internal.RegistryLock.Deadline;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -410,7 +412,7 @@ public final class HolderRegistry {
             deadline.await(threads::tryLock, "other threads of this process wait for the lock of " + place.root,
                     place.root);
         }
-        try (RegistryLock _ = takeLock(deadline)) {
+        try (Lock _ = takeLock(deadline)) {
             try {
                 runPending();
                 return task.run();
@@ -423,21 +425,21 @@ public final class HolderRegistry {
     }
 
     /// Chooses the directory again while this process is in none: another user may have created one of that name.
-    private RegistryLock takeLock(Deadline deadline) throws IOException {
+    private Lock takeLock(Deadline deadline) throws IOException {
         for (int attempt = 1; isIdle(); attempt++) {
             String root = choose();
             if (!root.equals(place.root)) {
                 place = Place.of(files, root, self);
             }
             try {
-                return RegistryLock.take(files, root, deadline);
+                return Lock.take(files, root, deadline);
             } catch (SharedMemoryException e) {
                 if (attempt == ATTEMPTS || !files.isForeign(root)) {
                     throw e;
                 }
             }
         }
-        return RegistryLock.take(files, place.root, deadline);
+        return Lock.take(files, place.root, deadline);
     }
 
     /// Runs an action now if possible, otherwise in the thread that next has the lock.
@@ -536,7 +538,7 @@ public final class HolderRegistry {
         try {
             place.records.open(name);
             hold = newHold(name, inode, Role.CREATOR);
-            place.records.add(name, inode, lifetime);
+            place.records.add(name, Entry.record(inode, lifetime));
             if (replaces) {
                 files.rename(draft.path, path(name));
             } else {
@@ -596,7 +598,7 @@ public final class HolderRegistry {
     private Hold newHold(String name, long inode, Role role) throws IOException {
         enter();
         Hold hold = new Hold(name, new HoldRecord(inode, role, place.processes.self(), ++count));
-        place.records.add(name, hold.record);
+        place.records.add(name, hold.record.toString());
         holds.add(hold);
         return hold;
     }
@@ -730,5 +732,111 @@ public final class HolderRegistry {
 
     private String path(String name) {
         return home + "/" + name;
+    }
+
+    /// The lock of the registry, which one process has at a time: `flock` on the directory itself, which the kernel
+    /// releases when a process is killed.
+    ///
+    /// The last process removes the directory, so that a waiting one may get the lock of a removed directory: it then opens
+    /// the path again and waits for the lock of the new one.
+    static final class Lock implements AutoCloseable {
+        private final RegistryFiles files;
+        private final int fd;
+
+        private Lock(RegistryFiles files, int fd) {
+            this.files = files;
+            this.fd = fd;
+        }
+
+        /// Waits for the lock of a directory, which is created if it does not exist.
+        ///
+        /// @param files the steps
+        /// @param folder the directory
+        /// @param deadline the end of the wait
+        /// @return the lock
+        /// @throws SharedMemoryException if the directory belongs to another user, or its lock cannot be taken
+        /// @throws ErrnoException if the directory cannot be made or opened
+        static Lock take(RegistryFiles files, String folder, Deadline deadline) throws IOException {
+            while (true) {
+                files.checkOwned(folder);
+                OptionalInt fd = files.open(folder);
+                if (fd.isEmpty()) {
+                    files.makeFolder(folder);
+                } else if (isTaken(files, folder, fd.getAsInt(), deadline)) {
+                    return new Lock(files, fd.getAsInt());
+                }
+            }
+        }
+
+        /// Releases the lock.
+        @Override
+        public void close() {
+            files.unlock(fd);
+            files.close(fd);
+        }
+
+        private static boolean isTaken(RegistryFiles files, String folder, int fd, Deadline deadline)
+                throws IOException {
+            boolean taken = false;
+            try {
+                if (!files.tryLock(fd)) {
+                    deadline.await(() -> files.tryLock(fd), folder + " is locked by another process", folder);
+                }
+                // Checked again, as another file may have had the name before it was opened. Other users cannot replace a
+                // directory of this user.
+                files.checkOwned(folder);
+                taken = files.inode(folder).equals(Optional.of(files.inode(fd)));
+            } finally {
+                if (!taken) {
+                    files.unlock(fd);
+                    files.close(fd);
+                }
+            }
+            return taken;
+        }
+    }
+
+    /// The end of a wait.
+    ///
+    /// @param patience the maximum time of the wait
+    /// @param end the end of the wait, in the time of [System#nanoTime]
+    record Deadline(Duration patience, long end) {
+        private static final long FIRST_PAUSE = Duration.ofNanos(20_000).toNanos();
+        private static final long LONGEST_PAUSE = Duration.ofMillis(1).toNanos();
+
+        /// {@return the deadline of a wait that starts now}
+        ///
+        /// @param patience the maximum time
+        static Deadline in(Duration patience) {
+            return new Deadline(patience, System.nanoTime() + patience.toNanos());
+        }
+
+        /// Repeats an attempt until it succeeds, since a blocking call could not be ended at the deadline. An interrupt
+        /// is restored at the end, as it would end each pause at once.
+        ///
+        /// @param attempt the attempt; returns whether it succeeded
+        /// @param what a description of the wait, for the message of a failure
+        /// @param folder the directory that is locked, for the same message
+        /// @throws SharedMemoryException if it did not succeed in time
+        void await(IoTask<Boolean> attempt, String what, String folder) throws IOException {
+            long pause = FIRST_PAUSE;
+            boolean interrupted = false;
+            try {
+                while (!attempt.run()) {
+                    if (end - System.nanoTime() <= 0) {
+                        throw RegistryFiles.failed(what + " for " + patience.toSeconds()
+                                + " seconds; find the process that has it open with `fuser " + folder
+                                + "`, and end it if it hangs");
+                    }
+                    LockSupport.parkNanos(pause);
+                    pause = Math.min(2 * pause, LONGEST_PAUSE);
+                    interrupted |= Thread.interrupted();
+                }
+            } finally {
+                if (interrupted) {
+                    Thread.currentThread().interrupt();
+                }
+            }
+        }
     }
 }

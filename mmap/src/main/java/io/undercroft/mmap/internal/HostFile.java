@@ -53,15 +53,6 @@ public sealed interface HostFile permits PosixFile, ChannelFile {
         return libc.isPresent() ? PosixFile.open(libc.get(), path, mode) : ChannelFile.open(path, mode);
     }
 
-    /// {@return the file behind a descriptor, which is closed with it}
-    ///
-    /// @param libc the library
-    /// @param fd the descriptor, open for writing only where the mode is [MapMode#SHARED]
-    /// @param mode the mode of its mappings
-    static HostFile of(Libc libc, int fd, MapMode mode) {
-        return PosixFile.of(libc, fd, mode);
-    }
-
     /// Creates an empty file for reading and writing, for its owner only.
     ///
     /// @param libc the library, if there is one

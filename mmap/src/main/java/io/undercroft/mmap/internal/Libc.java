@@ -35,6 +35,8 @@ public final class Libc {
     /// More than any system's `struct statfs`.
     private static final long STATFS_BYTES = 4096;
 
+    /// The number of bytes of the heap that are moved at once.
+    private static final long CHUNK = 1 << 20;
     /// Takes some 100 µs.
     private static final long SMALLEST_ALLOCATION = 1 << 20;
 
@@ -244,10 +246,8 @@ public final class Libc {
             renameat2.call(NO_FOLDER, address(arena, path), NO_FOLDER, address(arena, name), RENAME_NOREPLACE);
             return true;
         } catch (ErrnoException e) {
-            if (e.errno() == ErrnoException.EINVAL || e.errno() == ErrnoException.ENOSYS) {
-                return false;
-            }
-            throw e;
+            e.unless(ErrnoException.EINVAL, ErrnoException.ENOSYS);
+            return false;
         }
     }
 
@@ -263,10 +263,8 @@ public final class Libc {
             flock.call(fd, how);
             return true;
         } catch (ErrnoException e) {
-            if (e.isBusy()) {
-                return false;
-            }
-            throw e;
+            e.unless(ErrnoException.EWOULDBLOCK);
+            return false;
         }
     }
 
@@ -330,10 +328,8 @@ public final class Libc {
             lstat.call(address(arena, path), stat.address());
             return Optional.of(FileStatus.of(stat));
         } catch (ErrnoException e) {
-            if (e.errno() == ErrnoException.ENOENT) {
-                return Optional.empty();
-            }
-            throw e;
+            e.unless(ErrnoException.ENOENT);
+            return Optional.empty();
         }
     }
 
@@ -353,14 +349,6 @@ public final class Libc {
         return status(fd).identity();
     }
 
-    /// {@return the identity of the file at a path, or nothing if there is none (`lstat`)}
-    ///
-    /// @param path the path; a symbolic link stands for itself
-    /// @throws ErrnoException if it failed
-    public Optional<FileIdentity> identity(String path) throws ErrnoException {
-        return status(path).map(FileStatus::identity);
-    }
-
     /// {@return the type of the file system of a file (`statfs`): one of the magic numbers of Linux}
     ///
     /// @param path the path of the file
@@ -373,15 +361,57 @@ public final class Libc {
         }
     }
 
-    /// Writes bytes at a position (`pwrite`).
+    /// Writes bytes at a position (`pwrite`, as often as needed).
     ///
     /// @param fd the descriptor
-    /// @param from the bytes; off the heap
     /// @param offset the offset in the file
-    /// @return the number of bytes written
+    /// @param bytes the bytes, on or off the heap
+    /// @throws ErrnoException if it failed; some may be written then
+    public void write(int fd, long offset, MemorySegment bytes) throws ErrnoException {
+        if (bytes.isNative()) {
+            for (long done = 0; done < bytes.byteSize();) {
+                done += pwrite.call(fd, bytes.asSlice(done), bytes.byteSize() - done, offset + done);
+            }
+            return;
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment chunk = arena.allocate(Math.min(CHUNK, bytes.byteSize()));
+            for (long done = 0; done < bytes.byteSize(); done += chunk.byteSize()) {
+                long count = Math.min(chunk.byteSize(), bytes.byteSize() - done);
+                MemorySegment.copy(bytes, done, chunk, 0, count);
+                write(fd, offset + done, chunk.asSlice(0, count));
+            }
+        }
+    }
+
+    /// Reads bytes at a position (`pread`, as often as needed).
+    ///
+    /// @param fd the descriptor
+    /// @param offset the offset in the file
+    /// @param into the destination, on or off the heap
+    /// @return the number of bytes read; less than requested at the end of the file only
     /// @throws ErrnoException if it failed
-    public long pwrite(int fd, MemorySegment from, long offset) throws ErrnoException {
-        return pwrite.call(fd, from, from.byteSize(), offset);
+    public long read(int fd, long offset, MemorySegment into) throws ErrnoException {
+        long done = 0;
+        if (into.isNative()) {
+            for (long count = 1; count > 0 && done < into.byteSize(); done += count) {
+                count = pread(fd, into.asSlice(done), offset + done);
+            }
+            return done;
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment chunk = arena.allocate(Math.min(CHUNK, into.byteSize()));
+            while (done < into.byteSize()) {
+                MemorySegment part = chunk.asSlice(0, Math.min(chunk.byteSize(), into.byteSize() - done));
+                long count = read(fd, offset + done, part);
+                MemorySegment.copy(part, 0, into, done, count);
+                done += count;
+                if (count < part.byteSize()) {
+                    break;
+                }
+            }
+            return done;
+        }
     }
 
     /// Reads bytes at a position (`pread`).
@@ -391,7 +421,7 @@ public final class Libc {
     /// @param offset the offset in the file
     /// @return the number of bytes read; 0 at the end of the file
     /// @throws ErrnoException if it failed
-    public long pread(int fd, MemorySegment into, long offset) throws ErrnoException {
+    long pread(int fd, MemorySegment into, long offset) throws ErrnoException {
         return pread.call(fd, into, into.byteSize(), offset);
     }
 
@@ -449,10 +479,8 @@ public final class Libc {
             mremap.call(from, length, length, flags, to);
             return true;
         } catch (ErrnoException e) {
-            if (e.errno() == ErrnoException.EINVAL) {
-                return false;
-            }
-            throw e;
+            e.unless(ErrnoException.EINVAL);
+            return false;
         }
     }
 

@@ -116,9 +116,7 @@ public final class Mapping {
         try {
             libc.madvise(segment.address(), segment.byteSize(), Constant.MADV_POPULATE_WRITE);
         } catch (ErrnoException e) {
-            if (e.errno() != ErrnoException.EINVAL) {
-                throw e;
-            }
+            e.unless(ErrnoException.EINVAL);
             segment.fill((byte) 0);
         }
     }
@@ -133,28 +131,6 @@ public final class Mapping {
             libc.madvise(segment.address(), segment.byteSize(), Constant.MADV_DONTNEED);
         } catch (ErrnoException ignored) {
             // They are still copies, and equal to the file.
-        }
-    }
-
-    /// Faults all pages of a segment in for reading.
-    ///
-    /// @param libc the library
-    /// @param segment the bytes, of a mapping that stays alive during the call
-    /// @return whether that was done; false if the system has no call for it
-    /// @throws ErrnoException if a page could not be read
-    public static boolean populateForReading(Libc libc, MemorySegment segment) throws ErrnoException {
-        if (segment.byteSize() == 0) {
-            return true;
-        }
-        try {
-            long start = libc.pageFloor(segment.address());
-            libc.madvise(start, segment.address() + segment.byteSize() - start, Constant.MADV_POPULATE_READ);
-            return true;
-        } catch (ErrnoException e) {
-            if (e.errno() == ErrnoException.EINVAL) {
-                return false;
-            }
-            throw e;
         }
     }
 
@@ -189,16 +165,6 @@ public final class Mapping {
             }
         }
         return resident * libc.pageSize();
-    }
-
-    /// Writes shared pages to the disk and waits until they are written.
-    ///
-    /// @param libc the library
-    /// @param segment the bytes, of a mapping that stays alive during the call
-    /// @throws ErrnoException if that failed
-    public static void force(Libc libc, MemorySegment segment) throws ErrnoException {
-        long start = libc.pageFloor(segment.address());
-        libc.msync(start, segment.address() + segment.byteSize() - start, Constant.MS_SYNC);
     }
 
     /// Unmaps addresses. If the system refuses that, they are unmapped when other addresses are.

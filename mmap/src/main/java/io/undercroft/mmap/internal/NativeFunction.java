@@ -113,9 +113,7 @@ final class NativeFunction {
                 try {
                     return callOnce(state, second, arguments);
                 } catch (ErrnoException e) {
-                    if (e.errno() != ErrnoException.EINTR) {
-                        throw e;
-                    }
+                    e.unless(ErrnoException.EINTR);
                 }
             }
         }

@@ -4,6 +4,7 @@ import static io.undercroft.mmap.internal.Constant.MAP_NORESERVE;
 import static io.undercroft.mmap.internal.Constant.MAP_PRIVATE;
 import static io.undercroft.mmap.internal.Constant.MAP_SHARED;
 import static io.undercroft.mmap.internal.Constant.O_CREAT;
+import static io.undercroft.mmap.internal.Constant.O_DIRECT;
 import static io.undercroft.mmap.internal.Constant.O_EXCL;
 import static io.undercroft.mmap.internal.Constant.O_RDONLY;
 import static io.undercroft.mmap.internal.Constant.O_RDWR;
@@ -27,7 +28,12 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /// A file with its own descriptor, mapped by `mmap`. Unlike the JDK's channels it is not closed by interrupts.
+///
+/// Bytes that are read once are read past the page cache (`O_DIRECT`): they take memory once instead of twice, and the
+/// pages of other files stay in memory. That needs a second descriptor, which is opened when the first bytes are read.
 public final class PosixFile implements HostFile {
+    /// Fewer bytes are read faster through the page cache, which is filled ahead of the reader.
+    private static final long SMALLEST_DIRECT = 1 << 20;
     /// Read and write for the owner, nothing for others.
     private static final int OWNER_ONLY = 0600;
 
@@ -36,7 +42,9 @@ public final class PosixFile implements HostFile {
     private final int fd;
     private final MapMode mode;
     private final Cleaner.Cleanable closer;
-    private final DirectReads direct;
+    /// The file, open for reading past the page cache; null until that is done.
+    private @Nullable PosixFile direct;
+    private volatile boolean isDirectRefused;
 
     private PosixFile(Libc libc, @Nullable Path path, int fd, MapMode mode) {
         this.libc = libc;
@@ -44,7 +52,6 @@ public final class PosixFile implements HostFile {
         this.fd = fd;
         this.mode = mode;
         this.closer = ArenaCleanup.CLEANER.register(this, new Closer(libc, fd));
-        this.direct = new DirectReads(libc, fd);
     }
 
     /// Closes a descriptor.
@@ -58,9 +65,9 @@ public final class PosixFile implements HostFile {
     /// {@return the file behind a descriptor, which is closed with it}
     ///
     /// @param libc the library
-    /// @param fd the descriptor
+    /// @param fd the descriptor, open for writing only where the mode is [MapMode#SHARED]
     /// @param mode the mode of its mappings
-    static PosixFile of(Libc libc, int fd, MapMode mode) {
+    public static PosixFile of(Libc libc, int fd, MapMode mode) {
         return new PosixFile(libc, null, fd, mode);
     }
 
@@ -102,7 +109,7 @@ public final class PosixFile implements HostFile {
     @Override
     public long read(long offset, MemorySegment into) throws IOException {
         try {
-            return DescriptorBytes.read(libc, fd, offset, into);
+            return libc.read(fd, offset, into);
         } catch (ErrnoException e) {
             throw new FileReadException(path == null ? null : path.toString(), firstUnread(offset, into), e);
         }
@@ -115,7 +122,7 @@ public final class PosixFile implements HostFile {
             while (done < into.byteSize()) {
                 long page = libc.pageFloor(offset + done) + libc.pageSize() - (offset + done);
                 long length = Math.min(page, into.byteSize() - done);
-                if (DescriptorBytes.read(libc, fd, offset + done, into.asSlice(done, length)) < length) {
+                if (libc.read(fd, offset + done, into.asSlice(done, length)) < length) {
                     break;
                 }
                 done += length;
@@ -128,13 +135,69 @@ public final class PosixFile implements HostFile {
 
     @Override
     public long readOnce(long offset, MemorySegment into) throws IOException {
-        long done = direct.read(offset, into);
+        long done = readPastCache(offset, into);
         return done + read(offset + done, into.asSlice(done));
     }
 
+    /// Reads whole pages from the start of some bytes on, unless they are in the page cache already, are fewer than
+    /// 1 MiB, or are not aligned to pages in the file and in memory.
+    ///
+    /// @param offset the offset in the file
+    /// @param into the destination
+    /// @return the number of bytes read; the others must be read through the page cache
+    long readPastCache(long offset, MemorySegment into) {
+        boolean isAligned = into.isNative() && libc.pageFloor(into.address()) == into.address();
+        if (!isAligned || !isReadPastCache(offset, into.byteSize())) {
+            return 0;
+        }
+        long length = libc.pageFloor(into.byteSize());
+        long done = 0;
+        try {
+            while (done < length) {
+                long count = libc.pread(direct().fd, into.asSlice(done, length - done), offset + done);
+                done += count;
+                if (count == 0 || libc.pageFloor(count) != count) {
+                    // The file ends here.
+                    break;
+                }
+            }
+        } catch (ErrnoException _) {
+            // File systems without such reads refuse them at the first one. Buffered ones report all other errors.
+            isDirectRefused = true;
+        }
+        return done;
+    }
+
+    /// Bytes of which half of the pages or more are in the page cache are read from there. Only the owner of a file,
+    /// and those who may write to it, are told; to others the system says that all pages are there.
     @Override
     public boolean isReadPastCache(long offset, long nbytes) {
-        return direct.isUsedFor(offset, nbytes);
+        long length = libc.pageFloor(nbytes);
+        if (isDirectRefused || libc.pageFloor(offset) != offset || length < SMALLEST_DIRECT) {
+            return false;
+        }
+        try {
+            long address = libc.mmap(0, length, PROT_READ, MAP_SHARED, fd, offset);
+            try {
+                return Mapping.residentBytes(libc, address, length) < length / 2;
+            } finally {
+                Mapping.unmap(libc, address, length);
+            }
+        } catch (ErrnoException _) {
+            isDirectRefused = true;
+            return false;
+        }
+    }
+
+    /// By the name of the open descriptor, since another file may have taken the place of this one.
+    private synchronized PosixFile direct() throws ErrnoException {
+        PosixFile there = direct;
+        if (there == null) {
+            int second = libc.openRegular(Path.of("/proc/self/fd/" + fd), O_RDONLY | O_DIRECT, 0);
+            there = new PosixFile(libc, null, second, mode);
+            direct = there;
+        }
+        return there;
     }
 
     @Override
@@ -173,8 +236,10 @@ public final class PosixFile implements HostFile {
     }
 
     @Override
-    public void close() {
-        direct.close();
+    public synchronized void close() {
+        if (direct != null) {
+            direct.close();
+        }
         closer.clean();
     }
 

@@ -2,9 +2,10 @@ package io.undercroft.mmap.internal;
 
 import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.mmap.MapMode;
-import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.RemoteFileException.Kind;
+import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.spi.RangeSource;
+import io.undercroft.mmap.spi.Retries;
 import io.undercroft.storage.Allocation;
 import java.io.IOException;
 import java.io.InterruptedIOException;
@@ -74,7 +75,7 @@ public final class RangeCache implements AutoCloseable {
     private final ByteRanges supplied = new ByteRanges();
     private final NavigableMap<Long, Fetch> pending = new TreeMap<>();
     /// Bytes in memory, by their offsets.
-    private final NavigableMap<Long, Held> held = new TreeMap<>();
+    private final NavigableMap<Long, Passing> held = new TreeMap<>();
     /// Memory of requests that is used again while a load runs.
     private final Deque<Allocation> spare = new ArrayDeque<>();
     private int loads;
@@ -90,16 +91,6 @@ public final class RangeCache implements AutoCloseable {
     public record Range(long offset, long length) {
         long end() {
             return offset > Long.MAX_VALUE - length ? Long.MAX_VALUE : offset + length;
-        }
-    }
-
-    /// Bytes in memory, and the number of their users: those that wait to release them, and those that copy.
-    private static final class Held {
-        private final Passing bytes;
-        private int users = 1;
-
-        Held(Passing bytes) {
-            this.bytes = bytes;
         }
     }
 
@@ -135,28 +126,42 @@ public final class RangeCache implements AutoCloseable {
     /// @throws RemoteFileException if there cannot be such a file; the source is closed then
     public static RangeCache open(RangeSource source, MapMode mode, Optional<Path> directory)
             throws RemoteFileException {
+        Path folder = directory.orElseGet(() -> Path.of(System.getProperty("java.io.tmpdir")));
         try {
-            return make(source, mode, directory);
+            return make(source, mode, folder);
         } catch (IOException e) {
             source.close();
-            throw e instanceof RemoteFileException remote
-                    ? remote
-                    : noSpace(source, directory.orElseGet(RangeCache::temporaries), e);
+            throw e instanceof RemoteFileException remote ? remote : noSpace(source, folder, e);
         } catch (Throwable e) {
             source.close();
             throw e;
         }
     }
 
-    private static RangeCache make(RangeSource source, MapMode mode, Optional<Path> directory) throws IOException {
-        Path path = Files.createTempFile(directory.orElseGet(RangeCache::temporaries), "undercroft-", ".part");
+    private static RangeCache make(RangeSource source, MapMode mode, Path directory) throws IOException {
+        Path path = Files.createTempFile(directory, "undercroft-", ".part");
+        // Without libc, a channel that an interrupt closes is opened again by its name.
+        Optional<Libc> libc = Libc.find();
+        RandomAccessFile out = null;
+        HostFile file = null;
         boolean isKept = false;
         try {
-            // Without libc, a channel that an interrupt closes is opened again by its name.
-            Optional<Libc> libc = Libc.find();
-            RangeCache cache = make(source, path, libc.isPresent(), mode, libc);
+            // Its own methods, unlike those of its channel, work in an interrupted thread.
+            out = new RandomAccessFile(path.toFile(), "rw");
+            out.setLength(source.size());
+            file = HostFile.open(libc, path, mode);
+            RangeCache cache = new RangeCache(source, path, libc.isPresent(), out.getChannel(), file);
+            cache.addStart(out);
             isKept = libc.isEmpty();
             return cache;
+        } catch (Throwable e) {
+            if (out != null) {
+                out.close();
+            }
+            if (file != null) {
+                file.close();
+            }
+            throw e;
         } finally {
             if (isKept) {
                 path.toFile().deleteOnExit();
@@ -164,30 +169,6 @@ public final class RangeCache implements AutoCloseable {
                 Files.deleteIfExists(path);
             }
         }
-    }
-
-    private static RangeCache make(RangeSource source, Path path, boolean isUnnamed, MapMode mode, Optional<Libc> libc)
-            throws IOException {
-        // Its own methods, unlike those of its channel, work in an interrupted thread.
-        RandomAccessFile out = new RandomAccessFile(path.toFile(), "rw");
-        HostFile file = null;
-        try {
-            out.setLength(source.size());
-            file = HostFile.open(libc, path, mode);
-            RangeCache cache = new RangeCache(source, path, isUnnamed, out.getChannel(), file);
-            cache.addStart(out);
-            return cache;
-        } catch (Throwable e) {
-            out.close();
-            if (file != null) {
-                file.close();
-            }
-            throw e;
-        }
-    }
-
-    private static Path temporaries() {
-        return Path.of(System.getProperty("java.io.tmpdir"));
     }
 
     private void addStart(RandomAccessFile out) throws IOException {
@@ -227,17 +208,12 @@ public final class RangeCache implements AutoCloseable {
     /// @throws IOException as [#require(long, long)]
     public void require(List<Range> ranges) throws IOException {
         List<Fetch> needed = new ArrayList<>();
-        List<Fetch> begun = new ArrayList<>();
         synchronized (lock) {
             for (Range range : joined(ranges)) {
-                needed.addAll(plan(rounded(range), begun));
+                needed.addAll(begin(rounded(range)));
             }
-            if (needed.isEmpty()) {
-                return;
-            }
-            enter(needed, begun);
         }
-        startAndAwait(needed, begun);
+        await(needed);
     }
 
     /// Returns the ranges of which bytes are missing, those joined that one request is to span.
@@ -288,20 +264,19 @@ public final class RangeCache implements AutoCloseable {
         try {
             wanted.forEach(range -> parts.add(begin(range.offset, range.length)));
             for (Range range : wanted) {
-                Held there = new Held(parts.element().get());
+                Passing there = parts.element().get();
                 parts.remove();
                 synchronized (lock) {
-                    Held before = held.putIfAbsent(range.offset, there);
-                    if (before == null) {
+                    if (held.putIfAbsent(range.offset, there) == null) {
                         offsets.add(range.offset);
                         continue;
                     }
                 }
-                there.bytes.close();
+                there.close();
             }
         } catch (InterruptedException e) {
             offsets.forEach(this::release);
-            throw interrupted(e);
+            throw Retries.interrupted(source.location(), e);
         } catch (ExecutionException e) {
             offsets.forEach(this::release);
             throw failed(e.getCause());
@@ -312,27 +287,16 @@ public final class RangeCache implements AutoCloseable {
     }
 
     private void release(long offset) {
-        Held there;
+        Passing there;
         synchronized (lock) {
             there = Objects.requireNonNull(held.remove(offset));
         }
-        leave(there);
+        there.close();
     }
 
-    private void leave(Held there) {
-        boolean isLast;
-        synchronized (lock) {
-            there.users--;
-            isLast = there.users == 0;
-        }
-        if (isLast) {
-            there.bytes.close();
-        }
-    }
-
-    private Map.@Nullable Entry<Long, Held> findHeld(long offset, long length) {
-        Map.Entry<Long, Held> there = held.floorEntry(offset);
-        return there == null || there.getValue().bytes.bytes.byteSize() - (offset - there.getKey()) < length
+    private Map.@Nullable Entry<Long, Passing> findHeld(long offset, long length) {
+        Map.Entry<Long, Passing> there = held.floorEntry(offset);
+        return there == null || there.getValue().bytes.byteSize() - (offset - there.getKey()) < length
                 ? null
                 : there;
     }
@@ -343,7 +307,7 @@ public final class RangeCache implements AutoCloseable {
     /// @param into the destination
     /// @return whether they were there
     public boolean readHeld(long offset, MemorySegment into) {
-        Map.Entry<Long, Held> there;
+        Map.Entry<Long, Passing> there;
         synchronized (lock) {
             there = findHeld(offset, into.byteSize());
             if (there == null) {
@@ -351,11 +315,9 @@ public final class RangeCache implements AutoCloseable {
             }
             there.getValue().users++;
         }
-        try {
-            MemorySegment.copy(there.getValue().bytes.bytes, offset - there.getKey(), into, 0, into.byteSize());
+        try (Passing part = there.getValue()) {
+            MemorySegment.copy(part.bytes, offset - there.getKey(), into, 0, into.byteSize());
             return true;
-        } finally {
-            leave(there.getValue());
         }
     }
 
@@ -369,17 +331,15 @@ public final class RangeCache implements AutoCloseable {
             return;
         }
         List<Fetch> needed;
-        List<Fetch> begun = new ArrayList<>();
         synchronized (lock) {
             Range wanted = new Range(offset, length);
             long missing = present.nextAbsent(offset);
             if (missing >= endOf(wanted)) {
                 return;
             }
-            needed = plan(length < MOST_AHEAD ? withMore(missing, endOf(wanted)) : rounded(wanted), begun);
-            enter(needed, begun);
+            needed = begin(length < MOST_AHEAD ? withMore(missing, endOf(wanted)) : rounded(wanted));
         }
-        startAndAwait(needed, begun);
+        await(needed);
     }
 
     /// Returns what is fetched for a small read.
@@ -477,7 +437,7 @@ public final class RangeCache implements AutoCloseable {
                 }
             }
         } catch (InterruptedException e) {
-            throw interrupted(e);
+            throw Retries.interrupted(source.location(), e);
         } catch (ExecutionException e) {
             throw failed(e.getCause());
         } finally {
@@ -490,7 +450,7 @@ public final class RangeCache implements AutoCloseable {
         try {
             slots.acquire();
         } catch (InterruptedException e) {
-            throw interrupted(e);
+            throw Retries.interrupted(source.location(), e);
         }
         try {
             readSource(offset, into);
@@ -511,6 +471,8 @@ public final class RangeCache implements AutoCloseable {
     private final class Passing implements AutoCloseable {
         private final Allocation memory;
         private final MemorySegment bytes;
+        /// The number of those that have to close this: one that keeps it, and those that copy. Guarded by the lock.
+        private int users = 1;
 
         Passing(long length) {
             Allocation kept;
@@ -527,6 +489,10 @@ public final class RangeCache implements AutoCloseable {
         @Override
         public void close() {
             synchronized (lock) {
+                users--;
+                if (users > 0) {
+                    return;
+                }
                 if (loads > 0 && memory.segment().byteSize() == PART && spare.size() < MOST_AT_ONCE) {
                     spare.push(memory);
                     return;
@@ -577,22 +543,6 @@ public final class RangeCache implements AutoCloseable {
         }
     }
 
-    /// Counts this thread among those that wait for requests.
-    private void enter(List<Fetch> needed, List<Fetch> begun) throws IOException {
-        if (isClosed) {
-            begun.forEach(fetch -> pending.remove(fetch.start));
-            throw new IOException(source.location() + " is closed");
-        }
-        needed.forEach(fetch -> fetch.waiting++);
-    }
-
-    private void startAndAwait(List<Fetch> needed, List<Fetch> begun) throws IOException {
-        for (Fetch fetch : begun) {
-            Thread.ofVirtual().name("fetches " + source.location()).start(() -> run(fetch));
-        }
-        await(needed);
-    }
-
     /// Returns a range with what is fetched together with it: a small file as a whole.
     private Range rounded(Range range) {
         if (size <= LAST) {
@@ -607,18 +557,24 @@ public final class RangeCache implements AutoCloseable {
         return new Range(start, Math.min(size, Math.ceilDiv(endOf(range), step) * step) - start);
     }
 
-    /// Returns the requests for bytes that are missing, those of other threads included.
-    private List<Fetch> plan(Range range, List<Fetch> begun) {
+    /// Begins the requests for bytes that are missing and that no other thread has begun, and counts this thread among
+    /// those that wait for all of them.
+    private List<Fetch> begin(Range range) throws IOException {
         List<Fetch> needed = new ArrayList<>();
         long at = present.nextAbsent(range.offset);
+        if (isClosed && at < range.end()) {
+            throw new IOException(source.location() + " is closed");
+        }
         while (at < range.end()) {
             Map.Entry<Long, Fetch> before = pending.floorEntry(at);
             Fetch fetch = before == null || before.getValue().end <= at ? null : before.getValue();
             if (fetch == null) {
-                fetch = new Fetch(at, endOfRun(at, range.end()));
-                pending.put(at, fetch);
-                begun.add(fetch);
+                Fetch begun = new Fetch(at, endOfRun(at, range.end()));
+                pending.put(at, begun);
+                Thread.ofVirtual().name("fetches " + source.location()).start(() -> run(begun));
+                fetch = begun;
             }
+            fetch.waiting++;
             needed.add(fetch);
             at = present.nextAbsent(fetch.end);
         }
@@ -704,7 +660,7 @@ public final class RangeCache implements AutoCloseable {
                 awaited++;
             }
         } catch (InterruptedException e) {
-            throw interrupted(e);
+            throw Retries.interrupted(source.location(), e);
         } catch (ExecutionException e) {
             throw failed(e.getCause());
         } finally {
@@ -714,14 +670,6 @@ public final class RangeCache implements AutoCloseable {
                 }
             }
         }
-    }
-
-    private InterruptedIOException interrupted(InterruptedException e) {
-        Thread.currentThread().interrupt();
-        InterruptedIOException interrupted = new InterruptedIOException(source.location()
-                + ": the thread was interrupted while it waited for bytes; read them again");
-        interrupted.initCause(e);
-        return interrupted;
     }
 
     private IOException failed(@Nullable Throwable cause) {
@@ -755,6 +703,70 @@ public final class RangeCache implements AutoCloseable {
         } catch (IOException e) {
             System.getLogger(RangeCache.class.getName()).log(System.Logger.Level.WARNING,
                     "closing the temporary file " + path + " failed", e);
+        }
+    }
+
+    /// A set of bytes of a file, as ranges. It takes memory for each range that touches no other one, and none for the size
+    /// of the file.
+    static final class ByteRanges {
+        /// The ends of the ranges by their starts; they do not overlap or touch.
+        private final NavigableMap<Long, Long> ends = new TreeMap<>();
+
+        /// Adds the bytes of a range.
+        ///
+        /// @param start the offset of the first byte
+        /// @param end the offset after the last one
+        void add(long start, long end) {
+            if (start >= end) {
+                return;
+            }
+            long from = start;
+            long to = end;
+            Map.Entry<Long, Long> before = ends.floorEntry(start);
+            if (before != null && before.getValue() >= start) {
+                from = before.getKey();
+                to = Math.max(to, before.getValue());
+            }
+            for (Map.Entry<Long, Long> after = ends.ceilingEntry(from); after != null
+                    && after.getKey() <= to; after = ends.ceilingEntry(from)) {
+                to = Math.max(to, after.getValue());
+                ends.remove(after.getKey());
+            }
+            ends.put(from, to);
+        }
+
+        /// {@return whether all bytes of a range are in the set}
+        ///
+        /// @param start the offset of the first byte
+        /// @param end the offset after the last one
+        boolean contains(long start, long end) {
+            return start >= end || nextAbsent(start) >= end;
+        }
+
+        /// {@return whether a byte of a range is in the set}
+        ///
+        /// @param start the offset of the first byte
+        /// @param end the offset after the last one
+        boolean intersects(long start, long end) {
+            Map.Entry<Long, Long> before = ends.lowerEntry(end);
+            return start < end && before != null && before.getValue() > start;
+        }
+
+        /// {@return the offset of the first byte that is not in the set, from an offset on}
+        ///
+        /// @param offset the offset
+        long nextAbsent(long offset) {
+            Map.Entry<Long, Long> before = ends.floorEntry(offset);
+            return before == null ? offset : Math.max(offset, before.getValue());
+        }
+
+        /// {@return the offset of the first byte that is in the set, from one that is not; [Long#MAX_VALUE] if there is
+        /// none}
+        ///
+        /// @param absent the offset of a byte that is not in the set
+        long nextPresent(long absent) {
+            Long start = ends.higherKey(absent);
+            return start == null ? Long.MAX_VALUE : start;
         }
     }
 }

@@ -65,10 +65,8 @@ class RegistryFiles {
         try {
             return OptionalInt.of(libc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0));
         } catch (ErrnoException e) {
-            if (e.errno() == ErrnoException.ENOENT) {
-                return OptionalInt.empty();
-            }
-            throw e;
+            e.unless(ErrnoException.ENOENT);
+            return OptionalInt.empty();
         }
     }
 
@@ -132,9 +130,7 @@ class RegistryFiles {
         try {
             libc.mkdir(path, FOLDER_OF_OWNER);
         } catch (ErrnoException e) {
-            if (e.errno() != ErrnoException.EEXIST) {
-                throw e;
-            }
+            e.unless(ErrnoException.EEXIST);
         }
     }
 
@@ -143,10 +139,7 @@ class RegistryFiles {
         try {
             libc.rmdir(path);
         } catch (ErrnoException e) {
-            boolean isOccupied = e.errno() == ErrnoException.ENOTEMPTY;
-            if (!isOccupied && e.errno() != ErrnoException.ENOENT && e.errno() != ErrnoException.ENOTDIR) {
-                throw e;
-            }
+            e.unless(ErrnoException.ENOTEMPTY, ErrnoException.ENOENT, ErrnoException.ENOTDIR);
         }
     }
 
@@ -158,10 +151,8 @@ class RegistryFiles {
             libc.unlink(path);
             return true;
         } catch (ErrnoException e) {
-            if (e.errno() == ErrnoException.ENOENT) {
-                return false;
-            }
-            throw e;
+            e.unless(ErrnoException.ENOENT);
+            return false;
         }
     }
 

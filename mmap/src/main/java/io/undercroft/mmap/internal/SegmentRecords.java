@@ -48,23 +48,13 @@ final class SegmentRecords {
         files.makeFolder(path(name));
     }
 
-    /// Records the lifetime of a name.
+    /// Adds a record.
     ///
     /// @param name the name, whose directory was created by [#open]
-    /// @param inode the inode of the segment that will have the name
-    /// @param lifetime its lifetime
+    /// @param record a hold, or an [Entry#record] of the lifetime that the name will have
     /// @throws ErrnoException if a system call fails
-    void add(String name, long inode, NameLifetime lifetime) throws ErrnoException {
-        files.touch(path(name) + "/" + Entry.record(inode, lifetime));
-    }
-
-    /// Records a hold.
-    ///
-    /// @param name the name, whose directory was created by [#open]
-    /// @param hold the hold
-    /// @throws ErrnoException if a system call fails
-    void add(String name, HoldRecord hold) throws ErrnoException {
-        files.touch(path(name) + "/" + hold);
+    void add(String name, String record) throws ErrnoException {
+        files.touch(path(name) + "/" + record);
     }
 
     /// Removes a hold.

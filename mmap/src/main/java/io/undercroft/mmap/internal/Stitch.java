@@ -193,9 +193,7 @@ public final class Stitch {
         try {
             return filled(Reservation.of(libc, size, state), protection, flags, true);
         } catch (ErrnoException e) {
-            if (e.errno() != ErrnoException.EEXIST) {
-                throw e;
-            }
+            e.unless(ErrnoException.EEXIST);
             return filled(Reservation.of(libc, size, state), protection, flags, false);
         }
     }

@@ -109,7 +109,7 @@ public record Retries(int attempts, String remedy, Pause pause) {
     public static InterruptedIOException interrupted(String location, InterruptedException e) {
         Thread.currentThread().interrupt();
         InterruptedIOException interrupted = new InterruptedIOException(location
-                + ": the thread was interrupted while it waited for the store");
+                + ": the thread was interrupted while it waited for the store; try again");
         interrupted.initCause(e);
         return interrupted;
     }

@@ -13,7 +13,7 @@ class ByteRangesTest {
     void rangesAreTheBytesThatWereAdded() {
         Random random = new Random(7);
         for (int round = 0; round < 200; round++) {
-            ByteRanges ranges = new ByteRanges();
+            RangeCache.ByteRanges ranges = new RangeCache.ByteRanges();
             BitSet bytes = new BitSet();
             for (int added = 0; added < 12; added++) {
                 int start = random.nextInt(SIZE);
@@ -25,7 +25,7 @@ class ByteRangesTest {
         }
     }
 
-    private static void check(ByteRanges ranges, BitSet bytes) {
+    private static void check(RangeCache.ByteRanges ranges, BitSet bytes) {
         for (int start = 0; start < SIZE; start++) {
             assertThat(ranges.nextAbsent(start)).isEqualTo(bytes.nextClearBit(start));
             if (!bytes.get(start)) {
@@ -42,7 +42,7 @@ class ByteRangesTest {
 
     @Test
     void offsetsMayBeAsLargeAsThoseOfFiles() {
-        ByteRanges ranges = new ByteRanges();
+        RangeCache.ByteRanges ranges = new RangeCache.ByteRanges();
         ranges.add(1L << 50, (1L << 50) + 10);
         ranges.add(Long.MAX_VALUE - 10, Long.MAX_VALUE);
 

@@ -23,7 +23,7 @@ class FreezableRangeTest {
 
     @BeforeEach
     void allocate() throws ErrnoException {
-        range = FreezableRange.allocate(libc, MemoryFile.find().orElseThrow(), NBYTES);
+        range = FreezableRange.allocate(NBYTES);
         segment = range.segment();
     }
 
@@ -33,7 +33,7 @@ class FreezableRangeTest {
     }
 
     private long copies() {
-        return PageMap.ofCopies(libc, segment).bytes();
+        return PageMap.copies(segment).stream().mapToLong(PageMap.Span::length).sum();
     }
 
     private void freeze() {
@@ -56,9 +56,8 @@ class FreezableRangeTest {
         segment.asSlice(NBYTES - 1).fill((byte) 2);
         assertThat(segment.get(JAVA_BYTE, 7 * page)).isEqualTo((byte) 1);
 
-        List<List<Long>> runs = new ArrayList<>();
-        PageMap.ofCopies(libc, segment).forEachRun((from, length) -> runs.add(List.of(from, length)));
-        assertThat(runs).containsExactly(List.of(3 * page, 2 * page), List.of(NBYTES - page, page));
+        assertThat(PageMap.copies(segment)).containsExactly(new PageMap.Span(3 * page, 2 * page),
+                new PageMap.Span(NBYTES - page, page));
     }
 
     @Test

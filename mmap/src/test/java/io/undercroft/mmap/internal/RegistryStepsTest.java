@@ -13,7 +13,7 @@ import io.undercroft.mmap.internal.Processes.ProcessKey;
 import io.undercroft.mmap.internal.HolderRegistry.Attached;
 import io.undercroft.mmap.internal.HolderRegistry.Draft;
 import io.undercroft.mmap.internal.HolderRegistry.Hold;
-import io.undercroft.mmap.internal.RegistryLock.Deadline;
+import io.undercroft.mmap.internal.HolderRegistry.Deadline;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -268,7 +268,7 @@ class RegistryStepsTest {
         Player player = player(NEVER);
         Hold hold = create(player, "name", NameLifetime.WITH_LAST_HOLDER);
         Path root = home.resolve("undercroft-" + libc.userId());
-        try (RegistryLock _ = lock(player.steps)) {
+        try (HolderRegistry.Lock _ = lock(player.steps)) {
             Thread.currentThread().interrupt();
             assertThatThrownBy(() -> player(NEVER).registry.list()).isInstanceOf(SharedMemoryException.class)
                     .hasMessageContaining(root + " is locked by another process")
@@ -324,7 +324,7 @@ class RegistryStepsTest {
         Hold hold = create(player, "name", NameLifetime.WITH_LAST_HOLDER);
         create(player, "kept", NameLifetime.UNTIL_UNLINKED);
         Draft draft = player.registry.draft();
-        try (RegistryLock _ = lock(player.steps)) {
+        try (HolderRegistry.Lock _ = lock(player.steps)) {
             hold.release();
             draft.close();
             assertThat(home.resolve("name")).exists();
@@ -361,7 +361,7 @@ class RegistryStepsTest {
         player.steps.deadlines = new CountDownLatch(8);
         try (ExecutorService pool = Executors.newFixedThreadPool(8)) {
             List<CompletableFuture<Void>> threads;
-            try (RegistryLock _ = lock(player.steps)) {
+            try (HolderRegistry.Lock _ = lock(player.steps)) {
                 threads = Stream.generate(() -> CompletableFuture.runAsync(
                         () -> assertThatCode(player.registry::list).doesNotThrowAnyException(), pool)).limit(8)
                         .toList();
@@ -376,7 +376,7 @@ class RegistryStepsTest {
     void theWaitForALockEndsAndSaysWhoMayHaveIt() throws Exception {
         Player player = player(NEVER);
         create(player, "name", NameLifetime.WITH_CREATOR);
-        try (RegistryLock _ = lock(player.steps); ExecutorService pool = Executors.newFixedThreadPool(2)) {
+        try (HolderRegistry.Lock _ = lock(player.steps); ExecutorService pool = Executors.newFixedThreadPool(2)) {
             Stream.generate(() -> CompletableFuture.runAsync(() -> assertThatThrownBy(player.registry::list)
                     .isInstanceOf(SharedMemoryException.class).hasMessageContaining("fuser"), pool)).limit(2).toList()
                     .forEach(CompletableFuture::join);
@@ -390,7 +390,7 @@ class RegistryStepsTest {
         player.steps.patience = Duration.ofHours(1);
         try (ExecutorService pool = Executors.newSingleThreadExecutor()) {
             CompletableFuture<?> thread;
-            try (RegistryLock _ = lock(player.steps)) {
+            try (HolderRegistry.Lock _ = lock(player.steps)) {
                 player.steps.waits = new CountDownLatch(1);
                 thread = CompletableFuture.supplyAsync(() -> assertThatCode(player.registry::list), pool);
                 player.steps.waits.await();
@@ -540,7 +540,7 @@ class RegistryStepsTest {
         create(player, "name", NameLifetime.WITH_CREATOR);
         Player other = player(NEVER);
         int copy;
-        try (RegistryLock _ = lock(other.steps)) {
+        try (HolderRegistry.Lock _ = lock(other.steps)) {
             int fd = other.steps.open.iterator().next();
             copy = (int) NativeFunction.of("int dup(int fd)").call(fd);
         }
@@ -555,8 +555,8 @@ class RegistryStepsTest {
         return home.resolve("undercroft-" + libc.userId());
     }
 
-    private RegistryLock lock(RegistryFiles files) throws IOException {
-        return RegistryLock.take(files, root().toString(), Deadline.in(files.patience()));
+    private HolderRegistry.Lock lock(RegistryFiles files) throws IOException {
+        return HolderRegistry.Lock.take(files, root().toString(), Deadline.in(files.patience()));
     }
 
     /// A process that is played.
@@ -578,7 +578,7 @@ class RegistryStepsTest {
         for (int step = 0;; step++) {
             Player bystander = player(NEVER);
             Hold kept = create(bystander, "kept", NameLifetime.WITH_LAST_HOLDER);
-            long inode = libc.identity(home + "/kept").orElseThrow().inode();
+            long inode = libc.status(home + "/kept").orElseThrow().identity().inode();
             Player victim = player(step);
             boolean killed = false;
             try {
@@ -594,7 +594,7 @@ class RegistryStepsTest {
             Player other = player(NEVER);
             other.registry.gc();
             other.registry.gc();
-            assertThat(libc.identity(home + "/kept").map(FileIdentity::inode)).as(state).contains(inode);
+            assertThat(libc.status(home + "/kept").map(status -> status.identity().inode())).as(state).contains(inode);
             for (SharedSegment segment : bystander.registry.list()) {
                 assertThat(segment.holders()).as(state).noneMatch(h -> h.state() == State.DEAD);
             }

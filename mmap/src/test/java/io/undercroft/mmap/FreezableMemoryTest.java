@@ -28,12 +28,12 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 @EnabledOnOs(OS.LINUX)
-class CopyOnWriteMemoryTest {
+class FreezableMemoryTest {
     private static final int PAGE = 4096;
     private static final int MEBIBYTE = 1 << 20;
 
     private static Storage allocate(long nbytes) {
-        return Storage.allocate(nbytes, CopyOnWriteMemory.allocator());
+        return Storage.allocate(nbytes, AnonymousMemory.freezableAllocator());
     }
 
     private static Image freeze(Storage storage) {
@@ -186,7 +186,7 @@ class CopyOnWriteMemoryTest {
 
     private static List<Path> files() throws IOException {
         try (Stream<Path> open = Files.list(Path.of("/proc/self/fd"))) {
-            return open.filter(CopyOnWriteMemoryTest::isOurs).toList();
+            return open.filter(FreezableMemoryTest::isOurs).toList();
         }
     }
 
@@ -310,7 +310,7 @@ class CopyOnWriteMemoryTest {
     @ParameterizedTest
     @ValueSource(longs = {1L << 45, 1L << 50, 1L << 62, Long.MAX_VALUE})
     void moreMemoryThanThereCanBeIsAnOutOfMemoryError(long nbytes) {
-        Allocator allocator = CopyOnWriteMemory.allocator();
+        Allocator allocator = AnonymousMemory.freezableAllocator();
 
         assertThatThrownBy(() -> allocator.allocate(nbytes)).isInstanceOf(OutOfMemoryError.class)
                 .hasMessageContaining(String.valueOf(nbytes)).hasMessageContaining("ulimit");
