@@ -74,7 +74,7 @@ class StateTreeTest {
         }
 
         assertThat(written.toByteArray()).isEqualTo(expected.toByteArray());
-        assertThat(written.size()).isEqualTo((int) expected.writePosition());
+        assertThat(written.size()).isEqualTo(expected.writePosition());
     }
 
     @ParameterizedTest
