@@ -91,8 +91,9 @@ record SplitModel(long number, long count, long tensors) {
     /// @param other what it says
     void check(int expected, SplitModel other) {
         if (!other.equals(new SplitModel(expected, count, tensors))) {
-            throw foreign(("its metadata say that it is file %d of %d of a model with %d tensors, and not file %d of %d "
-                    + "with %d").formatted(other.number + 1, other.count, other.tensors, expected + 1, count, tensors));
+            throw foreign(("its metadata say that it is file %d of %d of a model with %d tensors, and not file %d of %d"
+                    + " with %d")
+                    .formatted(other.number + 1, other.count, other.tensors, expected + 1, count, tensors));
         }
     }
 
