@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 
 /// Memory of this process that no file backs, in runs too large for the JDK's own allocator.
 ///
-/// Filling fresh memory spends most of its time in page faults. The allocators here ask for huge pages, which
-/// have few: filling takes a quarter to a third of the time. The first two differ in when the faults are taken. To allocate and
+/// Filling fresh memory spends most of its time in page faults. The allocators here ask for huge pages, which have few:
+/// filling takes a quarter to a third of the time. The first two differ in when the faults are taken. To allocate and
 /// fill takes a little longer when memory is populated, since it is touched twice; but what is left for the fill is
 /// less than half.
 public final class AnonymousMemory {
@@ -46,23 +46,23 @@ public final class AnonymousMemory {
         return mapping(true);
     }
 
-    /// Returns the allocator of memory that can be frozen: a reader sees the bytes of that moment without a copy, and the
-    /// storage can still be written. It is for states that are saved while they change: a save in the background then
-    /// keeps its caller for milliseconds, whatever the size ([io.undercroft.storage.spi.Freezable]).
+    /// Returns the allocator of memory that can be frozen: a reader sees the bytes of that moment without a copy, and
+    /// the storage can still be written. It is for states that are saved while they change: a save in the background
+    /// then keeps its caller for milliseconds, whatever the size ([io.undercroft.storage.spi.Freezable]).
     ///
     /// The bytes lie in a file in memory that has no name, and a storage maps a part of it. Until it is first frozen
     /// that is memory like any other. Freezing turns the mapping into a private one, at the same addresses: the file
-    /// keeps the bytes of now, and a page is copied when it is first written to. What was written is brought back to the
-    /// file when the storage is frozen the next time, which takes as long as to copy that.
+    /// keeps the bytes of now, and a page is copied when it is first written to. What was written is brought back to
+    /// the file when the storage is frozen the next time, which takes as long as to copy that.
     ///
     /// The memory is zeroed, starts on a page, and returns to the system when the allocation is freed; where a frozen
-    /// image is still read, when that is closed. All of it is taken at once, so a lack of memory is reported here. Pages
-    /// that were written since they were first frozen are there twice, so at most twice the size is taken. After a
-    /// freeze for which less than an eighth of a storage had to be brought back, they are there once again.
+    /// image is still read, when that is closed. All of it is taken at once, so a lack of memory is reported here.
+    /// Pages that were written since they were first frozen are there twice, so at most twice the size is taken. After
+    /// a freeze for which less than an eighth of a storage had to be brought back, they are there once again.
     ///
     /// All of it shares one descriptor. Allocations below 1 MiB use [Allocator#offHeap], which saves copy. Where there
-    /// is no such file, as on other systems than Linux, this is [#populatedAllocator]. Freezing takes microseconds since
-    /// Linux 5.13, and before some 100 ms for 1 GiB.
+    /// is no such file, as on other systems than Linux, this is [#populatedAllocator]. Freezing takes microseconds
+    /// since Linux 5.13, and before some 100 ms for 1 GiB.
     ///
     /// @return the allocator, safe for any thread
     public static Allocator freezableAllocator() {

@@ -276,8 +276,8 @@ public final class Pages {
         }
     }
 
-    /// A part of a segment that a file backs, as Linux lists it in `/proc/self/maps`. Used in messages only: reading that
-    /// file is slow, and other systems have none.
+    /// A part of a segment that a file backs, as Linux lists it in `/proc/self/maps`. Used in messages only: reading
+    /// that file is slow, and other systems have none.
     ///
     /// @param file its path; that of one that has none any more ends in ` (deleted)`
     /// @param fileStart the offset of the part in the file, in bytes

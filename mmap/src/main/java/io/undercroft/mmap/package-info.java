@@ -30,9 +30,8 @@
 /// to that exception; and native code crashes the JVM, so call [Pages#probe] before. Replacing a file by renaming has
 /// no such effect.
 ///
-/// **Anonymous memory** belongs to this process alone: [AnonymousMemory]. That of
-/// [AnonymousMemory#freezableAllocator] can also be frozen: a reader then sees a snapshot of its bytes, while its storage
-/// can still be written to.
+/// **Anonymous memory** belongs to this process alone: [AnonymousMemory]. That of [AnonymousMemory#freezableAllocator]
+/// can also be frozen: a reader then sees a snapshot of its bytes, while its storage can still be written to.
 ///
 /// | created by | may be accessed by | is released by |
 /// |---|---|---|

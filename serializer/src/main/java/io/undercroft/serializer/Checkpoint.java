@@ -505,10 +505,11 @@ public final class Checkpoint implements AutoCloseable {
     /// Saves a state in the background, as durably and atomically as [#save(Path, Object, SaveOptions)] and with the
     /// same bytes. When this returns a snapshot of the state has been taken, and the caller may change it at once.
     ///
-    /// The tensors must not be written while the snapshot is taken. Storages in [io.undercroft.mmap.AnonymousMemory#freezableAllocator]
-    /// are frozen, which takes milliseconds; of others the bytes that tensors reach are copied. For formats other than
-    /// `.croft` these are copied whole, and all are compared with the checksums of their file. Callers that save often
-    /// should give [SaveOptions#snapshotMemory], which keeps the memory for that.
+    /// The tensors must not be written while the snapshot is taken. Storages in
+    /// [io.undercroft.mmap.AnonymousMemory#freezableAllocator] are frozen, which takes milliseconds; of others the
+    /// bytes that tensors reach are copied. For formats other than `.croft` these are copied whole, and all are
+    /// compared with the checksums of their file. Callers that save often should give [SaveOptions#snapshotMemory],
+    /// which keeps the memory for that.
     ///
     /// @param path the file to make or replace
     /// @param state a tree as [io.undercroft.serializer.state] describes it

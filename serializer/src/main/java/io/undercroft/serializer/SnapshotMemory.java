@@ -21,7 +21,8 @@ import io.undercroft.serializer.internal.planning.Staging;
 /// that begins before the previous one has ended allocates separate memory. A [CheckpointFile] keeps such memory by
 /// itself.
 ///
-/// Storages in [io.undercroft.mmap.AnonymousMemory#freezableAllocator] are frozen instead of copied, and need no memory here.
+/// Storages in [io.undercroft.mmap.AnonymousMemory#freezableAllocator] are frozen instead of copied, and need no memory
+/// here.
 ///
 /// Safe for use by any thread.
 public final class SnapshotMemory implements AutoCloseable {

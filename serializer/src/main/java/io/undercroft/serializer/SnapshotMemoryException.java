@@ -17,8 +17,8 @@ public final class SnapshotMemoryException extends IOException {
     /// @param cause the error of the system call, or null
     public SnapshotMemoryException(long wanted, String why, @Nullable Throwable cause) {
         super("to save in the background, " + wanted + " bytes are copied first, and there is no memory for them ("
-                + why
-                + "); free some, save in the foreground, or have the storages in memory of AnonymousMemory.freezableAllocator",
+                + why + "); free some, save in the foreground, or have the storages in memory of "
+                + "AnonymousMemory.freezableAllocator",
                 cause);
         this.wanted = wanted;
     }

@@ -111,8 +111,8 @@ public record HadoopTarget(FileSystem fs, Path path, String location) implements
     /// What tells a file from one that replaced it.
     ///
     /// @param size its size in bytes
-    /// @param modified when it was written last, in milliseconds; 0 if it has an entity tag, whose time of a listing may be
-    ///     another one
+    /// @param modified when it was written last, in milliseconds; 0 if it has an entity tag, whose time of a listing
+    ///     may be another one
     /// @param etag its entity tag, or null
     record FileVersion(long size, long modified, @Nullable String etag) {
         static FileVersion of(FileStatus status) {

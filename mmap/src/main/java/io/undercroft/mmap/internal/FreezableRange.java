@@ -68,8 +68,8 @@ public final class FreezableRange implements Freezable {
         FROZEN
     }
 
-    /// A file in memory without a name, of which ranges are allocated. A process has one, as descriptors are limited; it
-    /// is made at the first need and stays as long as the process.
+    /// A file in memory without a name, of which ranges are allocated. A process has one, as descriptors are limited;
+    /// it is made at the first need and stays as long as the process.
     ///
     /// It is as long as it can be from the start, and takes memory only where something was written. So no range is
     /// allocated twice, and no search for a free one is needed.

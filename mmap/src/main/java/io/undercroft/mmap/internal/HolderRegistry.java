@@ -737,8 +737,8 @@ public final class HolderRegistry {
     /// The lock of the registry, which one process has at a time: `flock` on the directory itself, which the kernel
     /// releases when a process is killed.
     ///
-    /// The last process removes the directory, so that a waiting one may get the lock of a removed directory: it then opens
-    /// the path again and waits for the lock of the new one.
+    /// The last process removes the directory, so that a waiting one may get the lock of a removed directory: it then
+    /// opens the path again and waits for the lock of the new one.
     static final class Lock implements AutoCloseable {
         private final RegistryFiles files;
         private final int fd;
@@ -782,8 +782,8 @@ public final class HolderRegistry {
                 if (!files.tryLock(fd)) {
                     deadline.await(() -> files.tryLock(fd), folder + " is locked by another process", folder);
                 }
-                // Checked again, as another file may have had the name before it was opened. Other users cannot replace a
-                // directory of this user.
+                // Checked again, as another file may have had the name before it was opened. Other users cannot
+                // replace a directory of this user.
                 files.checkOwned(folder);
                 taken = files.inode(folder).equals(Optional.of(files.inode(fd)));
             } finally {

@@ -706,8 +706,8 @@ public final class RangeCache implements AutoCloseable {
         }
     }
 
-    /// A set of bytes of a file, as ranges. It takes memory for each range that touches no other one, and none for the size
-    /// of the file.
+    /// A set of bytes of a file, as ranges. It takes memory for each range that touches no other one, and none for the
+    /// size of the file.
     static final class ByteRanges {
         /// The ends of the ranges by their starts; they do not overlap or touch.
         private final NavigableMap<Long, Long> ends = new TreeMap<>();

@@ -15,7 +15,7 @@ import io.undercroft.format.internal.FreeRange;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Rule;
 import io.undercroft.format.internal.StorageRecord;
-import io.undercroft.format.internal.Snapshot.StoredExtents;
+import io.undercroft.format.internal.StoredExtents;
 import io.undercroft.format.internal.TensorFlag;
 import io.undercroft.format.internal.TensorRecord;
 import io.undercroft.format.internal.UnknownSection;
