@@ -407,6 +407,7 @@ public final class OpenOptions {
     ///
     /// @param aliases the names of the tensors by their [aliases][Checkpoint#aliases]; called if there are patterns
     public Predicate<String> choice(Supplier<Map<String, String>> aliases) {
+        Objects.requireNonNull(aliases, "aliases");
         if (patterns().isEmpty()) {
             return this::isChosen;
         }

@@ -1,15 +1,18 @@
 package io.undercroft.interop.safetensors;
 
-import io.undercroft.interop.internal.IndexFormat;
+import io.undercroft.interop.internal.IndexedShards;
 import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.interop.internal.ShardIndex;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.spi.CheckpointFormat;
+import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Setting;
 import java.io.IOException;
 import java.util.List;
+import java.util.SequencedSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -17,9 +20,9 @@ import org.jspecify.annotations.Nullable;
 ///
 /// **Reading.** It is opened as one state with the tensors that the index names, in its order, and further names of
 /// them: those in the metadata of the index, and in that of the files, unless `safetensors.sharing` is `ignore`. The
-/// files are those next to the index, and stay open until the contents are released. A symbolic link to a file
-/// elsewhere is followed only to the directory where the index is stored itself, as in the cache of the Hugging Face
-/// hub, or below [OpenOptions#root(java.nio.file.Path)].
+/// files are in the directory of the index or below it, and stay open until the contents are released. A symbolic link to
+/// a file elsewhere is followed only to the directory where the index is stored itself, as in the cache of the Hugging
+/// Face hub, or below [OpenOptions#root(java.nio.file.Path)].
 ///
 /// **Writing.** The tensors go, in their order, into `model-00001-of-0000N.safetensors` and so on, cut where
 /// `save_pretrained` of transformers cuts: when the next tensor would exceed the setting `safetensors.shard`, for
@@ -27,11 +30,9 @@ import org.jspecify.annotations.Nullable;
 /// separated. The index maps what is stored, as transformers does: a tied tensor under the first of its names. The
 /// further ones are in the metadata of its file, as for [SafetensorsFormat], and in that of the index, as
 /// huggingface_hub writes them.
-public final class SafetensorsIndexFormat extends IndexFormat {
-    /// For the service loader.
-    public SafetensorsIndexFormat() {
-        super(List.of(".safetensors"), List.of(new SafetensorsFormat()));
-    }
+public final class SafetensorsIndexFormat implements CheckpointFormat {
+    private static final IndexedShards SHARDS = new IndexedShards(List.of(".safetensors"),
+            List.of(new SafetensorsFormat()));
 
     @Override
     public String name() {
@@ -39,11 +40,21 @@ public final class SafetensorsIndexFormat extends IndexFormat {
     }
 
     @Override
-    protected ShardIndex index(MappedFile file, OpenOptions options) throws IOException {
+    public boolean matches(MappedFile file) throws IOException {
+        return SHARDS.matches(file);
+    }
+
+    @Override
+    public SequencedSet<String> companionNames(MappedFile file) throws IOException {
+        return IndexedShards.names(file);
+    }
+
+    @Override
+    public Contents open(MappedFile file, OpenOptions options) throws IOException {
         ShardIndex index = ShardIndex.read(file);
-        return SafetensorsContents.ignoresSharing(options)
+        return SHARDS.open(SafetensorsContents.ignoresSharing(options)
                 ? index
-                : index.withAliases((key, value) -> isAlias(key, value, index));
+                : index.withAliases((key, value) -> isAlias(key, value, index)), file, options);
     }
 
     /// The total size is a number, even if a tensor has this name.

@@ -30,9 +30,9 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/// A format of indexes in JSON, by one of which a model in several files, the *shards*, is opened as one state: the
-/// tensors that the index names, in its order, and further names of these tensors in the shards.
-public abstract class IndexFormat implements CheckpointFormat {
+/// How a model in several files, the *shards*, is opened by an index in JSON, as one state: the tensors that the index
+/// names, in its order, and further names of these tensors in the shards.
+public final class IndexedShards {
     /// Names of shards, such as `model-00001-of-00003.safetensors`.
     private static final Pattern COUNTED = Pattern.compile("-[0-9]+-of-[0-9]+[.]");
     private static final int MOST_NAMED = 3;
@@ -40,42 +40,44 @@ public abstract class IndexFormat implements CheckpointFormat {
     private final List<String> endings;
     private final List<CheckpointFormat> formats;
 
-    /// A format of indexes of shards of one kind.
+    /// Indexes of shards of one kind.
     ///
     /// @param endings the suffixes of names of shards, with the dot; an index is recognised by that of the first shard
     /// @param formats those that shards can have
-    protected IndexFormat(List<String> endings, List<CheckpointFormat> formats) {
+    public IndexedShards(List<String> endings, List<CheckpointFormat> formats) {
         this.endings = endings;
         this.formats = formats;
     }
 
-    @Override
-    public final boolean matches(MappedFile file) throws IOException {
+    /// {@return whether a file is such an index}
+    ///
+    /// @param file the file
+    /// @throws IOException if reading fails
+    public boolean matches(MappedFile file) throws IOException {
         return ShardIndex.firstShard(file).filter(shard -> endings.stream().anyMatch(shard::endsWith)).isPresent();
     }
 
-    @Override
-    public final SequencedSet<String> companionNames(MappedFile file) throws IOException {
+    /// {@return the names of the shards of an index}
+    ///
+    /// @param file the index
+    /// @throws IOException if reading fails
+    public static SequencedSet<String> names(MappedFile file) throws IOException {
         return new LinkedHashSet<>(ShardIndex.read(file).shards().values());
     }
 
-    @Override
-    public final Contents open(MappedFile file, OpenOptions options) throws IOException {
-        ShardIndex index = index(file, options);
+    /// Opens a model.
+    ///
+    /// @param index what the index says
+    /// @param file the index
+    /// @param options the options for opening it
+    /// @return the contents of the model
+    /// @throws FormatException if a shard is malformed, missing, or not in a permitted directory
+    /// @throws IOException if reading fails
+    public Contents open(ShardIndex index, MappedFile file, OpenOptions options) throws IOException {
         OpenOptions inShards = index.inShards(options);
         List<String> names = List.copyOf(new LinkedHashSet<>(index.shards().values()));
         return FileSet.open(file, names, options, (_, shard) -> shard(shard, inShards),
                 shards -> model(index, names, shards, besides(index, file)));
-    }
-
-    /// Reads an index.
-    ///
-    /// @param file the index
-    /// @param options the options for opening it
-    /// @return what it says
-    /// @throws IOException if reading fails
-    protected ShardIndex index(MappedFile file, OpenOptions options) throws IOException {
-        return ShardIndex.read(file);
     }
 
     private Contents shard(MappedFile file, OpenOptions options) throws IOException {
