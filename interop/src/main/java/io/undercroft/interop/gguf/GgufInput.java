@@ -15,7 +15,6 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /// What a header is made of: numbers, strings and the values of the metadata. The length of a header is not recorded.
@@ -187,12 +186,17 @@ final class GgufInput {
     private List<Object> values(ValueType type, long count) throws IOException {
         long start = in.position();
         MemorySegment bytes = bytes(start, count * type.nbytes());
-        if (type == ValueType.BOOL) {
-            for (long i = 0; i < count; i++) {
-                truth(bytes.get(ValueLayout.JAVA_BYTE, i), start + i);
+        in.skip(bytes.byteSize());
+        return values(type, bytes, start);
+    }
+
+    private List<Object> values(ValueType type, MemorySegment bytes, long start) {
+        for (long i = 0; type == ValueType.BOOL && i < bytes.byteSize(); i++) {
+            byte truth = bytes.get(ValueLayout.JAVA_BYTE, i);
+            if (truth != 0 && truth != 1) {
+                throw damaged("GGUF-VALUE", "a truth value is " + truth, start + i);
             }
         }
-        in.skip(bytes.byteSize());
         return ValueArray.of(type, bytes, order);
     }
 
@@ -219,36 +223,13 @@ final class GgufInput {
     }
 
     private Object scalar(ValueType type) throws IOException {
-        Object value = switch (type) {
-            case UINT8 -> Byte.toUnsignedLong(in.i8());
-            case UINT16 -> Short.toUnsignedLong(in.i16());
-            case UINT32 -> Integer.toUnsignedLong(in.i32());
-            case UINT64 -> ValueArray.unsigned(in.i64());
-            case INT8 -> in.i8();
-            case INT16 -> in.i16();
-            case INT32 -> in.i32();
-            case INT64 -> in.i64();
-            case FLOAT32 -> Float.intBitsToFloat(in.i32());
-            case FLOAT64 -> Double.longBitsToDouble(in.i64());
-            case BOOL -> truth(in.i8(), in.position() - 1);
-            case STRING -> text();
-            case ARRAY -> throw new IllegalArgumentException("an array is no scalar");
-        };
-        return type.isUnsigned() ? new Typed(type.scalarName(), value) : value;
-    }
-
-    private static boolean truth(byte value, long position) {
-        if (value != 0 && value != 1) {
-            throw damaged("GGUF-VALUE", "a truth value is " + value, position);
+        if (type == ValueType.STRING) {
+            long length = length(LONGEST_STRING);
+            budget.takeText(length);
+            return Utf8.textOrBytes(in.bytes(length));
         }
-        return value == 1;
-    }
-
-    private Object text() throws IOException {
-        long length = length(LONGEST_STRING);
-        budget.takeText(length);
-        byte[] bytes = in.bytes(length);
-        Optional<String> text = Utf8.decode(bytes);
-        return text.isPresent() ? text.get() : bytes;
+        long start = in.position();
+        Object value = values(type, MemorySegment.ofArray(in.bytes(type.nbytes())), start).getFirst();
+        return type.isUnsigned() ? new Typed(type.scalarName(), value) : value;
     }
 }

@@ -7,7 +7,6 @@ import java.lang.foreign.ValueLayout;
 import java.math.BigInteger;
 import java.nio.ByteOrder;
 import java.util.Objects;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /// The elements of an array of metadata: the bytes that the file has of them, which are decoded when they are read. A
@@ -61,14 +60,16 @@ final class ValueArray extends ScalarList {
         Objects.checkIndex(index, size);
         if (ends != null) {
             long start = (index == 0 ? 0 : ends[index - 1]) + lengthBytes;
-            return text(start, Math.toIntExact(ends[index] - start));
+            byte[] text = new byte[Math.toIntExact(ends[index] - start)];
+            MemorySegment.copy(bytes, ValueLayout.JAVA_BYTE, start, text, 0, text.length);
+            return Utf8.textOrBytes(text);
         }
         long at = (long) index * type.nbytes();
         return switch (type) {
             case UINT8 -> Byte.toUnsignedLong(i8(at));
             case UINT16 -> Short.toUnsignedLong(i16(at));
             case UINT32 -> Integer.toUnsignedLong(i32(at));
-            case UINT64 -> unsigned(i64(at));
+            case UINT64 -> i64(at) >= 0 ? (Number) i64(at) : new BigInteger(Long.toUnsignedString(i64(at)));
             case INT8 -> i8(at);
             case INT16 -> i16(at);
             case INT32 -> i32(at);
@@ -78,21 +79,6 @@ final class ValueArray extends ScalarList {
             case BOOL -> i8(at) == 1;
             case STRING, ARRAY -> throw new IllegalStateException("elements of " + type + " have no common size");
         };
-    }
-
-    /// {@return a text, or bytes that are no UTF-8}
-    private Object text(long start, int length) {
-        byte[] text = new byte[length];
-        MemorySegment.copy(bytes, ValueLayout.JAVA_BYTE, start, text, 0, length);
-        Optional<String> decoded = Utf8.decode(text);
-        return decoded.isPresent() ? decoded.get() : text;
-    }
-
-    /// {@return a number without sign}
-    ///
-    /// @param bits its 64 bits
-    static Number unsigned(long bits) {
-        return bits >= 0 ? (Number) bits : new BigInteger(Long.toUnsignedString(bits));
     }
 
     private byte i8(long at) {

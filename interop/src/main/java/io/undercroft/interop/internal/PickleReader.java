@@ -7,47 +7,46 @@ import io.undercroft.serializer.spi.ReadBudget;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /// Reads the pickles in files of other formats. The format of pickles provides it, so that no format depends on
 /// another one's package. Safe for any thread.
-public abstract class PickleReader {
+public final class PickleReader {
     private static final String PROVIDER = "io.undercroft.interop.torch.PickleFormat";
-    private static volatile @Nullable PickleReader provided;
+    private static volatile @Nullable Provider provider;
 
-    /// Only the format of pickles has one.
-    protected PickleReader() {}
+    private PickleReader() {}
 
-    /// {@return the reader}
-    public static PickleReader get() {
-        PickleReader reader = provided;
-        if (reader == null) {
-            try {
-                Class.forName(PROVIDER);
-            } catch (ClassNotFoundException e) {
-                throw new AssertionError("the format of pickles is in this module", e);
-            }
-            reader = provided;
-        }
-        if (reader == null) {
-            throw new AssertionError("the format of pickles provides its reader when it is loaded");
-        }
-        return reader;
+    /// Opens the pickles of a file.
+    @FunctionalInterface
+    public interface Provider {
+        /// {@return the reader of the pickles in a file, as [PickleReader#in] returns it}
+        Pickles in(MappedFile file, OpenOptions options, ReadBudget budget);
     }
 
-    /// Sets the reader.
+    /// Sets the provider.
     ///
-    /// @param reader the reader
-    protected static void provide(PickleReader reader) {
-        provided = reader;
+    /// @param pickles opens the pickles of a file
+    public static void provide(Provider pickles) {
+        provider = pickles;
     }
 
-    /// {@return what reads the pickles in a file}
+    /// {@return the reader of the pickles in a file}
     ///
     /// @param file the file
-    /// @param options how it is opened
-    /// @param budget what reading all of them may cost
-    public abstract Pickles in(MappedFile file, OpenOptions options, ReadBudget budget);
+    /// @param options the options for opening it
+    /// @param budget the limit for reading all of them
+    public static Pickles in(MappedFile file, OpenOptions options, ReadBudget budget) {
+        try {
+            if (provider == null) {
+                Class.forName(PROVIDER);
+            }
+            return Objects.requireNonNull(provider).in(file, options, budget);
+        } catch (ClassNotFoundException e) {
+            throw new AssertionError("the format of pickles is in this module", e);
+        }
+    }
 
     /// The pickles in a file. For use by one thread.
     public interface Pickles {

@@ -27,6 +27,14 @@ public final class Utf8 {
         return new String(bytes, UTF_8).equals(text) ? Optional.of(bytes) : Optional.empty();
     }
 
+    /// {@return the text if the bytes are UTF-8, else the bytes}
+    ///
+    /// @param bytes any bytes
+    public static Object textOrBytes(byte[] bytes) {
+        Optional<String> text = decode(bytes);
+        return text.isPresent() ? text.get() : bytes;
+    }
+
     /// {@return the text if the bytes are UTF-8}
     ///
     /// @param bytes any bytes

@@ -57,7 +57,7 @@ public final class NpyFormat implements CheckpointFormat {
         ReadBudget budget = ReadBudget.of(file.size());
         NpyHeader header = NpyHeader.read(count -> ByteReader.bytes(file, 0, count), file.size(), 0, budget);
         if (header.isPickled()) {
-            Pickles pickles = PickleReader.get().in(file, options, budget);
+            Pickles pickles = PickleReader.in(file, options, budget);
             Object state = pickles.read(header.length(), file.size());
             return TreeContents.of(state, Map.of(), List::of, budget)
                     .withUnverified(1, file.size() - header.length())

@@ -91,7 +91,7 @@ public final class NpzFormat implements CheckpointFormat {
         FileStorages storages = new FileStorages(file, options);
         ReadBudget budget = ReadBudget.of(file.size());
         Allowance allowance = new Allowance(budget);
-        Pickles pickles = PickleReader.get().in(file, options, budget);
+        Pickles pickles = PickleReader.in(file, options, budget);
         SequencedMap<String, @Nullable Object> arrays = LinkedHashMap.newLinkedHashMap(zip.records().size());
         for (ZipRecord record : zip.records()) {
             if (isArray(record)) {

@@ -5,7 +5,6 @@ import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.state.Typed;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /// A string of bytes in a pickle. It is read when it becomes a value, which the elements of an array never do.
@@ -71,32 +70,33 @@ final class ByteRun {
     Object value(ReadBudget budget) {
         Object known = value;
         if (known == null) {
-            byte[] bytes = decoded == null ? read(budget) : decoded;
+            byte[] bytes = bytes(budget);
             known = switch (kind) {
                 case BYTES -> bytes;
                 case BYTEARRAY -> {
                     budget.takeMemory(ReadBudget.CONTAINER);
                     yield new Typed(Globals.BYTEARRAY, bytes);
                 }
-                case STRING -> string(bytes);
+                // As in PyTorch.
+                case STRING -> Utf8.textOrBytes(bytes);
             };
             value = known;
         }
         return known;
     }
 
-    private byte[] read(ReadBudget budget) {
+    /// {@return the bytes, which are read unless the pickle has them in another form}
+    ///
+    /// @param budget what running the pickle may cost
+    byte[] bytes(ReadBudget budget) {
+        if (decoded != null) {
+            return decoded;
+        }
         budget.takeText(length);
         try {
             return input.bytes(position, length);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-    }
-
-    /// As PyTorch does, such a string is taken as UTF-8 text; what is not stays bytes.
-    private static Object string(byte[] bytes) {
-        Optional<String> text = Utf8.decode(bytes);
-        return text.isPresent() ? text.get() : bytes;
     }
 }

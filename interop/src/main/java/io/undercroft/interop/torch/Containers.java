@@ -180,12 +180,13 @@ final class Containers {
             return;
         }
         if (!(state instanceof Map<?, ?> map)) {
-            throw PickleFault.malformed("attributes are in a dict, not in " + Arguments.describe(state));
+            throw PickleFault.malformed("attributes are in a dict, not in " + CallArguments.describe(state));
         }
         charge(map.size());
         map.forEach((name, value) -> {
             if (!(name instanceof String text)) {
-                throw PickleFault.malformed("the name of an attribute is a string, not " + Arguments.describe(name));
+                throw PickleFault
+                        .malformed("the name of an attribute is a string, not " + CallArguments.describe(name));
             }
             budget.takeMemory(ReadBudget.ENTRY);
             attributes.put(text, value);
@@ -235,7 +236,7 @@ final class Containers {
             isHashable = HASHABLE.get(i).isInstance(key);
         }
         if (!isHashable) {
-            throw PickleFault.malformed("a dict key cannot be " + Arguments.describe(key));
+            throw PickleFault.malformed("a dict key cannot be " + CallArguments.describe(key));
         }
     }
 

@@ -46,7 +46,7 @@ final class DistributedTensor {
         if (parts == null || local == null) {
             return null;
         }
-        Shape whole = new Arguments(WRAPPER.name(), made, containers).shape(2);
+        Shape whole = new CallArguments(WRAPPER.name(), made, containers).shape(2);
         names.addLocalPart(local, whole);
         Typed node = new Typed(type.name(), parts.local);
         node.attributes().put(SHAPE, whole);

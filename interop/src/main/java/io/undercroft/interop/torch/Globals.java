@@ -2,6 +2,7 @@ package io.undercroft.interop.torch;
 
 import io.undercroft.serializer.state.PythonObjects;
 import io.undercroft.serializer.state.Symbol;
+import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Complex;
@@ -22,7 +23,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 /// `torch.load(weights_only=True)` allows, plus what is harmless and common in checkpoints (`frozenset`, `defaultdict`,
 /// layouts and memory formats).
 ///
-/// A value of this table is a constant. A [Symbol] may be the name of a [StorageClass], or of a [PickleFunction]
+/// A value of this table is a constant. A [Symbol] may be the name of a [StorageClass], or of a [Function]
 /// written here in Java.
 final class Globals {
     static final String BYTEARRAY = "builtins.bytearray";
@@ -69,7 +70,7 @@ final class Globals {
     private static final Map<DType, StorageClass> STORAGES_BY_DTYPE = new HashMap<>();
     private static final Map<String, StorageClass> STORAGES = new HashMap<>();
     /// The functions that pickles called, by name.
-    private static final Map<String, PickleFunction> FUNCTIONS = new ConcurrentHashMap<>();
+    private static final Map<String, Function> FUNCTIONS = new ConcurrentHashMap<>();
     private static final Map<String, Object> TABLE = new ConcurrentHashMap<>();
 
     static {
@@ -97,6 +98,25 @@ final class Globals {
 
     private Globals() {}
 
+    /// A function or class that a pickle may call.
+    ///
+    /// @param name its full name in Python
+    /// @param body what it does here: makes a value of its arguments and has no other effect
+    record Function(String name, Body body) {
+        @Nullable
+        Object call(Tuple values, Containers containers) {
+            return body.call(new CallArguments(name, values, containers));
+        }
+    }
+
+    /// What a function does.
+    @FunctionalInterface
+    interface Body {
+        /// Makes a value; throws [PickleFault] if the arguments are wrong.
+        @Nullable
+        Object call(CallArguments arguments);
+    }
+
     /// {@return what a name stands for, or null if it is not in the table}
     static @Nullable Object find(String module, String name) {
         return find(module.equals("__builtin__")
@@ -114,7 +134,7 @@ final class Globals {
     }
 
     /// {@return the function that a value is the name of, or null}
-    static @Nullable PickleFunction function(@Nullable Object value) {
+    static @Nullable Function function(@Nullable Object value) {
         return value instanceof Symbol symbol ? function(symbol.name()) : null;
     }
 
@@ -187,12 +207,12 @@ final class Globals {
         return find(symbol.name()) instanceof Symbol || isLayout(symbol);
     }
 
-    private static @Nullable PickleFunction function(String name) {
-        PickleFunction there = FUNCTIONS.get(name);
+    private static @Nullable Function function(String name) {
+        Function there = FUNCTIONS.get(name);
         if (there == null) {
-            PickleFunction.Body body = body(name);
+            Body body = body(name);
             if (body != null) {
-                there = new PickleFunction(name, body);
+                there = new Function(name, body);
                 FUNCTIONS.put(name, there);
             }
         }
@@ -201,7 +221,7 @@ final class Globals {
 
     /// What a function does, or null if it is not in the table. A switch, since a map would make all functions at the
     /// first pickle, and each takes the JVM longer than the pickle.
-    private static PickleFunction.@Nullable Body body(String name) {
+    private static @Nullable Body body(String name) {
         return switch (name) {
             case ORDERED_DICT -> Globals::orderedDict;
             case COUNTER -> Globals::counter;
@@ -240,43 +260,38 @@ final class Globals {
     }
 
     /// What arrays, scalars and types of NumPy are made with.
-    private static PickleFunction.@Nullable Body ofNumpy(String name) {
+    private static @Nullable Body ofNumpy(String name) {
         if (name.equals(PickledArrays.DTYPE)) {
             return arguments -> arguments.arrays().type(arguments);
         }
-        if (name.equals(PickledArrays.MASKED)) {
-            return arguments -> PickledArrays.blank(name, arguments);
+        String module = name.substring(0, name.lastIndexOf('.'));
+        String function = name.substring(module.length());
+        boolean isOfArrays = PickledArrays.MULTIARRAY.contains(module);
+        if (name.equals(PickledArrays.MASKED) || (isOfArrays && function.equals(PickledArrays.RECONSTRUCT))) {
+            return arguments -> new Blank.OfNumpy(name, arguments);
         }
-        for (String module : PickledArrays.MULTIARRAY) {
-            if (name.equals(module + PickledArrays.RECONSTRUCT)) {
-                return arguments -> PickledArrays.blank(name, arguments);
-            }
-            if (name.equals(module + PickledArrays.SCALAR)) {
-                return arguments -> arguments.arrays().scalar(arguments);
-            }
+        if (isOfArrays && function.equals(PickledArrays.SCALAR)) {
+            return arguments -> arguments.arrays().scalar(arguments);
         }
-        for (String module : PickledArrays.NUMERIC) {
-            if (name.equals(module + PickledArrays.FROM_BUFFER)) {
-                return arguments -> arguments.arrays().fromBuffer(arguments);
-            }
-        }
-        return null;
+        return PickledArrays.NUMERIC.contains(module) && function.equals(PickledArrays.FROM_BUFFER)
+                ? arguments -> arguments.arrays().fromBuffer(arguments)
+                : null;
     }
 
     /// The constructor of tensors of a class such as `torch.FloatTensor`.
-    private static PickleFunction.@Nullable Body ofTensorClass(String name) {
+    private static @Nullable Body ofTensorClass(String name) {
         String type = tensorType(name);
         return type == null ? null : arguments -> blank(arguments, DType.of(type));
     }
 
-    private static Arguments sized(Arguments arguments, int size) {
+    private static CallArguments sized(CallArguments arguments, int size) {
         arguments.requireSize(size, size);
         return arguments;
     }
 
     // ---- Python's own types ----
 
-    private static TypedMap orderedDict(Arguments arguments) {
+    private static TypedMap orderedDict(CallArguments arguments) {
         arguments.requireSize(0, 1);
         TypedMap map = new TypedMap(ORDERED_DICT);
         if (arguments.size() == 1) {
@@ -284,7 +299,8 @@ final class Globals {
             arguments.containers().charge(pairs.size());
             for (Object pair : pairs) {
                 if (!(pair instanceof List<?> entry && entry.size() == 2)) {
-                    throw PickleFault.malformed("an OrderedDict is made of pairs, not of " + Arguments.describe(pair));
+                    throw PickleFault
+                            .malformed("an OrderedDict is made of pairs, not of " + CallArguments.describe(pair));
                 }
                 arguments.containers().put(map, entry.get(0), entry.get(1));
             }
@@ -292,7 +308,7 @@ final class Globals {
         return map;
     }
 
-    private static TypedMap counter(Arguments arguments) {
+    private static TypedMap counter(CallArguments arguments) {
         arguments.requireSize(0, 1);
         TypedMap map = new TypedMap(COUNTER);
         if (arguments.size() == 1) {
@@ -301,7 +317,7 @@ final class Globals {
         return map;
     }
 
-    private static TypedMap defaultDict(Arguments arguments) {
+    private static TypedMap defaultDict(CallArguments arguments) {
         arguments.requireSize(0, 2);
         TypedMap map = new TypedMap(DEFAULT_DICT);
         Object factory = switch (arguments.get(0)) {
@@ -324,13 +340,13 @@ final class Globals {
         from.forEach((key, value) -> containers.put(to, key, value));
     }
 
-    private static Object set(Arguments arguments) {
+    private static Object set(CallArguments arguments) {
         arguments.requireSize(0, 1);
         return arguments.containers().set(arguments.size() == 0 ? List.of() : arguments.list(0));
     }
 
     /// Bytes as protocol 2 has to write them: `bytes()`, a string and the name of its encoding, or bytes.
-    private static byte[] bytes(Arguments arguments) {
+    private static byte[] bytes(CallArguments arguments) {
         arguments.requireSize(0, 2);
         if (arguments.size() == 0) {
             return new byte[0];
@@ -353,14 +369,14 @@ final class Globals {
         return text.getBytes(charset);
     }
 
-    private static Complex complex(Arguments arguments) {
+    private static Complex complex(CallArguments arguments) {
         arguments.requireSize(1, 2);
         return new Complex(arguments.real(0), arguments.size() == 2 ? arguments.real(1) : 0);
     }
 
     // ---- PyTorch's constants ----
 
-    private static Symbol layout(Arguments arguments) {
+    private static Symbol layout(CallArguments arguments) {
         Symbol layout = new Symbol(sized(arguments, 1).string(0));
         if (isLayout(layout)) {
             return layout;
@@ -368,7 +384,7 @@ final class Globals {
         throw arguments.wrong(0, "the name of a layout");
     }
 
-    private static Device device(Arguments arguments) {
+    private static Device device(CallArguments arguments) {
         arguments.requireSize(1, 2);
         try {
             Device device = Device.parse(arguments.string(0));
@@ -380,8 +396,8 @@ final class Globals {
         }
     }
 
-    private static BlankTensor blank(Arguments arguments, @Nullable DType dtype) {
+    private static Blank blank(CallArguments arguments, @Nullable DType dtype) {
         arguments.requireSize(0, 0);
-        return new BlankTensor(dtype);
+        return new Blank.OfTorch(dtype);
     }
 }

@@ -163,7 +163,7 @@ final class InertObject {
             return empty;
         }
         if (there.getClass() != empty.getClass()) {
-            throw PickleFault.malformed(Arguments.describe(object) + " has elements of a list and of a set");
+            throw PickleFault.malformed(CallArguments.describe(object) + " has elements of a list and of a set");
         }
         @SuppressWarnings("unchecked")
         C elements = (C) there;

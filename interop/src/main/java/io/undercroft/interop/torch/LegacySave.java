@@ -147,7 +147,7 @@ final class LegacySave {
             Entry entry = key instanceof String text ? missing.remove(text) : null;
             if (entry == null) {
                 throw PickleStream.refused("bytes of storage "
-                        + (key instanceof String text ? FormatException.quote(text) : Arguments.describe(key))
+                        + (key instanceof String text ? FormatException.quote(text) : CallArguments.describe(key))
                         + " follow, which the state does not have, or twice", start);
             }
             entries.add(entry);

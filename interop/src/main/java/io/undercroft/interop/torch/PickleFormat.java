@@ -1,8 +1,10 @@
 package io.undercroft.interop.torch;
 
+import io.undercroft.interop.internal.ByteReader;
 import io.undercroft.interop.internal.PickleReader;
 import io.undercroft.interop.internal.StorageFilter;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.UnreadPart;
@@ -12,6 +14,7 @@ import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.spi.Setting;
 import io.undercroft.serializer.spi.TreeContents;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
 import java.util.List;
 import java.util.Map;
@@ -27,19 +30,7 @@ import org.jspecify.annotations.Nullable;
 /// [Contents#unread] reports the rest.
 public final class PickleFormat implements CheckpointFormat {
     static {
-        Reader.provide();
-    }
-
-    /// Reads the pickles in files of NumPy.
-    private static final class Reader extends PickleReader {
-        private static void provide() {
-            provide(new Reader());
-        }
-
-        @Override
-        public Pickles in(MappedFile file, OpenOptions options, ReadBudget budget) {
-            return new PicklesInFile(file, options, budget);
-        }
+        PickleReader.provide(InOtherFile::new);
     }
 
     /// For the service loader.
@@ -98,12 +89,48 @@ public final class PickleFormat implements CheckpointFormat {
 
         @Override
         public @Nullable Object find(@Nullable Object id) {
-            throw PickleFault.malformed("a persistent id where there is nothing to refer to");
+            return NONE.find(id);
         }
 
         @Override
         public Object storage(byte[] save) throws IOException {
             return LegacySave.storageIn(save, file, opening, filter.in("save " + count++), elements, budget);
+        }
+    }
+
+    /// The pickles in a file of another format, which refer to nothing outside of them.
+    private static final class InOtherFile implements PickleReader.Pickles {
+        private final MappedFile file;
+        private final ArrayStorages arrays;
+        private final ForeignNames names = ForeignNames.all();
+        private final ReadBudget budget;
+
+        InOtherFile(MappedFile file, OpenOptions options, ReadBudget budget) {
+            this.file = file;
+            this.arrays = ArrayStorages.of(new Elements(file, options, ByteOrder.LITTLE_ENDIAN), options,
+                    StorageFilter.all());
+            this.budget = budget;
+        }
+
+        @Override
+        public @Nullable Object read(long start, long end) throws IOException {
+            return run(PickleInput.of(file, new ByteReader(file, start, end, PickleInput::tooShort), arrays));
+        }
+
+        @Override
+        public @Nullable Object read(MemorySegment pickle) throws IOException {
+            return run(PickleInput.of(pickle, file.location(), arrays));
+        }
+
+        private @Nullable Object run(PickleInput input) throws IOException {
+            Object state = new Unpickler(input, Unpickler.References.NONE, names, budget).run();
+            StateCheck.check(state, false, _ -> {});
+            return state;
+        }
+
+        @Override
+        public List<ForeignClass> classes() {
+            return names.classes();
         }
     }
 

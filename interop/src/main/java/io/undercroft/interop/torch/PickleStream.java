@@ -69,9 +69,7 @@ final class PickleStream {
     /// @throws FormatException if it is malformed or uses anything that is not in the table
     @Nullable
     Object pickle() throws IOException {
-        return pickle(_ -> {
-            throw PickleFault.malformed("a persistent id where there is nothing to refer to");
-        }, ForeignNames.ofTensors(), ArrayStorages.ofSizes());
+        return pickle(Unpickler.References.NONE, ForeignNames.ofTensors(), ArrayStorages.ofSizes());
     }
 
     /// {@return whether some bytes further on 8 bytes are a number}

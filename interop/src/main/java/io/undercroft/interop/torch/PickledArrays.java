@@ -17,19 +17,18 @@ import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
-import io.undercroft.storage.Complex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.storage.TypedStorage;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.math.BigInteger;
 import java.nio.ByteBuffer;
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.ListIterator;
-import java.util.Map;
-import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /// What the functions of NumPy make that are in pickles: types, arrays and scalars.
@@ -52,25 +51,6 @@ final class PickledArrays {
             "numpy.core._multiarray_umath", "numpy._core._multiarray_umath");
     static final List<String> NUMERIC = List.of("numpy._core.numeric", "numpy.core.numeric");
 
-    /// Apart, since few pickles have scalars.
-    private static final class Numbers {
-        static final Map<DType, Function<ByteBuffer, Object>> BY_TYPE = Map.ofEntries(
-                Map.entry(DType.BOOL, in -> in.get() != 0),
-                Map.entry(DType.INT8, in -> (long) in.get()),
-                Map.entry(DType.INT16, in -> (long) in.getShort()),
-                Map.entry(DType.INT32, in -> (long) in.getInt()),
-                Map.entry(DType.INT64, ByteBuffer::getLong),
-                Map.entry(DType.UINT8, in -> Byte.toUnsignedLong(in.get())),
-                Map.entry(DType.UINT16, in -> Short.toUnsignedLong(in.getShort())),
-                Map.entry(DType.UINT32, in -> Integer.toUnsignedLong(in.getInt())),
-                Map.entry(DType.UINT64, in -> unsigned(in.getLong())),
-                Map.entry(DType.FLOAT16, in -> (double) Float.float16ToFloat(in.getShort())),
-                Map.entry(DType.FLOAT32, in -> (double) in.getFloat()),
-                Map.entry(DType.FLOAT64, ByteBuffer::getDouble),
-                Map.entry(DType.COMPLEX64, in -> new Complex(in.getFloat(), in.getFloat())),
-                Map.entry(DType.COMPLEX128, in -> new Complex(in.getDouble(), in.getDouble())));
-    }
-
     private final PickleInput input;
     private final ForeignNames names;
     private final ReadBudget budget;
@@ -90,14 +70,10 @@ final class PickledArrays {
         this.allowance = new Allowance(budget);
     }
 
-    private static Object unsigned(long value) {
-        return value >= 0 ? (Object) value : new BigInteger(Long.toUnsignedString(value));
-    }
-
     // ---- types ----
 
     /// `numpy.dtype(code[, align, copy])`
-    Typed type(Arguments arguments) {
+    Typed type(CallArguments arguments) {
         arguments.requireSize(1, 3);
         PickledType type = PickledType.of(arguments.get(0));
         if (type == null) {
@@ -133,42 +109,37 @@ final class PickledArrays {
 
     // ---- arrays ----
 
-    /// `_reconstruct(class, (0,), b'b')`, and `_mareconstruct(class, class of the data, (0,), b'b')`
-    static BlankArray blank(String function, Arguments arguments) {
-        arguments.requireSize(3, 4);
-        return new BlankArray(function, arguments.values(), arguments.symbol(0));
-    }
-
     /// Sets the state of an array: `([version, ]shape, dtype, is_fortran, data)`; of a masked one, its mask and what it
     /// is filled with follow.
     ///
     /// @param blank the array
     /// @param state what BUILD has
     /// @return the array
-    Object build(BlankArray blank, @Nullable Object state, Containers containers) {
-        int more = blank.isMasked() ? 2 : 0;
+    Object build(Blank.OfNumpy blank, @Nullable Object state, Containers containers) {
+        boolean isMasked = blank.function.equals(MASKED);
+        int more = isMasked ? 2 : 0;
         if (!(state instanceof Tuple values && (values.size() == 4 + more || values.size() == 5 + more))) {
             throw PickleFault
-                    .malformed("the state of an array is a tuple of 5 values, not " + Arguments.describe(state));
+                    .malformed("the state of an array is a tuple of 5 values, not " + CallArguments.describe(state));
         }
         int first = values.size() - more - 4;
         PickledType type = typeOf(values.get(first + 1));
         if (type == null) {
             return inert(blank, values, values.get(first + 1));
         }
-        Arguments parts = new Arguments("numpy.ndarray.__setstate__", values, containers);
+        CallArguments parts = new CallArguments("numpy.ndarray.__setstate__", values, containers);
         boolean isFortran = isTrue(parts, first + 2);
         long[] sizes = parts.integers(first);
         Object data = values.get(first + 3);
         Object array = type.hasObjects()
                 ? objects(blank, type, sizes, isFortran, data)
                 : array(type, () -> ArrayLayout.of(type.elements(), Shape.of(sizes), isFortran), data);
-        if (blank.type().name().equals(ARRAY)) {
+        if (blank.type.name().equals(ARRAY)) {
             return array;
         }
-        TypedMap object = InertObject.of(blank.type(), names, budget);
+        TypedMap object = InertObject.of(blank.type, names, budget);
         InertObject.set(object, InertObject.ARRAY, array, budget);
-        if (blank.isMasked()) {
+        if (isMasked) {
             NumpyType truth = NumpyType.of(DType.BOOL).orElseThrow();
             InertObject.set(object, InertObject.MASK, array(type,
                     () -> ArrayLayout.of(truth, Shape.of(sizes), isFortran), values.get(first + 4)), budget);
@@ -178,14 +149,14 @@ final class PickledArrays {
     }
 
     /// An array of a type of another library.
-    private Object inert(BlankArray blank, Tuple state, @Nullable Object type) {
+    private Object inert(Blank.OfNumpy blank, Tuple state, @Nullable Object type) {
         if (names.isStrict() || !PythonObjects.is(type)) {
             throw PickleFault.malformed("the elements of an array are to be of a dtype, not of "
-                    + Arguments.describe(type));
+                    + CallArguments.describe(type));
         }
         budget.takeMemory(ReadBudget.CONTAINER + state.size() * ReadBudget.SLOT);
-        TypedMap object = InertObject.of(new Symbol(blank.function()), names, budget);
-        InertObject.set(object, InertObject.ARGUMENTS, blank.arguments(), budget);
+        TypedMap object = InertObject.of(new Symbol(blank.function), names, budget);
+        InertObject.set(object, InertObject.ARGUMENTS, blank.arguments, budget);
         InertObject.set(object, InertObject.STATE, new Tuple(state.stream().map(this::value).toList()), budget);
         return object;
     }
@@ -194,12 +165,12 @@ final class PickledArrays {
         return value instanceof ByteRun run ? run.value(budget) : value;
     }
 
-    private static boolean isTrue(Arguments arguments, int index) {
+    private static boolean isTrue(CallArguments arguments, int index) {
         return arguments.get(index) instanceof Boolean flag ? flag : arguments.integer(index) != 0;
     }
 
     /// `_frombuffer(buffer, dtype, shape, order[, axes])`
-    Object fromBuffer(Arguments arguments) {
+    Object fromBuffer(CallArguments arguments) {
         arguments.requireSize(4, 5);
         PickledType type = requireType(arguments, 1);
         long[] sizes = arguments.integers(2);
@@ -213,7 +184,7 @@ final class PickledArrays {
                 : ArrayLayout.of(type.elements(), Shape.of(sizes), order.equals("F")), arguments.get(0));
     }
 
-    private PickledType requireType(Arguments arguments, int index) {
+    private PickledType requireType(CallArguments arguments, int index) {
         PickledType type = typeOf(arguments.get(index));
         if (type == null) {
             throw arguments.wrong(index, "a dtype");
@@ -221,15 +192,9 @@ final class PickledArrays {
         return type;
     }
 
-    /// Describes an array.
-    private interface Layout {
-        /// Throws if there can be no such array.
-        ArrayLayout make();
-    }
-
-    private Object array(PickledType type, Layout described, @Nullable Object data) {
+    private Object array(PickledType type, Supplier<ArrayLayout> described, @Nullable Object data) {
         try {
-            ArrayLayout layout = described.make();
+            ArrayLayout layout = described.get();
             long nbytes = length(data);
             if (layout.nbytes() != nbytes) {
                 throw unfit("an array of shape " + layout.shape() + " and type " + type.descr() + " takes "
@@ -260,11 +225,11 @@ final class PickledArrays {
     }
 
     /// The elements of an array of objects are a list, in row-major order also if the array is in another one.
-    private Object objects(BlankArray blank, PickledType type, long[] sizes, boolean isFortran,
+    private Object objects(Blank.OfNumpy blank, PickledType type, long[] sizes, boolean isFortran,
             @Nullable Object data) {
         if (!(data instanceof List<?>)) {
             throw PickleFault.malformed("the elements of an array of objects are a list, not "
-                    + Arguments.describe(value(data)));
+                    + CallArguments.describe(value(data)));
         }
         @SuppressWarnings("unchecked")
         List<@Nullable Object> list = (List<@Nullable Object>) data;
@@ -282,13 +247,8 @@ final class PickledArrays {
         if (type.elements().kind() == Kind.RECORD) {
             node.attributes().put(ArrayNodes.DTYPE, type.descr());
         }
-        ListIterator<@Nullable Object> each = list instanceof Tuple
-                ? List.<@Nullable Object>of().listIterator()
-                : list.listIterator();
-        while (each.hasNext()) {
-            if (each.next() == blank) {
-                each.set(node);
-            }
+        if (!(list instanceof Tuple)) {
+            list.replaceAll(element -> element == blank ? node : element);
         }
         return node;
     }
@@ -296,7 +256,7 @@ final class PickledArrays {
     // ---- joblib ----
 
     /// `NumpyArrayWrapper()`, whose state describes an array.
-    static TypedMap wrapper(Arguments arguments) {
+    static TypedMap wrapper(CallArguments arguments) {
         arguments.requireSize(0, 0);
         return new TypedMap(WRAPPER_TYPE);
     }
@@ -316,12 +276,10 @@ final class PickledArrays {
         }
         try {
             if (type.hasObjects()) {
-                return new Unpickler(input.nested(), _ -> {
-                    throw PickleFault.malformed("a persistent id where there is nothing to refer to");
-                }, names, budget).run();
+                return new Unpickler(input.nested(), Unpickler.References.NONE, names, budget).run();
             }
             ArrayLayout layout = ArrayLayout.of(type.elements(),
-                    new Arguments(WRAPPER, Tuple.of(shape), containers).shape(0), "F".equals(wrapper.get("order")));
+                    new CallArguments(WRAPPER, Tuple.of(shape), containers).shape(0), "F".equals(wrapper.get("order")));
             if (wrapper.get("numpy_array_alignment_bytes") != null) {
                 input.in().skip(input.in().u8());
             }
@@ -341,29 +299,33 @@ final class PickledArrays {
 
     /// `scalar(dtype, data)`
     @Nullable
-    Object scalar(Arguments arguments) {
+    Object scalar(CallArguments arguments) {
         arguments.requireSize(2, 2);
         PickledType type = requireType(arguments, 0);
         if (type.hasObjects()) {
             return value(arguments.get(1));
         }
-        Object value;
         try {
             NumpyType elements = type.elements();
-            Function<ByteBuffer, Object> number = elements.kind() == Kind.NUMBER
-                    ? Numbers.BY_TYPE.get(elements.dtype())
-                    : null;
-            if (length(arguments.get(1)) != elements.itemsize() || (number == null && !elements.kind().isText())) {
-                return array(type, () -> ArrayLayout.of(elements, Shape.SCALAR, false), arguments.get(1));
+            boolean isNumber = elements.kind() == Kind.NUMBER && elements.dtype().kind() != DType.Kind.BITS
+                    && NumpyType.of(elements.dtype()).isPresent();
+            if (length(arguments.get(1)) == elements.itemsize() && (isNumber || elements.kind().isText())) {
+                byte[] bytes = bytes(arguments.get(1));
+                return isNumber ? number(elements, bytes) : text(elements, bytes);
             }
-            byte[] bytes = bytes(arguments.get(1));
-            value = number == null
-                    ? text(elements, bytes)
-                    : number.apply(ByteBuffer.wrap(bytes).order(elements.order()));
-        } catch (FormatException e) {
-            return array(type, () -> ArrayLayout.of(type.elements(), Shape.SCALAR, false), arguments.get(1));
+        } catch (FormatException _) {
+            // The array says why its type is not supported.
         }
-        return value;
+        return array(type, () -> ArrayLayout.of(type.elements(), Shape.SCALAR, false), arguments.get(1));
+    }
+
+    private static Object number(NumpyType type, byte[] bytes) {
+        Storage element = Storage.copyOf(bytes);
+        if (!type.isNative()) {
+            element.byteswap(type.dtype());
+        }
+        Object number = new TypedStorage(element, type.dtype()).get(0);
+        return number instanceof BigInteger big && big.bitLength() < Long.SIZE ? (Object) big.longValue() : number;
     }
 
     private static Object text(NumpyType type, byte[] bytes) {
@@ -403,16 +365,7 @@ final class PickledArrays {
     }
 
     private byte[] bytes(@Nullable Object data) {
-        if (data instanceof ByteRun run) {
-            budget.takeText(run.length());
-            try {
-                byte[] decoded = run.decoded();
-                return decoded == null ? input.bytes(run.position(), run.length()) : decoded;
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
-        }
-        return held(data);
+        return data instanceof ByteRun run ? run.bytes(budget) : held(data);
     }
 
     /// What Python 3 reads of strings of Python 2 are texts of Latin-1.
@@ -423,7 +376,7 @@ final class PickledArrays {
                 bytes;
             case String text when ISO_8859_1.newEncoder().canEncode(text) -> text.getBytes(ISO_8859_1);
             case null, default -> throw PickleFault.malformed("the elements of an array are bytes, not "
-                    + Arguments.describe(data));
+                    + CallArguments.describe(data));
         };
     }
 }

@@ -123,7 +123,7 @@ final class PickledType {
     void setState(@Nullable Object state, Function<@Nullable Object, @Nullable PickledType> known) {
         if (!(state instanceof Tuple values) || values.size() < 5 || values.size() > 9) {
             throw PickleFault.malformed("the state of a dtype is a tuple of 5 to 9 values, not "
-                    + Arguments.describe(state));
+                    + CallArguments.describe(state));
         }
         int order = values.size() == 5 ? 0 : 1;
         boolean hasNames = values.size() > 6;
@@ -133,7 +133,7 @@ final class PickledType {
                 : fields instanceof Map<?, ?> map ? map.get(NAMES) : null;
         Object size = values.get(order + (hasNames ? 4 : 3));
         if (!(size instanceof Long itemsize)) {
-            throw PickleFault.malformed("the size of a dtype is an integer, not " + Arguments.describe(size));
+            throw PickleFault.malformed("the size of a dtype is an integer, not " + CallArguments.describe(size));
         }
         inner = Shape.SCALAR;
         unsupported = null;
@@ -196,7 +196,8 @@ final class PickledType {
         take(of);
         long[] sizes = switch (pair.get(1)) {
             case Long size -> new long[]{size};
-            case Tuple tuple when tuple.size() <= Shape.MAX_RANK -> sizes(tuple);
+            case Tuple tuple when tuple.size() <= Shape.MAX_RANK ->
+                tuple.stream().mapToLong(PickledType::size).toArray();
             case null, default -> throw PickleFault.malformed("the shape of a dtype of arrays is a tuple");
         };
         if (of.inner.rank() > 0) {
@@ -210,15 +211,11 @@ final class PickledType {
         }
     }
 
-    private static long[] sizes(Tuple tuple) {
-        long[] sizes = new long[tuple.size()];
-        for (int i = 0; i < sizes.length; i++) {
-            if (!(tuple.get(i) instanceof Long size)) {
-                throw PickleFault.malformed("a size is an integer, not " + Arguments.describe(tuple.get(i)));
-            }
-            sizes[i] = size;
+    private static long size(@Nullable Object value) {
+        if (value instanceof Long size) {
+            return size;
         }
-        return sizes;
+        throw PickleFault.malformed("a size is an integer, not " + CallArguments.describe(value));
     }
 
     private void take(PickledType of) {
@@ -289,9 +286,7 @@ final class PickledType {
     }
 
     private FormatException refused(String what) {
-        return new FormatException("NPY-DTYPE", "the elements are " + FormatException.quote(code) + ": " + what,
-                FormatException.NO_OFFSET,
-                "In Python, convert the array with astype to numbers, texts or dates, and save it again");
+        return NumpyType.unsupported(code, what, FormatException.NO_OFFSET);
     }
 
     private static String string(@Nullable Object value, String what) {
@@ -299,7 +294,7 @@ final class PickledType {
             case String text -> text;
             case byte[] bytes when bytes.length <= LONGEST -> new String(bytes, ISO_8859_1);
             case null, default ->
-                throw PickleFault.malformed(what + " is a string, not " + Arguments.describe(value));
+                throw PickleFault.malformed(what + " is a string, not " + CallArguments.describe(value));
         };
     }
 }

@@ -49,7 +49,7 @@ final class Rebuild {
     private Rebuild() {}
 
     /// `(storage, offset, size, stride)`
-    static Tensor tensor(Arguments arguments) {
+    static Tensor tensor(CallArguments arguments) {
         if (arguments.size() < 4) {
             arguments.requireSize(4, 4);
         }
@@ -58,19 +58,19 @@ final class Rebuild {
     }
 
     /// `(storage, offset, size, stride, requires_grad, hooks[, {"conj": True, "neg": True}])`
-    static Tensor tensorV2(Arguments arguments) {
+    static Tensor tensorV2(CallArguments arguments) {
         arguments.requireSize(6, 7);
         return flagged(tensor(arguments), arguments, 6);
     }
 
     /// `(storage, offset, size, stride, requires_grad, hooks, dtype[, {"conj": True, "neg": True}])`
-    static Tensor tensorV3(Arguments arguments) {
+    static Tensor tensorV3(CallArguments arguments) {
         arguments.requireSize(7, 8);
         return flagged(strided(arguments.storage(0), arguments.dtype(6), arguments), arguments, 7);
     }
 
     /// `(dtype, size, stride, requires_grad)`: sizes without bytes.
-    static Tensor meta(Arguments arguments) {
+    static Tensor meta(CallArguments arguments) {
         arguments.requireSize(4, 4);
         DType dtype = arguments.dtype(0);
         Shape shape = arguments.shape(1);
@@ -81,7 +81,7 @@ final class Rebuild {
 
     /// `(tensor, dtype, device, requires_grad)`: a tensor of a device that has no storages, for instance a TPU, is
     /// pickled as its copy on the CPU, and stays there.
-    static Tensor fromCpu(Arguments arguments) {
+    static Tensor fromCpu(CallArguments arguments) {
         arguments.requireSize(4, 4);
         Tensor tensor = arguments.tensor(0);
         if (!tensor.dtype().equals(arguments.dtype(1))) {
@@ -91,10 +91,10 @@ final class Rebuild {
     }
 
     /// `(storage, offset, size, stride, (scheme, …), requires_grad, hooks)`
-    static Typed quantized(Arguments arguments) {
+    static Typed quantized(CallArguments arguments) {
         arguments.requireSize(7, 7);
         Tensor tensor = withGrad(tensor(arguments), arguments.flag(5));
-        Arguments quantizer = new Arguments("a quantizer", arguments.tuple(4), arguments.containers());
+        CallArguments quantizer = new CallArguments("a quantizer", arguments.tuple(4), arguments.containers());
         String scheme = quantizer.symbol(0).name();
         Typed typed = new Typed(scheme, tensor);
         switch (scheme) {
@@ -116,14 +116,14 @@ final class Rebuild {
     }
 
     /// `(layout, parts)`; a coordinate tensor of an old file lacks the last part.
-    static TypedMap sparse(Arguments arguments) {
+    static TypedMap sparse(CallArguments arguments) {
         arguments.requireSize(2, 2);
         String layout = arguments.symbol(0).name();
         List<String> names = SPARSE_PARTS.get(layout);
         if (names == null) {
             throw arguments.wrong(0, "a sparse layout");
         }
-        Arguments parts = new Arguments(layout, arguments.tuple(1), arguments.containers());
+        CallArguments parts = new CallArguments(layout, arguments.tuple(1), arguments.containers());
         parts.requireSize(names.contains("is_coalesced") ? 3 : 4, 4);
         TypedMap map = new TypedMap(layout);
         for (int i = 0; i < names.size(); i++) {
@@ -137,7 +137,7 @@ final class Rebuild {
     }
 
     /// `(buffer, sizes, strides, storage_offsets)`
-    static TypedMap nested(Arguments arguments) {
+    static TypedMap nested(CallArguments arguments) {
         arguments.requireSize(4, 4);
         TypedMap map = new TypedMap(NESTED_TYPE);
         for (int i = 0; i < NESTED_PARTS.size(); i++) {
@@ -147,13 +147,13 @@ final class Rebuild {
     }
 
     /// `(tensor, requires_grad, hooks)`
-    static Typed parameter(Arguments arguments) {
+    static Typed parameter(CallArguments arguments) {
         arguments.requireSize(3, 3);
         return parameterOf(arguments, arguments.flag(1));
     }
 
     /// `(tensor, requires_grad, hooks, attributes)`
-    static Typed parameterWithState(Arguments arguments) {
+    static Typed parameterWithState(CallArguments arguments) {
         arguments.requireSize(4, 4);
         Typed parameter = parameterOf(arguments, arguments.flag(1));
         arguments.containers().setAttributes(parameter.attributes(), arguments.get(3));
@@ -161,7 +161,7 @@ final class Rebuild {
     }
 
     /// `Parameter(tensor[, requires_grad])`: the class itself.
-    static Typed parameterClass(Arguments arguments) {
+    static Typed parameterClass(CallArguments arguments) {
         arguments.requireSize(1, 2);
         return parameterOf(arguments, arguments.size() == 1 || arguments.flag(1));
     }
@@ -169,19 +169,19 @@ final class Rebuild {
     /// Sets the state of a parameter, as PyTorch before 0.4 pickled it: `(requires_grad, volatile, hooks)`.
     ///
     /// @param parameter a plain one
-    static void setState(Typed parameter, Arguments state) {
+    static void setState(Typed parameter, CallArguments state) {
         state.requireSize(3, 3);
         if (!(parameter.value() instanceof Tensor tensor && parameter.type().equals(PARAMETER))) {
-            throw PickleFault.malformed("no state can be set on " + Arguments.describe(parameter));
+            throw PickleFault.malformed("no state can be set on " + CallArguments.describe(parameter));
         }
         parameter.value(withGrad(tensor, state.flag(0)));
     }
 
     /// `(function, class, arguments, attributes)`: a tensor with attributes, or of a subclass.
-    static Object fromType(Arguments arguments) {
+    static Object fromType(CallArguments arguments) {
         arguments.requireSize(4, 4);
         // Itself it may not call: that could nest as deep as the file likes.
-        PickleFunction function = Globals.function(arguments.get(0));
+        Globals.Function function = Globals.function(arguments.get(0));
         if (function == null || !function.name().startsWith("torch._utils.")) {
             throw arguments.wrong(0, "a function that makes a tensor");
         }
@@ -213,7 +213,7 @@ final class Rebuild {
                 "Only plain tensors of that layout are read; in Python, save it as a plain tensor");
     }
 
-    private static Typed parameterOf(Arguments arguments, boolean requiresGrad) {
+    private static Typed parameterOf(CallArguments arguments, boolean requiresGrad) {
         return switch (arguments.get(0)) {
             case Tensor tensor -> new Typed(PARAMETER, withGrad(tensor, requiresGrad));
             case Typed typed -> new Typed(PARAMETER, typed);
@@ -223,7 +223,7 @@ final class Rebuild {
     }
 
     /// Scales and zero points are a tensor or a list, one for each index of the axis.
-    private static Object perChannel(Arguments quantizer, int index, Tensor tensor) {
+    private static Object perChannel(CallArguments quantizer, int index, Tensor tensor) {
         long axis = quantizer.integer(3);
         if (axis < 0 || axis >= tensor.dim()) {
             throw quantizer.wrong(3, "a dimension of the tensor");
@@ -242,12 +242,12 @@ final class Rebuild {
     }
 
     /// One list may be looked through for many tensors.
-    private static boolean isCharged(List<?> list, Arguments arguments) {
+    private static boolean isCharged(List<?> list, CallArguments arguments) {
         arguments.containers().budget().takeSteps(list.size());
         return true;
     }
 
-    private static Tensor strided(Storage storage, DType dtype, Arguments arguments) {
+    private static Tensor strided(Storage storage, DType dtype, CallArguments arguments) {
         long offset = arguments.integer(1);
         Shape shape = arguments.shape(2);
         long[] stride = arguments.integers(3);
@@ -284,7 +284,7 @@ final class Rebuild {
         }
     }
 
-    private static Tensor flagged(Tensor tensor, Arguments arguments, int metadata) {
+    private static Tensor flagged(Tensor tensor, CallArguments arguments, int metadata) {
         EnumSet<Tensor.Flag> flags = EnumSet.noneOf(Tensor.Flag.class);
         if (arguments.flag(4)) {
             flags.add(Tensor.Flag.REQUIRES_GRAD);

@@ -41,7 +41,8 @@ final class ScriptState {
         ScriptState made = new ScriptState(classes, budget);
         if (!(module instanceof TypedMap object && made.isModule(object))) {
             throw new FormatException("TORCH-SCRIPT", "the pickle of the TorchScript archive builds "
-                    + Arguments.describe(module) + " and no module", FormatException.NO_OFFSET, PickleFault.DAMAGED);
+                    + CallArguments.describe(module) + " and no module", FormatException.NO_OFFSET,
+                    PickleFault.DAMAGED);
         }
         made.add(object, "", 1);
         if (!made.attributes.isEmpty()) {

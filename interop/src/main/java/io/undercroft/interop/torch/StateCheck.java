@@ -135,44 +135,27 @@ final class StateCheck {
         return value instanceof Collection<?> elements && elements.isEmpty();
     }
 
-    /// The keys and values of a map, and its attributes. There may be very many maps.
-    private static final class Entries implements Iterator<@Nullable Object> {
-        private final Iterator<? extends Map.Entry<?, ?>> entries;
-        private final Map<String, @Nullable Object> attributes;
-        private Map.@Nullable Entry<?, ?> entry;
-        private @Nullable Iterator<@Nullable Object> rest;
-
-        Entries(Map<?, ?> map, Map<String, @Nullable Object> attributes) {
-            this.entries = map.entrySet().iterator();
-            this.attributes = attributes;
-        }
-
+    /// One iterator after another. There may be very many maps, so this is small.
+    private record Chain(Iterator<? extends @Nullable Object> first, Iterator<? extends @Nullable Object> second)
+            implements
+                Iterator<@Nullable Object> {
         @Override
         public boolean hasNext() {
-            return entry != null || entries.hasNext() || (rest == null ? !attributes.isEmpty() : rest.hasNext());
+            return first.hasNext() || second.hasNext();
         }
 
         @Override
         public @Nullable Object next() {
-            if (entry != null) {
-                Object value = entry.getValue();
-                entry = null;
-                return value;
-            }
-            if (entries.hasNext()) {
-                entry = entries.next();
-                return entry.getKey();
-            }
-            if (rest == null) {
-                rest = attributes.values().iterator();
-            }
-            return rest.next();
+            return first.hasNext() ? first.next() : second.next();
         }
     }
 
     private @Nullable Iterator<? extends @Nullable Object> children(@Nullable Object value) {
         if (value instanceof Map<?, ?> map) {
-            return new Entries(map, map instanceof TypedMap typed ? typed.attributes() : Map.of());
+            Iterator<?> entries = new Chain(map.keySet().iterator(), map.values().iterator());
+            return map instanceof TypedMap typed && !typed.attributes().isEmpty()
+                    ? new Chain(entries, typed.attributes().values().iterator())
+                    : entries;
         }
         if (value instanceof Collection<?> || value instanceof Typed) {
             return StateIndex.children(value).iterator();
@@ -183,14 +166,14 @@ final class StateCheck {
             if (isStrict && !Globals.isConstant(symbol)) {
                 throw Globals.isKnown(symbol) ? leftOver(symbol) : PickleFault.global(symbol.name());
             }
-        } else if (value instanceof BlankTensor || value instanceof BlankArray || value instanceof ByteRun) {
+        } else if (value instanceof Blank || value instanceof ByteRun) {
             throw leftOver(value);
         }
         return null;
     }
 
     private static PickleFault leftOver(Object value) {
-        return PickleFault.malformed(Arguments.describe(value) + " is left without a use");
+        return PickleFault.malformed(CallArguments.describe(value) + " is left without a use");
     }
 
     private static void checkDepth(Frame frame) {

@@ -66,6 +66,11 @@ final class Unpickler {
     /// What a pickle refers to outside itself.
     @FunctionalInterface
     interface References {
+        /// Those of a pickle that refers to nothing outside itself.
+        References NONE = _ -> {
+            throw PickleFault.malformed("a persistent id where there is nothing to refer to");
+        };
+
         /// {@return what a persistent id refers to}
         ///
         /// @throws PickleFault if it refers to nothing
@@ -346,7 +351,7 @@ final class Unpickler {
             InertObject.append(object, items, budget);
             return;
         }
-        throw PickleFault.malformed("only lists can be appended to, not " + Arguments.describe(peek()));
+        throw PickleFault.malformed("only lists can be appended to, not " + CallArguments.describe(peek()));
     }
 
     private void dict() {
@@ -357,7 +362,7 @@ final class Unpickler {
 
     private void setItems(List<@Nullable Object> items) {
         if (!(peek() instanceof StateMap || peek() instanceof TypedMap)) {
-            throw PickleFault.malformed("only dicts have items, not " + Arguments.describe(peek()));
+            throw PickleFault.malformed("only dicts have items, not " + CallArguments.describe(peek()));
         }
         if (items.size() % 2 != 0) {
             throw PickleFault.malformed("a key without a value");
@@ -377,7 +382,7 @@ final class Unpickler {
             return;
         }
         if (!(peek() instanceof LinkedHashSet<?>)) {
-            throw PickleFault.malformed("only sets can be added to, not " + Arguments.describe(peek()));
+            throw PickleFault.malformed("only sets can be added to, not " + CallArguments.describe(peek()));
         }
         @SuppressWarnings("unchecked")
         LinkedHashSet<@Nullable Object> set = (LinkedHashSet<@Nullable Object>) peek();
@@ -454,7 +459,7 @@ final class Unpickler {
         require(2);
         Object arguments = pop();
         Object callable = pop();
-        PickleFunction function = Globals.function(callable);
+        Globals.Function function = Globals.function(callable);
         if (function != null && arguments instanceof Tuple values) {
             budget.takeMemory(ReadBudget.TENSOR);
             budget.takeSteps(values.size());
@@ -487,7 +492,7 @@ final class Unpickler {
         return callable instanceof Symbol symbol && !Globals.isKnown(symbol)
                 ? PickleFault.global(symbol.name())
                 : PickleFault.malformed("only functions can be called with tuples, not "
-                        + Arguments.describe(callable) + " with " + Arguments.describe(arguments));
+                        + CallArguments.describe(callable) + " with " + CallArguments.describe(arguments));
     }
 
     /// {@return whether a call of something is recorded}
@@ -496,7 +501,7 @@ final class Unpickler {
     }
 
     /// A function that does not take an inert object is not called with it; then the call is recorded.
-    private @Nullable Object called(PickleFunction function, @Nullable Object callable, Tuple values) {
+    private @Nullable Object called(Globals.Function function, @Nullable Object callable, Tuple values) {
         try {
             return function.call(values, containers);
         } catch (PickleFault refused) {
@@ -515,7 +520,7 @@ final class Unpickler {
         }
     }
 
-    private boolean isSetOfObjects(PickleFunction function, Tuple values) {
+    private boolean isSetOfObjects(Globals.Function function, Tuple values) {
         return (function.name().equals(Globals.SET) || function.name().equals(Globals.FROZENSET))
                 && values.size() == 1 && values.getFirst() instanceof List<?> elements
                 && containers.hasObject(elements);
@@ -583,17 +588,12 @@ final class Unpickler {
         require(2);
         Object state = pop();
         switch (peek()) {
-            case BlankTensor blank -> {
-                Object tensor = blank.build(state, containers);
-                stack[top - 1] = tensor;
-                remember(tensor, blank, blank.memoSlots());
-                // If the blank tensor is on the stack once more, these slots do not refer to it any longer.
-                blank.memoSlots().clear();
-            }
-            case BlankArray blank -> {
-                Object array = containers.arrays().build(blank, state, containers);
-                stack[top - 1] = array;
-                remember(array, blank, blank.memoSlots());
+            case Blank blank -> {
+                Object filled = blank.build(state, containers);
+                stack[top - 1] = filled;
+                // Not where another value was put since.
+                blank.memoSlots().stream().filter(slot -> memo[slot] == blank).forEach(slot -> memo[slot] = filled);
+                // If the blank one is on the stack once more, these slots do not refer to it any longer.
                 blank.memoSlots().clear();
             }
             case Typed type when containers.arrays().isType(type) -> containers.arrays().setState(type, state);
@@ -606,7 +606,7 @@ final class Unpickler {
             case TypedMap map when !map.type().equals(Kind.RECORD.type()) ->
                 containers.setAttributes(map.attributes(), state);
             case Typed typed when state instanceof Tuple values ->
-                Rebuild.setState(typed, new Arguments(typed.type() + ".__setstate__", values, containers));
+                Rebuild.setState(typed, new CallArguments(typed.type() + ".__setstate__", values, containers));
             case Symbol symbol when isRecorded(symbol) -> {
                 // The state of a class, not of an object of it.
                 TypedMap object = new TypedMap(InertObject.CALL);
@@ -615,7 +615,8 @@ final class Unpickler {
                 budget.takeMemory(ReadBudget.CONTAINER);
                 stack[top - 1] = object;
             }
-            case null, default -> throw PickleFault.malformed("no state can be set on " + Arguments.describe(peek()));
+            case null, default ->
+                throw PickleFault.malformed("no state can be set on " + CallArguments.describe(peek()));
         }
     }
 
@@ -643,7 +644,7 @@ final class Unpickler {
     /// These stay where they are in the file.
     private boolean areElements(int place) {
         Object below = place > 0 && place <= top ? stack[place - 1] : null;
-        return below instanceof BlankArray || Globals.takesElements(below);
+        return below instanceof Blank.OfNumpy || Globals.takesElements(below);
     }
 
     /// {@return the uppermost values, the lowest first}
@@ -732,10 +733,7 @@ final class Unpickler {
             memoized++;
         }
         memo[index] = value == null ? NONE : value;
-        if (value instanceof BlankTensor blank) {
-            budget.takeMemory(ReadBudget.NUMBER);
-            blank.memoSlots().add(index);
-        } else if (value instanceof BlankArray blank) {
+        if (value instanceof Blank blank) {
             budget.takeMemory(ReadBudget.NUMBER);
             blank.memoSlots().add(index);
         }
@@ -743,11 +741,6 @@ final class Unpickler {
             budget.takeMemory(ReadBudget.ENTRY);
             emptySets.merge(set, index, (_, _) -> MANY_SLOTS);
         }
-    }
-
-    /// Puts what was filled in the place of what was blank, but where another value was put since.
-    private void remember(Object filled, Object blank, List<Integer> slots) {
-        slots.stream().filter(slot -> memo[slot] == blank).forEach(slot -> memo[slot] = filled);
     }
 
     private @Nullable Object remembered(long slot) {

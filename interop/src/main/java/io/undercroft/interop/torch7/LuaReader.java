@@ -104,7 +104,7 @@ final class LuaReader {
 
     /// {@return whether the last object was found to be a table or an object of a class; false if it was not begun}
     boolean isContainer() {
-        return rootTag == Tag.TABLE || rootTag == Tag.TORCH;
+        return rootTag == ObjectTag.TABLE || rootTag == ObjectTag.TORCH;
     }
 
     /// {@return whether the version of a class, the name of a class of Torch7 or the code of a function was read, which
@@ -165,14 +165,18 @@ final class LuaReader {
         int tag = in.readInt();
         rootTag = rootTag < 0 ? tag : rootTag;
         return switch (tag) {
-            case Tag.NIL -> null;
-            case Tag.NUMBER -> in.readDouble();
-            case Tag.STRING -> string();
+            case ObjectTag.NIL -> null;
+            case ObjectTag.NUMBER -> in.readDouble();
+            case ObjectTag.STRING -> string();
             // Every other integer is false.
-            case Tag.BOOLEAN -> in.readInt() == 1;
-            case Tag.OLD_FUNCTION -> open(function(tag));
-            case Tag.TABLE, Tag.TORCH, Tag.RECURSIVE_OLD_FUNCTION, Tag.FUNCTION -> numbered(tag, start);
-            default -> throw Torch7Faults.of("OBJECT", "an object begins with " + tag + ", which says nothing", start);
+            case ObjectTag.BOOLEAN -> in.readInt() == 1;
+            case ObjectTag.OLD_FUNCTION -> open(function(tag));
+            default -> {
+                if (!ObjectTag.isNumbered(tag)) {
+                    throw Torch7Faults.of("OBJECT", "an object begins with " + tag + ", which says nothing", start);
+                }
+                yield numbered(tag, start);
+            }
         };
     }
 
@@ -190,9 +194,7 @@ final class LuaReader {
 
     private Object string() throws IOException {
         hasStrings = true;
-        byte[] bytes = bytes();
-        Optional<String> text = Utf8.decode(bytes);
-        return text.isPresent() ? text.get() : bytes;
+        return Utf8.textOrBytes(bytes());
     }
 
     private Object numbered(int tag, long start) throws IOException {
@@ -203,8 +205,8 @@ final class LuaReader {
             return checkShared(known, start);
         }
         return switch (tag) {
-            case Tag.TABLE -> open(put(number, table(false)));
-            case Tag.TORCH -> torch(number);
+            case ObjectTag.TABLE -> open(put(number, table(false)));
+            case ObjectTag.TORCH -> torch(number);
             default -> open(put(number, function(tag)));
         };
     }
@@ -297,7 +299,7 @@ final class LuaReader {
     private LuaValue.Table fields(int number, LuaValue.Instance object) throws IOException {
         long start = in.position();
         int tag = in.readInt();
-        int body = tag == Tag.TABLE ? in.readInt() : number;
+        int body = tag == ObjectTag.TABLE ? in.readInt() : number;
         if (body <= number || known(body) != null) {
             throw Torch7Faults.ofOwnWay(object.className(), "does not begin with a table of its fields", start);
         }
@@ -390,13 +392,13 @@ final class LuaReader {
     private Storage storageOf(DType dtype) throws IOException {
         long start = in.position();
         int tag = in.readInt();
-        if (tag == Tag.NIL) {
+        if (tag == ObjectTag.NIL) {
             return storages.addNothing(start);
         }
-        if (tag == Tag.TABLE || tag == Tag.TORCH || tag == Tag.FUNCTION || tag == Tag.RECURSIVE_OLD_FUNCTION) {
+        if (ObjectTag.isNumbered(tag)) {
             int number = in.readInt();
             Object known = known(number);
-            Object storage = known == null && tag == Tag.TORCH ? newStorage(number, start) : known;
+            Object storage = known == null && tag == ObjectTag.TORCH ? newStorage(number, start) : known;
             if (storage instanceof TypedStorage typed && typed.dtype().equals(dtype)) {
                 return typed.untyped();
             }

@@ -1,5 +1,7 @@
 package io.undercroft.interop.torch7;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
 import io.undercroft.interop.internal.NamedTensors;
 import io.undercroft.interop.internal.TensorBytes;
 import io.undercroft.interop.internal.Utf8;
@@ -23,31 +25,35 @@ import io.undercroft.storage.Tensor;
 import io.undercroft.storage.Tensor.Flag;
 import io.undercroft.storage.TypedStorage;
 import java.io.IOException;
-import java.util.ArrayDeque;
-import java.util.Deque;
+import java.math.BigDecimal;
+import java.math.BigInteger;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// Plans a file: checks all of a state, and puts everything but the elements of storages into [Code]. It recurses no
 /// deeper than a [StateIndex] lets containers nest. Made for one state and one thread.
 final class LuaWriter {
+    /// The most digits that Lua prints of a number.
+    private static final int VERSION_DIGITS = 14;
+
     private final Encoding encoding;
     private final Code code;
     private final Map<Storage, Integer> uses;
     private final IdentityHashMap<Object, Integer> numbers = new IdentityHashMap<>();
     private final Map<Storage, DType> dtypes = new HashMap<>();
-    /// The path of what is being written.
-    private final Deque<String> path = new ArrayDeque<>();
+    /// The place of the value that is being written.
+    private final StatePath path = new StatePath();
     private final StateIndex index;
     /// The names of tensors that require gradients.
     private final Set<String> gradients = new LinkedHashSet<>();
@@ -112,21 +118,21 @@ final class LuaWriter {
 
     private void write(@Nullable Object value) {
         switch (value) {
-            case null -> code.writeInt(Tag.NIL);
+            case null -> code.writeInt(ObjectTag.NIL);
             case Boolean truth -> {
-                code.writeInt(Tag.BOOLEAN);
+                code.writeInt(ObjectTag.BOOLEAN);
                 code.writeInt(truth ? 1 : 0);
             }
             case Number number -> {
-                code.writeInt(Tag.NUMBER);
+                code.writeInt(ObjectTag.NUMBER);
                 code.writeDouble(number(number));
             }
             case String text -> {
-                code.writeInt(Tag.STRING);
+                code.writeInt(ObjectTag.STRING);
                 writeString(text);
             }
             case byte[] bytes -> {
-                code.writeInt(Tag.STRING);
+                code.writeInt(ObjectTag.STRING);
                 writeString(bytes);
             }
             case Tensor tensor -> writeTensor(tensor);
@@ -138,7 +144,7 @@ final class LuaWriter {
             case Map<?, ?> map -> writeTable(map, () -> entries(map));
             case List<?> list -> writeTable(list, () -> {
                 if (lists++ == 0) {
-                    firstList = place();
+                    firstList = path.path();
                 }
                 return entries(list);
             });
@@ -148,19 +154,15 @@ final class LuaWriter {
     }
 
     private IllegalArgumentException refused(String what, String remedy) {
-        String place = place();
+        String place = path.path();
         return new UnsavableValueException(place,
                 (place.isEmpty() ? "the state" : StatePath.shortened(place)) + ": a file of Torch7 cannot hold " + what
                         + "; " + remedy,
                 null);
     }
 
-    private String place() {
-        return path.stream().filter(segment -> !segment.isEmpty()).collect(Collectors.joining("/"));
-    }
-
     private double number(Number number) {
-        return LuaNumbers.exact(number).orElseThrow(
+        return exact(number).orElseThrow(
                 () -> refused("the number " + number + ", which is no double", "round it, or make a string of it"));
     }
 
@@ -198,7 +200,7 @@ final class LuaWriter {
 
     /// @param entries lists what is in the table, which a state can refer to very often; called once
     private void writeTable(Object table, Supplier<List<Entry>> entries) {
-        if (begin(Tag.TABLE, table)) {
+        if (begin(ObjectTag.TABLE, table)) {
             List<Entry> listed = entries.get();
             code.writeInt(listed.size());
             writeEntries(listed);
@@ -208,31 +210,67 @@ final class LuaWriter {
     private void writeEntries(List<Entry> entries) {
         checkEntries(entries);
         for (Entry entry : entries) {
-            path.addLast(StateIndex.segment(entry.key));
+            path.push(entry.key);
             write(entry.key);
             write(entry.value);
-            path.removeLast();
+            path.pop();
         }
     }
 
+    /// Lua has fewer keys than Java: 1 is 1.0, and text is its bytes.
     private void checkEntries(List<Entry> entries) {
-        LuaKeys keys = new LuaKeys();
+        Set<Object> keys = new HashSet<>();
         for (Entry entry : entries) {
-            path.addLast(StateIndex.segment(entry.key));
+            path.push(entry.key);
             if (entry.value == null) {
                 throw refused("null as a value of a table", "leave it out");
             }
-            keys.add(entry.key).ifPresent(fault -> {
-                throw refused(fault, "use other keys");
-            });
-            path.removeLast();
+            Object key = entry.key == null ? null : identity(entry.key);
+            if (key == null || key.equals(Double.NaN)) {
+                throw refused(key == null ? "null as a key" : "NaN as a key", "use other keys");
+            }
+            if (!keys.add(key)) {
+                throw refused("a table with two keys that are one in Lua", "use other keys");
+            }
+            path.pop();
         }
     }
 
-    private void write(String segment, @Nullable Object value) {
-        path.addLast(segment);
+    /// {@return what is equal for keys that are one key in Lua}
+    private static Object identity(Object key) {
+        return switch (key) {
+            case Number number -> {
+                OptionalDouble value = exact(number);
+                // Takes the sign off -0.
+                yield value.isPresent() ? (Object) (value.getAsDouble() + 0.0) : number;
+            }
+            // One that has no bytes is refused when it is written.
+            case String text -> Utf8.encode(text).map(LuaWriter::identity).orElse(text);
+            case byte[] bytes -> new String(bytes, ISO_8859_1);
+            case TypedStorage storage -> storage.untyped();
+            default -> key;
+        };
+    }
+
+    /// {@return the double that a number of a state is, if it is one exactly}
+    private static OptionalDouble exact(Number number) {
+        return switch (number) {
+            case Double _,Float _,Integer _,Short _,Byte _ -> OptionalDouble.of(number.doubleValue());
+            case Long value -> exact(BigInteger.valueOf(value));
+            case BigInteger value -> {
+                double nearest = value.doubleValue();
+                yield Double.isFinite(nearest) && new BigDecimal(nearest).compareTo(new BigDecimal(value)) == 0
+                        ? OptionalDouble.of(nearest)
+                        : OptionalDouble.empty();
+            }
+            default -> OptionalDouble.empty();
+        };
+    }
+
+    private void write(Object place, @Nullable Object value) {
+        path.push(place);
         write(value);
-        path.removeLast();
+        path.pop();
     }
 
     private record Entry(@Nullable Object key, @Nullable Object value) {}
@@ -315,7 +353,7 @@ final class LuaWriter {
             case HASH -> writeLongs(entries.size());
             case VECTOR, COUNTER -> throw refused("a value of type " + type + " that is a map", "leave it out");
             case null -> {
-                code.writeInt(Tag.TABLE);
+                code.writeInt(ObjectTag.TABLE);
                 code.writeInt(number(new Object()));
                 code.writeInt(entries.size());
             }
@@ -327,7 +365,7 @@ final class LuaWriter {
         writeLongs(elements.size());
         int index = 0;
         for (Object element : elements) {
-            write(Integer.toString(index++), element);
+            write(index++, element);
         }
     }
 
@@ -361,7 +399,7 @@ final class LuaWriter {
             throw refused("the attributes " + attributes.keySet() + " of a value of type " + type,
                     "only " + Nodes.VERSION + " is kept");
         }
-        boolean isNew = begin(Tag.TORCH, object);
+        boolean isNew = begin(ObjectTag.TORCH, object);
         if (isNew) {
             writeVersion(attributes, type);
             writeString(className);
@@ -380,17 +418,18 @@ final class LuaWriter {
             throw refused("a value of type " + type + " of the version " + version, "versions are numbers");
         }
         if (!version.equals(Nodes.NO_VERSION) || TdsClass.find(className).isPresent()) {
-            writeString("V " + CNumbers.print(number.doubleValue(), LuaNumbers.DIGITS));
+            writeString("V " + CNumbers.print(number.doubleValue(), VERSION_DIGITS));
         }
     }
 
     private void writeFunction(Typed function) {
         Object tag = function.attributes().get(Nodes.TAG);
-        if (!(function.value() instanceof byte[] bytecode && tag instanceof Long kind && Tag.isFunction(kind))) {
+        if (!(function.value() instanceof byte[] bytecode && tag instanceof Long kind && ObjectTag.isFunction(kind))) {
             throw refused("a " + Nodes.FUNCTION + " that is not one of a file of Torch7", "leave it out");
         }
         // The oldest functions have no number; with one, Torch7 reads them the same.
-        boolean isNew = begin(kind == Tag.FUNCTION ? Tag.FUNCTION : Tag.RECURSIVE_OLD_FUNCTION, function);
+        boolean isNew = begin(kind == ObjectTag.FUNCTION ? ObjectTag.FUNCTION : ObjectTag.RECURSIVE_OLD_FUNCTION,
+                function);
         if (isNew) {
             writeString(bytecode);
             write(Nodes.UPVALUES, function.attributes().get(Nodes.UPVALUES));
@@ -402,7 +441,7 @@ final class LuaWriter {
             throw refused("a " + Nodes.GENERATOR + " that has not " + TorchClass.GENERATOR_BYTES + " bytes",
                     "leave it out");
         }
-        if (begin(Tag.TORCH, generator)) {
+        if (begin(ObjectTag.TORCH, generator)) {
             writeVersion(Map.of(), generator.type());
             writeString(TorchClass.GENERATOR);
             code.writeBytes(bytes);
@@ -421,7 +460,7 @@ final class LuaWriter {
             throw refused("a tensor of the shape " + tensor.shape(),
                     tensor.dim() == 0 ? "give it the shape [1] with view(1)" : "give it the shape [0] with view(0)");
         }
-        if (begin(Tag.TORCH, tensor)) {
+        if (begin(ObjectTag.TORCH, tensor)) {
             if (tensor.is(Flag.REQUIRES_GRAD)) {
                 gradients.add(String.valueOf(index.nameOf(tensor)));
             }
@@ -448,7 +487,7 @@ final class LuaWriter {
         Storage storage = tensor.storage();
         boolean isMarked = tensor.dim() == 1 && tensor.stride(0) == Nodes.STRIDE_ON_STORAGE;
         if (storage.nbytes() == 0 && uses.getOrDefault(storage, 0) == 1 && !isMarked) {
-            code.writeInt(Tag.NIL);
+            code.writeInt(ObjectTag.NIL);
         } else {
             writeStorage(new TypedStorage(storage, tensor.dtype()));
         }
@@ -462,7 +501,7 @@ final class LuaWriter {
     private void writeStorage(TypedStorage storage) {
         checkElements(storage.dtype());
         checkBytes(storage);
-        if (begin(Tag.TORCH, storage.untyped())) {
+        if (begin(ObjectTag.TORCH, storage.untyped())) {
             writeHeader(new TorchClass(storage.dtype(), TorchClass.Role.STORAGE));
             writeLongs(storage.size());
             checkNarrow(storage);

@@ -29,7 +29,7 @@ final class FileBuilder {
     }
 
     FileBuilder number(double value) {
-        return ints(Tag.NUMBER).longs(Double.doubleToRawLongBits(value));
+        return ints(ObjectTag.NUMBER).longs(Double.doubleToRawLongBits(value));
     }
 
     FileBuilder text(String text) {
@@ -40,15 +40,15 @@ final class FileBuilder {
     }
 
     FileBuilder string(String text) {
-        return ints(Tag.STRING).text(text);
+        return ints(ObjectTag.STRING).text(text);
     }
 
     FileBuilder table(int index, int count) {
-        return ints(Tag.TABLE, index, count);
+        return ints(ObjectTag.TABLE, index, count);
     }
 
     FileBuilder torch(int index, String className) {
-        return ints(Tag.TORCH, index).text("V 1").text(className);
+        return ints(ObjectTag.TORCH, index).text("V 1").text(className);
     }
 
     FileBuilder raw(byte... bytes) {

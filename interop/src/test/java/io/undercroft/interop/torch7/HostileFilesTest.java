@@ -162,9 +162,10 @@ class HostileFilesTest {
                 .isEqualTo("TORCH7-STORAGE");
         assertThat(refusal(new FileBuilder().torch(1, "torch.ByteStorage").longs(1L << 40)).code())
                 .isEqualTo("TORCH7-STORAGE");
-        assertThat(refusal(new FileBuilder().torch(1, "nn.X").ints(Tag.STRING, Integer.MAX_VALUE)).code())
+        assertThat(refusal(new FileBuilder().torch(1, "nn.X").ints(ObjectTag.STRING, Integer.MAX_VALUE)).code())
                 .isEqualTo("TORCH7-CLASS");
-        assertThat(refusal(new FileBuilder().ints(Tag.FUNCTION, 1, Integer.MAX_VALUE)).code()).isEqualTo("TORCH7-END");
+        assertThat(refusal(new FileBuilder().ints(ObjectTag.FUNCTION, 1, Integer.MAX_VALUE)).code())
+                .isEqualTo("TORCH7-END");
         assertThat(refusal(new FileBuilder().torch(1, "torch.Generator").raw(new byte[5047])).code())
                 .isEqualTo("TORCH7-END");
     }
@@ -202,25 +203,26 @@ class HostileFilesTest {
 
     @Test
     void aTensorWithoutStorageHasNoElements() throws IOException {
-        FileBuilder builder = new FileBuilder().torch(1, "torch.IntTensor").ints(1).longs(2, 1, 1).ints(Tag.NIL);
+        FileBuilder builder = new FileBuilder().torch(1, "torch.IntTensor").ints(1).longs(2, 1, 1).ints(ObjectTag.NIL);
         assertThat(refusal(builder).code()).isEqualTo("TORCH7-TENSOR");
     }
 
     @Test
     void aTensorIsNotItsOwnStorage() throws IOException {
-        FileBuilder builder = new FileBuilder().torch(1, "torch.IntTensor").ints(1).longs(2, 1, 1).ints(Tag.TORCH, 1)
-                .text("V 1").text("torch.IntTensor").ints(0).longs(1).ints(Tag.NIL);
+        FileBuilder builder = new FileBuilder().torch(1, "torch.IntTensor").ints(1).longs(2, 1, 1)
+                .ints(ObjectTag.TORCH, 1)
+                .text("V 1").text("torch.IntTensor").ints(0).longs(1).ints(ObjectTag.NIL);
         assertThat(refusal(builder).code()).isEqualTo("TORCH7-TENSOR");
     }
 
     @Test
     void oneTableIsNotTheFieldsOfManyObjects() throws IOException {
         FileBuilder builder = new FileBuilder().table(1, 2).string("t").table(2, 0).string("o").torch(3, "nn.A")
-                .ints(Tag.TABLE, 2);
+                .ints(ObjectTag.TABLE, 2);
         assertThat(refusal(builder)).hasMessageContaining("'nn.A'").extracting(FormatException::code)
                 .isEqualTo("TORCH7-CLASS");
         FileBuilder later = new FileBuilder().table(1, 2).string("o").torch(3, "nn.A").table(4, 0).string("t")
-                .ints(Tag.TABLE, 4);
+                .ints(ObjectTag.TABLE, 4);
         assertThat(refusal(later).code()).isEqualTo("TORCH7-CLASS");
     }
 
@@ -236,7 +238,7 @@ class HostileFilesTest {
             if (i == 60) {
                 builder.number(0);
             } else {
-                builder.ints(Tag.TABLE, i + 1);
+                builder.ints(ObjectTag.TABLE, i + 1);
             }
         }
         Files7.open(builder.in(folder), contents -> {

@@ -34,9 +34,9 @@ class SeveralObjectsTest {
     private static FileBuilder continued() {
         return new FileBuilder().table(1, 1).string("weight").torch(2, "torch.IntTensor").ints(1).longs(3, 1, 1)
                 .torch(3, "torch.IntStorage").longs(3).ints(7, 8, 9)
-                .torch(4, "torch.IntTensor").ints(1).longs(2, 1, 2).ints(Tag.TORCH, 3)
+                .torch(4, "torch.IntTensor").ints(1).longs(2, 1, 2).ints(ObjectTag.TORCH, 3)
                 .number(5)
-                .ints(Tag.TABLE, 1);
+                .ints(ObjectTag.TABLE, 1);
     }
 
     private static OpenOptions object(int number) {
@@ -167,7 +167,7 @@ class SeveralObjectsTest {
             assertThat(refusal(builder.in(folder), TORCH7).code()).as(name).isEqualTo("TORCH7-CLASS");
         }
         for (String old : List.of("V x", "V ", "3.5", "-", "nn..X", "nn/X")) {
-            FileBuilder builder = new FileBuilder().ints(Tag.TORCH, 1).text(old).table(2, 0);
+            FileBuilder builder = new FileBuilder().ints(ObjectTag.TORCH, 1).text(old).table(2, 0);
             assertThat(refusal(builder.in(folder), TORCH7).code()).as(old).isEqualTo("TORCH7-CLASS");
         }
         for (String name : List.of("nn.Linear", "a-b", "größe", "std::x<y>", "tds_hash_2")) {
@@ -182,7 +182,7 @@ class SeveralObjectsTest {
         List<FileBuilder> others = List.of(
                 new FileBuilder().torch(1, "a.B").string(""),
                 new FileBuilder().torch(1, "a.B").number(1),
-                new FileBuilder().torch(1, "a.B").ints(Tag.NIL),
+                new FileBuilder().torch(1, "a.B").ints(ObjectTag.NIL),
                 new FileBuilder().torch(1, "a.B").longs(2).number(123).number(456),
                 new FileBuilder().torch(1, "a.B").longs(3).number(1).number(2).number(3),
                 new FileBuilder().torch(1, "a.B").torch(2, "torch.IntStorage").longs(0),

@@ -24,14 +24,14 @@ class TdsTest {
     private Path folder;
 
     private static FileBuilder tds(FileBuilder builder, int index, String name) {
-        return builder.ints(Tag.TORCH, index).text("V 0").text(name);
+        return builder.ints(ObjectTag.TORCH, index).text("V 0").text(name);
     }
 
     /// A table with a hash, in which there is a vector, in which there is the hash; and with a counter.
     private static FileBuilder nested() {
         FileBuilder builder = new FileBuilder().table(1, 2).string("hash");
         tds(builder, 2, "tds.Hash").longs(2).string("n").number(3).string("v");
-        tds(builder, 3, "tds.Vec").longs(3).number(123).ints(Tag.NIL).ints(Tag.TORCH, 2);
+        tds(builder, 3, "tds.Vec").longs(3).number(123).ints(ObjectTag.NIL).ints(ObjectTag.TORCH, 2);
         return tds(builder.string("counter"), 4, "tds.AtomicCounter").longs(1L << 40);
     }
 
@@ -165,7 +165,7 @@ class TdsTest {
     void aTensorInTwoPlacesIsOne() throws IOException {
         FileBuilder builder = tds(new FileBuilder().table(1, 2).number(1), 2, "tds.Vec").longs(1);
         builder.torch(3, "torch.FloatTensor").ints(1).longs(2, 1, 1).torch(4, "torch.FloatStorage").longs(2)
-                .longs(0x4000_0000_3f80_0000L).number(2).ints(Tag.TORCH, 3);
+                .longs(0x4000_0000_3f80_0000L).number(2).ints(ObjectTag.TORCH, 3);
         try (Checkpoint c = Checkpoint.open(builder.in(folder))) {
             assertThat(c.names()).containsExactly("1/0", "2");
             assertThat(c.tensor("1/0")).isSameAs(c.tensor("2"));

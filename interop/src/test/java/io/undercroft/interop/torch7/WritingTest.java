@@ -161,7 +161,7 @@ class WritingTest {
     @ParameterizedTest
     @ValueSource(strings = {"V 0.5", "V 1.0625", "V 99", "V 123456789"})
     void versionsComeBack(String version) throws IOException {
-        byte[] file = new FileBuilder().ints(Tag.TORCH, 1).text(version).text("a.B").table(2, 0).bytes();
+        byte[] file = new FileBuilder().ints(ObjectTag.TORCH, 1).text(version).text("a.B").table(2, 0).bytes();
         Files7.open(Files.write(folder.resolve("version.t7"), file), contents -> {
             double number = Double.parseDouble(version.substring(2));
             assertThat(((TypedMap) contents.state()).attributes().get("version"))
@@ -202,12 +202,13 @@ class WritingTest {
 
     @Test
     void oldFunctionsAreWrittenWithANumber() throws IOException {
-        byte[] file = new FileBuilder().ints(Tag.OLD_FUNCTION).text("code").table(1, 1).number(1).number(7).bytes();
+        byte[] file = new FileBuilder().ints(ObjectTag.OLD_FUNCTION).text("code").table(1, 1).number(1).number(7)
+                .bytes();
         Path path = Files.write(folder.resolve("old.t7"), file);
         Files7.open(path, OpenOptions.defaults(), contents -> {
             Typed function = (Typed) contents.state();
             assertThat(function.attributes()).isEqualTo(Map.of("tag", 6L, "upvalues", Map.of(1L, 7.0)));
-            assertThat(Files7.written(function)).isEqualTo(new FileBuilder().ints(Tag.RECURSIVE_OLD_FUNCTION, 1)
+            assertThat(Files7.written(function)).isEqualTo(new FileBuilder().ints(ObjectTag.RECURSIVE_OLD_FUNCTION, 1)
                     .text("code").table(2, 1).number(1).number(7).bytes());
         });
     }
@@ -229,7 +230,7 @@ class WritingTest {
         FileBuilder builder = new FileBuilder().table(1, 3).string("with").torch(2, "torch.FloatTensor").ints(0)
                 .longs(1)
                 .torch(3, "torch.FloatStorage").longs(0)
-                .string("without").torch(4, "torch.FloatTensor").ints(0).longs(1).ints(Tag.NIL)
+                .string("without").torch(4, "torch.FloatTensor").ints(0).longs(1).ints(ObjectTag.NIL)
                 .string("on elements").torch(5, "torch.FloatTensor").ints(0).longs(1)
                 .torch(6, "torch.FloatStorage").longs(1).ints(0);
         Path croft = folder.resolve("empty.croft");

@@ -448,12 +448,16 @@ public record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, St
     }
 
     private static FormatException unknown(String descr, long position) {
-        return refused(descr, "nothing that is known here",
-                "In Python, convert the array with astype to numbers, texts or dates, and save it again", position);
+        return unsupported(descr, "nothing that is known here", position);
     }
 
-    private static FormatException refused(String descr, String what, String remedy, long position) {
-        return new FormatException("NPY-DTYPE", "the elements are " + FormatException.quote(descr) + ": " + what,
-                position, remedy);
+    /// {@return the exception for elements of a type that is not supported}
+    ///
+    /// @param code the type in the file
+    /// @param what what it is
+    /// @param position where it is in the file, or [FormatException#NO_OFFSET]
+    public static FormatException unsupported(String code, String what, long position) {
+        return new FormatException("NPY-DTYPE", "the elements are " + FormatException.quote(code) + ": " + what,
+                position, "In Python, convert the array with astype to numbers, texts or dates, and save it again");
     }
 }

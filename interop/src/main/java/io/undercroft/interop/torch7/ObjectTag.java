@@ -1,7 +1,7 @@
 package io.undercroft.interop.torch7;
 
 /// The numbers that objects begin with.
-final class Tag {
+final class ObjectTag {
     static final int NIL = 0;
     static final int NUMBER = 1;
     static final int STRING = 2;
@@ -14,7 +14,15 @@ final class Tag {
     static final int RECURSIVE_OLD_FUNCTION = 7;
     static final int FUNCTION = 8;
 
-    private Tag() {}
+    private ObjectTag() {}
+
+    /// {@return whether the number of the object follows}
+    static boolean isNumbered(int tag) {
+        return switch (tag) {
+            case TABLE, TORCH, RECURSIVE_OLD_FUNCTION, FUNCTION -> true;
+            default -> false;
+        };
+    }
 
     static boolean isFunction(long tag) {
         return tag == OLD_FUNCTION || tag == RECURSIVE_OLD_FUNCTION || tag == FUNCTION;

@@ -16,12 +16,12 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /// The arguments of a call in a pickle, of the types that the function needs.
-final class Arguments {
+final class CallArguments {
     private final String function;
     private final Tuple values;
     private final Containers containers;
 
-    Arguments(String function, Tuple values, Containers containers) {
+    CallArguments(String function, Tuple values, Containers containers) {
         this.function = function;
         this.values = values;
         this.containers = containers;
@@ -160,7 +160,8 @@ final class Arguments {
     static String describe(@Nullable Object value) {
         return switch (value) {
             case ByteRun _ -> "bytes";
-            case BlankArray _ -> "an array without elements";
+            case Blank.OfNumpy _ -> "an array without elements";
+            case Blank.OfTorch _ -> "a tensor without elements";
             case TypedMap map when !PythonObjects.is(map) -> "a dict";
             case Typed typed -> "a value of type " + typed.type();
             case Symbol symbol when Globals.function(symbol) != null -> "the function " + symbol.name();
