@@ -34,6 +34,9 @@ public final class SafetensorsIndexFormat implements CheckpointFormat {
     private static final IndexedShards SHARDS = new IndexedShards(List.of(".safetensors"),
             List.of(new SafetensorsFormat()));
 
+    /// For the service loader.
+    public SafetensorsIndexFormat() {}
+
     @Override
     public String name() {
         return "safetensors-index";

@@ -25,6 +25,9 @@ public final class TorchIndexFormat implements CheckpointFormat {
     private static final IndexedShards SHARDS = new IndexedShards(List.of(".bin", ".pt", ".pth"),
             List.of(new TorchZipFormat(), new TorchLegacyFormat(), new TorchTarFormat()));
 
+    /// For the service loader.
+    public TorchIndexFormat() {}
+
     @Override
     public String name() {
         return "torch-index";
