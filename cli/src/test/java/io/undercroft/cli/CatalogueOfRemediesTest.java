@@ -30,6 +30,7 @@ class CatalogueOfRemediesTest {
     private static final Map<String, String> TRIED = Map.ofEntries(
             Map.entry("Allocator.offHeap", "TypedStorageTest"),
             Map.entry("AnonymousMemory.allocator", "AnonymousMemoryTest"),
+            Map.entry("AnonymousMemory.freezableAllocator", "FreezableMemoryTest"),
             Map.entry("Checkpoint.loadMatching", "LoadIntoTest"),
             Map.entry("Checkpoint.save", "CheckpointTest"),
             Map.entry("CheckpointFile.compact", "CheckpointFileTest"),
@@ -59,7 +60,7 @@ class CatalogueOfRemediesTest {
             Map.entry("StateClasses.of", "EvolutionTest"),
             Map.entry("StateClasses.upgrading", "EvolutionTest"),
             Map.entry("Storage.meta", "UntypedStorageTest"),
-            Map.entry("Storage.wrap", "LendingTest"),
+            Map.entry("Storage.wrap", "NativeMemoryTest"),
             Map.entry("Tensor.to", "ElementsOfFormatsTest"));
     /// Options of other programs, of the JVM, and of the jobs of undercroft-spark.
     private static final Set<String> FOREIGN = Set.of("--enable-native-access", "--sun-misc-unsafe-memory-access",
