@@ -20,9 +20,9 @@ import org.jspecify.annotations.Nullable;
 ///
 /// **Reading.** It is opened as one state with the tensors that the index names, in its order, and further names of
 /// them: those in the metadata of the index, and in that of the files, unless `safetensors.sharing` is `ignore`. The
-/// files are in the directory of the index or below it, and stay open until the contents are released. A symbolic link to
-/// a file elsewhere is followed only to the directory where the index is stored itself, as in the cache of the Hugging
-/// Face hub, or below [OpenOptions#root(java.nio.file.Path)].
+/// files are in the directory of the index or below it, and stay open until the contents are released. A symbolic link
+/// to a file elsewhere is followed only to the directory where the index is stored itself, as in the cache of the
+/// Hugging Face hub, or below [OpenOptions#root(java.nio.file.Path)].
 ///
 /// **Writing.** The tensors go, in their order, into `model-00001-of-0000N.safetensors` and so on, cut where
 /// `save_pretrained` of transformers cuts: when the next tensor would exceed the setting `safetensors.shard`, for
