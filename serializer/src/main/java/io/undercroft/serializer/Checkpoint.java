@@ -42,6 +42,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
 import java.nio.channels.WritableByteChannel;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -146,7 +147,9 @@ public final class Checkpoint implements AutoCloseable {
     public static Checkpoint open(Path path, OpenOptions options) throws IOException {
         Objects.requireNonNull(path, "path");
         Objects.requireNonNull(options, "options");
-        return open(MappedFile.open(ModelDirectory.fileIn(path), options.mapping()), null, options);
+        // The search in directories is not loaded for files.
+        Path file = Files.isDirectory(path) ? ModelDirectory.fileIn(path) : path;
+        return open(MappedFile.open(file, options.mapping()), null, options);
     }
 
     /// Opens a file in a store, such as one on a web server, copy-on-write; see [#open(URI, OpenOptions)].

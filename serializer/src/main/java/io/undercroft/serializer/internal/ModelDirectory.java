@@ -32,15 +32,12 @@ public final class ModelDirectory {
 
     private ModelDirectory() {}
 
-    /// {@return the file to open: the path itself, or if it is a directory the one file in it that is the model}
+    /// {@return the one file of a directory that is the model}
     ///
-    /// @param path a file or a directory
+    /// @param path the directory
     /// @throws FileSystemException if no file in the directory has the suffix of a known format, or several have
     /// @throws IOException if the directory cannot be read
     public static Path fileIn(Path path) throws IOException {
-        if (!Files.isDirectory(path)) {
-            return path;
-        }
         List<Path> named = list(path);
         List<Path> files = named.stream().filter(Files::isRegularFile).toList();
         List<Path> candidates = candidates(files);
