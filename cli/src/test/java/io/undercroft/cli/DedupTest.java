@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -186,5 +187,22 @@ class DedupTest {
         Path link = Files.createSymbolicLink(folder.resolve("link"), files);
 
         assertThat(Invocation.of("dedup", link).out()).contains("a.pt", "1 file, 1.6 MiB");
+    }
+
+    @Test
+    void theFilesOfASplitGgufCountOnceAsOneModel() throws IOException {
+        for (int number = 0; number < 2; number++) {
+            TypedMap part = new TypedMap("gguf");
+            part.put("layer." + number, Tensor.full(DType.FLOAT32, number + 1.0, 1000));
+            part.attributes().put("split.no", number);
+            part.attributes().put("split.count", 2);
+            part.attributes().put("split.tensors.count", 2);
+            Checkpoint.save(folder.resolve("model-0000%d-of-00002.gguf".formatted(number + 1)), part);
+        }
+
+        Invocation dedup = Invocation.of("dedup", folder);
+
+        assertThat(dedup.code()).isZero();
+        assertThat(dedup.out()).contains("model-00001-of-00002.gguf").doesNotContain("model-00002-of-00002.gguf");
     }
 }

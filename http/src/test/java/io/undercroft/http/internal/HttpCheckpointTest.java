@@ -13,6 +13,7 @@ import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
+import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -217,6 +218,26 @@ class HttpCheckpointTest {
         }
         assertThatThrownBy(() -> Checkpoint.open(server.uri("model.safetensors.index.json"), options()))
                 .isInstanceOf(FormatException.class).hasMessageContaining("is missing");
+    }
+
+    @Test
+    void aSplitGgufIsOpenedByItsFirstFile() throws IOException {
+        for (int number = 0; number < 2; number++) {
+            TypedMap part = new TypedMap("gguf");
+            part.put("layer." + number, random(number, 1000));
+            part.attributes().put("split.no", number);
+            part.attributes().put("split.count", 2);
+            part.attributes().put("split.tensors.count", 2);
+            Checkpoint.save(directory.resolve("model-0000%d-of-00002.gguf".formatted(number + 1)), part);
+        }
+        try (Checkpoint local = Checkpoint.open(directory.resolve("model-00001-of-00002.gguf"));
+                Checkpoint remote = Checkpoint.open(server.uri("model-00001-of-00002.gguf"), options())) {
+            assertThat(remote.names()).containsExactly("layer.0", "layer.1");
+            checkEqual(remote, local);
+        }
+        Files.delete(directory.resolve("model-00002-of-00002.gguf"));
+        assertThatThrownBy(() -> Checkpoint.open(server.uri("model-00001-of-00002.gguf"), options()))
+                .isInstanceOf(FormatException.class).hasMessageContaining("model-00002-of-00002.gguf");
     }
 
     @Test
