@@ -26,10 +26,6 @@ final class OpenStorages {
     /// Without a lock: opening may wait for disks and for other processes, which must not delay threads that open
     /// another storage.
     private static final ConcurrentMap<Key, WeakStorage> KNOWN = new ConcurrentHashMap<>();
-    /// Those who share memory of devices.
-    private static final List<SharedDeviceMemory> PROVIDERS = ServiceLoader
-            .load(SharedDeviceMemory.class, SharedDeviceMemory.class.getClassLoader()).stream()
-            .map(ServiceLoader.Provider::get).toList();
     /// The number of entries at which entries of collected storages are removed next.
     private static volatile int sweepAt = FIRST_SWEEP;
 
@@ -40,6 +36,16 @@ final class OpenStorages {
             return new Key(handle.home(), handle.identity() == 0 ? handle.name() : "", handle.identity(),
                     handle.mode(), handle.base(), handle.slice());
         }
+    }
+
+    /// Those who share memory of devices. Looked up when a storage on a device is shared or opened, and not for memory
+    /// of the host.
+    private static final class Providers {
+        static final List<SharedDeviceMemory> ALL = ServiceLoader
+                .load(SharedDeviceMemory.class, SharedDeviceMemory.class.getClassLoader()).stream()
+                .map(ServiceLoader.Provider::get).toList();
+
+        private Providers() {}
     }
 
     private OpenStorages() {}
@@ -182,13 +188,13 @@ final class OpenStorages {
 
     /// Called when a handle to memory of a device is made.
     static void handOver(Storage storage) {
-        PROVIDERS.forEach(each -> each.handOver(storage));
+        Providers.ALL.forEach(each -> each.handOver(storage));
     }
 
     /// Opens all memory that a handle is to.
     private static Storage onDevice(SharedStorageHandle handle) throws IOException {
         try (SharedMemory memory = record(handle)) {
-            for (SharedDeviceMemory each : PROVIDERS) {
+            for (SharedDeviceMemory each : Providers.ALL) {
                 Optional<Storage> opened = each.open(memory, handle);
                 if (opened.isPresent()) {
                     return opened.get();
