@@ -6,6 +6,7 @@ import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.Extent;
 import io.undercroft.serializer.Verification;
+import io.undercroft.serializer.internal.loading.StoredBytes;
 import io.undercroft.serializer.spi.Companion;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.TreeContents;
@@ -16,6 +17,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -35,8 +37,12 @@ public final class SetContents<C extends Contents> extends TreeContents {
     private final OpenSet<C> set;
     private final Map<Storage, List<Place>> deferred;
     private final BiFunction<C, Integer, Storage> storageOf;
-    /// The members other than the index, as they were when the set was opened, by their numbers.
-    private final SequencedMap<Integer, Companion> companions;
+    /// The members other than the index, as they were when the set was opened.
+    private final List<Companion> companions;
+    /// The numbers of these members, in ascending order.
+    private final List<Integer> numbers;
+    /// The numbers of members by their files, if these stay open.
+    private final IdentityHashMap<MappedFile, Integer> open = new IdentityHashMap<>();
 
     /// A storage of a member.
     ///
@@ -57,7 +63,9 @@ public final class SetContents<C extends Contents> extends TreeContents {
         this.set = set;
         this.deferred = deferred;
         this.storageOf = storageOf;
-        this.companions = set.companions();
+        SequencedMap<Integer, Companion> others = set.companions();
+        this.companions = List.copyOf(others.values());
+        this.numbers = List.copyOf(others.keySet());
     }
 
     /// Contents of a set whose members stay open, and whose storages are those of these.
@@ -67,6 +75,9 @@ public final class SetContents<C extends Contents> extends TreeContents {
     /// @param metadata the metadata
     public SetContents(OpenSet<C> set, @Nullable Object state, Map<String, String> metadata) {
         this(set, state, metadata, Map.of(), (contents, number) -> contents.storages().get(number));
+        for (int number = 0; number < set.size(); number++) {
+            open.put(use(number, (file, _) -> file), number);
+        }
     }
 
     private List<Place> places(Storage storage) {
@@ -89,13 +100,10 @@ public final class SetContents<C extends Contents> extends TreeContents {
     @Override
     public List<Extent> extents(Storage storage, MappedFile index) {
         if (deferred.isEmpty()) {
-            for (int number = 0; number < set.size(); number++) {
-                List<Extent> extents = inMember(number, use(number, (file, held) -> held.extents(storage, file)));
-                if (!extents.isEmpty()) {
-                    return extents;
-                }
-            }
-            return List.of();
+            Integer number = StoredBytes.of(storage).map(bytes -> open.get(bytes.file())).orElse(null);
+            return number == null
+                    ? List.of()
+                    : inMember(number, use(number, (file, held) -> held.extents(storage, file)));
         }
         List<Place> parts = places(storage);
         if (parts.size() != 1 || !storage.device().isCpu()) {
@@ -107,9 +115,7 @@ public final class SetContents<C extends Contents> extends TreeContents {
     }
 
     private List<Extent> inMember(int number, List<Extent> extents) {
-        int file = set.name(number).isEmpty()
-                ? 0
-                : 1 + Collections.binarySearch(List.copyOf(companions.keySet()), number);
+        int file = set.name(number).isEmpty() ? 0 : 1 + Collections.binarySearch(numbers, number);
         return extents.stream().map(extent -> new Extent(extent.start(), extent.length(), extent.place(),
                 extent.place() == Extent.Place.FILE ? file : 0, extent.offset(), extent.digest())).toList();
     }
@@ -155,7 +161,7 @@ public final class SetContents<C extends Contents> extends TreeContents {
 
     @Override
     public List<Companion> companions() {
-        return List.copyOf(companions.values());
+        return companions;
     }
 
     @Override
