@@ -16,7 +16,6 @@ import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.Settings;
 import io.undercroft.serializer.internal.Stores;
 import io.undercroft.serializer.internal.disk.Disk;
-import io.undercroft.serializer.internal.disk.FileTarget;
 import io.undercroft.serializer.internal.disk.StoredTarget;
 import io.undercroft.serializer.internal.disk.Target;
 import io.undercroft.serializer.internal.extents.FileHistory;
@@ -209,8 +208,7 @@ public final class Checkpoint implements AutoCloseable {
 
     /// Opens a file of a set, which then belongs to the checkpoint. It is closed if opening fails.
     static Checkpoint openShard(MappedFile file, Shard shard, OpenOptions options) throws IOException {
-        return opened(file, () -> new Checkpoint(new CroftFormat(), file, CroftContents.open(file, shard, options),
-                options).prepared(false));
+        return opened(file, shard, null, options);
     }
 
     /// Finds the format of a file.
@@ -223,24 +221,22 @@ public final class Checkpoint implements AutoCloseable {
     ///
     /// @param sniffing finds the format; null for the one that the options name, or that recognises the file
     static Checkpoint open(MappedFile file, @Nullable Sniffing sniffing, OpenOptions options) throws IOException {
-        return opened(file, () -> {
+        return opened(file, null, sniffing, options);
+    }
+
+    /// Opens a file of a set if its entry in the set is given, or else a file that is the whole state.
+    private static Checkpoint opened(MappedFile file, @Nullable Shard shard, @Nullable Sniffing sniffing,
+            OpenOptions options) throws IOException {
+        try {
+            if (shard != null) {
+                return new Checkpoint(new CroftFormat(), file, CroftContents.open(file, shard, options), options)
+                        .prepared(false);
+            }
             Settings.check(options);
             CheckpointFormat format = sniffing == null
                     ? Formats.of(file, options.format().orElse(null))
                     : sniffing.formatOf(file);
             return new Checkpoint(format, file, Formats.open(format, file, options), options).prepared(true);
-        });
-    }
-
-    /// Opens a checkpoint.
-    @FunctionalInterface
-    private interface Opener {
-        Checkpoint open() throws IOException;
-    }
-
-    private static Checkpoint opened(MappedFile file, Opener opener) throws IOException {
-        try {
-            return opener.open();
         } catch (FormatException e) {
             file.close();
             throw e.withFile(file.location());
@@ -400,7 +396,7 @@ public final class Checkpoint implements AutoCloseable {
     }
 
     private static Target target(Path path, Disk disk) throws IOException {
-        return FileTarget.of(Objects.requireNonNull(path, "path"), disk);
+        return Target.of(Objects.requireNonNull(path, "path"), disk);
     }
 
     private static Target target(URI uri, SaveOptions options) throws IOException {
@@ -408,11 +404,11 @@ public final class Checkpoint implements AutoCloseable {
         requireScheme(uri);
         return uri.getScheme().equalsIgnoreCase("file")
                 ? target(Path.of(uri), Disk.system())
-                : new StoredTarget(Stores.target(uri, options), Stores.settingsForWriting(uri));
+                : Target.of(Stores.target(uri, options), Stores.settingsForWriting(uri));
     }
 
     private static Target target(StoreTarget target) {
-        return new StoredTarget(Objects.requireNonNull(target, "target"), Set.of());
+        return Target.of(Objects.requireNonNull(target, "target"), Set.of());
     }
 
     private static CheckpointFormat formatToWrite(Target target, SaveOptions options) {

@@ -69,8 +69,8 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     private final Snapshot newest;
     private final Snapshot snapshot;
     private final OpenOptions options;
-    /// Whether a tensor is loaded, by its name.
-    private final Predicate<String> choice;
+    /// Whether a tensor is loaded, by its name; null if all are.
+    private final @Nullable Predicate<String> choice;
     private final CroftStorages storages;
     private final Map<Integer, Storage> made = new ConcurrentHashMap<>();
     private final Map<Integer, Tensor> tensors = new ConcurrentHashMap<>();
@@ -90,7 +90,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     private record Tree(@Nullable Object state, StateIndex names) {}
 
     private CroftContents(MappedFile file, Snapshot newest, Snapshot snapshot, OpenOptions options,
-            Predicate<String> choice) throws IOException {
+            @Nullable Predicate<String> choice) throws IOException {
         this.file = file;
         this.newest = newest;
         this.snapshot = snapshot;
@@ -111,7 +111,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     public static CroftContents open(MappedFile file, Snapshot newest, Snapshot snapshot, OpenOptions options)
             throws IOException {
         CroftContents contents = new CroftContents(file, newest, snapshot, options,
-                options.choice(() -> aliases(file, newest, snapshot, options)));
+                options.isPartial() ? options.choice(() -> aliases(file, newest, snapshot, options)) : null);
         try {
             return contents.reading(contents::checked);
         } catch (Throwable e) {
@@ -125,7 +125,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     private static Map<String, String> aliases(MappedFile file, Snapshot newest, Snapshot snapshot,
             OpenOptions options) {
         try {
-            CroftContents whole = new CroftContents(file, newest, snapshot, options.onMeta(), _ -> true);
+            CroftContents whole = new CroftContents(file, newest, snapshot, options.onMeta(), null);
             try {
                 return whole.aliases();
             } finally {
@@ -176,7 +176,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     public SequencedCollection<String> names() {
         List<String> listed = namesByNumber.get().orElse(null);
         SequencedCollection<String> names = listed != null ? listed : tree.get().names.tensors().sequencedKeySet();
-        return options.isPartial() ? names.stream().filter(choice).toList() : names;
+        return choice == null ? names : names.stream().filter(choice).toList();
     }
 
     /// Returns all names without making a tensor, or nothing if their order is known only from the tree. Writers number
@@ -218,7 +218,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     @Override
     public boolean anyName(Predicate<String> test) {
         return reading(() -> IntStream.range(0, snapshot.nameCount())
-                .anyMatch(number -> passes(number, name -> choice.test(name) && test.test(name))));
+                .anyMatch(number -> passes(number, choice == null ? test : choice.and(test))));
     }
 
     private boolean passes(int number, Predicate<String> test) {
@@ -349,7 +349,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
 
     /// {@return the number of a tensor that was chosen, or -1}
     private int find(String name) {
-        if (!choice.test(name)) {
+        if (choice != null && !choice.test(name)) {
             return -1;
         }
         int place = snapshot.findName(name, nextPlace);

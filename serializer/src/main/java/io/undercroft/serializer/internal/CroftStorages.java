@@ -29,6 +29,7 @@ import io.undercroft.serializer.spi.Contents;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
+import io.undercroft.storage.spi.DeviceMemory;
 import io.undercroft.storage.spi.SparseSource;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -56,10 +57,10 @@ final class CroftStorages implements AutoCloseable {
     private final MappedFile file;
     private final Snapshot snapshot;
     private final OpenOptions options;
-    private final Predicate<String> choice;
+    /// Whether a tensor is loaded, by its name; null if all are.
+    private final @Nullable Predicate<String> choice;
     private final Bases bases;
     private final StorageCheck check;
-    private final DamageNames names;
     private final Optional<ExtentCache.Use> cache;
     private final PieceReader memory;
     /// The storages that chosen tensors use; null if all tensors are chosen, or the names were not read yet.
@@ -71,15 +72,14 @@ final class CroftStorages implements AutoCloseable {
     /// The damaged chunks of a storage, and a storage for the intact tensors on it.
     private record Suspect(List<StorageChunk> chunks, Storage readable) {}
 
-    CroftStorages(MappedFile file, Snapshot snapshot, OpenOptions options, Predicate<String> choice, Bases bases)
-            throws IOException {
+    CroftStorages(MappedFile file, Snapshot snapshot, OpenOptions options, @Nullable Predicate<String> choice,
+            Bases bases) throws IOException {
         this.file = file;
         this.snapshot = snapshot;
         this.options = options;
         this.choice = choice;
         this.bases = bases;
         this.check = new StorageCheck(snapshot);
-        this.names = new DamageNames(snapshot, check);
         this.memory = new PieceReader(file, options);
         // Without settings, its classes are not loaded.
         this.cache = options.settings().isEmpty() ? Optional.empty() : ExtentCache.Use.of(options);
@@ -90,10 +90,10 @@ final class CroftStorages implements AutoCloseable {
     ///
     /// @param number the number of the storage
     boolean isChosen(int number) {
-        return !options.isPartial() || chosen().get(number);
+        return choice == null || chosen(choice).get(number);
     }
 
-    private synchronized BitSet chosen() {
+    private synchronized BitSet chosen(Predicate<String> choice) {
         if (chosen == null) {
             BitSet found = new BitSet();
             for (int name = 0; name < snapshot.nameCount(); name++) {
@@ -117,8 +117,7 @@ final class CroftStorages implements AutoCloseable {
         StorageRecord record = snapshot.storage(number);
         Device device = options.deviceFor(savedDevice(record));
         Source source = new Source(number, record, isChosen(number) ? device : Device.META);
-        return source.storage(source.isMappedApart(),
-                () -> DeviceSource.memoryOf(device, "CROFT-DEVICE", "storage " + number + " is"));
+        return source.storage(source.isMappedApart());
     }
 
     private static Device savedDevice(StorageRecord record) {
@@ -142,8 +141,8 @@ final class CroftStorages implements AutoCloseable {
         if (suspect == null) {
             return storage;
         }
-        if (names.isHit(suspect.chunks, tensor)) {
-            throw names.refusal(suspect.chunks);
+        if (names().isHit(suspect.chunks, tensor)) {
+            throw names().refusal(suspect.chunks);
         }
         return suspect.readable;
     }
@@ -174,7 +173,7 @@ final class CroftStorages implements AutoCloseable {
 
     /// {@return the damage found so far}
     List<Damage> damages() {
-        Stream<Damage> whole = damaged.values().stream().flatMap(suspect -> names.damages(suspect.chunks));
+        Stream<Damage> whole = damaged.values().stream().flatMap(suspect -> names().damages(suspect.chunks));
         return Stream.concat(whole, metInParts.stream()).distinct().toList();
     }
 
@@ -185,6 +184,7 @@ final class CroftStorages implements AutoCloseable {
     /// @throws IOException if reading fails
     void scrub(Consumer<Damage> found, Runnable pulse) throws IOException {
         StorageCheck.Pass pass = pass(pulse);
+        DamageNames names = names();
         for (int number = 0; number < snapshot.storageCount(); number++) {
             try {
                 names.damages(pass.damaged(number)).forEach(found);
@@ -196,7 +196,7 @@ final class CroftStorages implements AutoCloseable {
 
     /// {@return what describes damage of storages}
     DamageNames names() {
-        return names;
+        return new DamageNames(snapshot, check);
     }
 
     /// {@return what reads the bytes of storages from their files} Those in files that cannot be found are left out.
@@ -267,6 +267,11 @@ final class CroftStorages implements AutoCloseable {
             super(CroftStorages.this.file, CroftStorages.this.options, device, record.nbytes());
             this.number = number;
             this.record = record;
+        }
+
+        @Override
+        protected DeviceMemory memory() {
+            return DeviceSource.memoryOf(device(), "CROFT-DEVICE", "storage " + number + " is");
         }
 
         private List<ExtentRecord> records() {
@@ -393,13 +398,13 @@ final class CroftStorages implements AutoCloseable {
         /// Records damage.
         private FormatException refusalOf(List<StorageChunk> chunks, Storage readable) {
             damaged.put(number, new Suspect(chunks, readable));
-            return names.refusal(chunks);
+            return names().refusal(chunks);
         }
 
         private void checkKnown() {
             Suspect known = damaged.get(number);
             if (known != null) {
-                throw names.refusal(known.chunks);
+                throw names().refusal(known.chunks);
             }
         }
 
@@ -445,8 +450,8 @@ final class CroftStorages implements AutoCloseable {
             List<StorageChunk> chunks = checks ? compare(around, bytes, false) : List.of();
             if (!chunks.isEmpty()) {
                 bytes.free();
-                names.damages(chunks).forEach(metInParts::add);
-                throw names.refusal(chunks);
+                names().damages(chunks).forEach(metInParts::add);
+                throw names().refusal(chunks);
             }
             MemorySegment wanted = bytes.segment().asSlice(part.start() - around.start(), part.end() - part.start());
             return new Allocation(wanted, bytes.sharing(), null, bytes::free);
@@ -508,10 +513,12 @@ final class CroftStorages implements AutoCloseable {
     /// Refuses damaged chunks. The allocation of a storage references it, so it must not reference the storages: they
     /// would never be collected.
     private Function<StorageChunk, FormatException> refusals() {
-        DamageNames named = names;
+        Snapshot opened = snapshot;
+        StorageCheck checks = check;
         Set<Damage> met = metInParts;
         String name = file.location();
         return chunk -> {
+            DamageNames named = new DamageNames(opened, checks);
             List<StorageChunk> chunks = List.of(chunk);
             named.damages(chunks).forEach(met::add);
             return named.refusal(chunks).withFile(name);

@@ -18,6 +18,7 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.spi.Backing;
+import io.undercroft.storage.spi.DeviceMemory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
@@ -162,7 +163,11 @@ public final class FileStorages {
     private Storage storage(StoredBytes bytes, boolean isLent) {
         return bytes.device().isMeta()
                 ? Storage.meta(bytes.nbytes())
-                : bytes.storage(isLent, () -> DeviceSource.memoryOf(bytes.device(), NO_DEVICE, "storages are"));
+                : bytes.storage(isLent);
+    }
+
+    private static DeviceMemory memoryOf(StoredBytes bytes) {
+        return DeviceSource.memoryOf(bytes.device(), NO_DEVICE, "storages are");
     }
 
     /// Bytes that are in the file as they are in memory.
@@ -189,6 +194,11 @@ public final class FileStorages {
         protected Optional<CheckedInput> input() {
             return Optional.of(new CheckedInput(List.of(file.piece(offset, nbytes())),
                     checksum == null ? List.of() : List.of(run(checksum)), false));
+        }
+
+        @Override
+        protected DeviceMemory memory() {
+            return memoryOf(this);
         }
 
         private RunChecksum run(Checksum whole) {
@@ -249,6 +259,11 @@ public final class FileStorages {
         Decoded(long nbytes, Decoder decoder) {
             super(file, options, options.deviceFor(saved), nbytes);
             this.decoder = decoder;
+        }
+
+        @Override
+        protected DeviceMemory memory() {
+            return memoryOf(this);
         }
 
         /// The decoder may reference what it decodes, which is not kept after it was decoded.

@@ -1,6 +1,7 @@
 package io.undercroft.serializer.internal.disk;
 
 import io.undercroft.format.internal.ByteSource;
+import io.undercroft.serializer.spi.StoreTarget;
 import io.undercroft.serializer.spi.StoreTarget.Creation;
 import io.undercroft.storage.spi.Faults;
 import java.io.Closeable;
@@ -8,10 +9,28 @@ import java.io.IOException;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Path;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /// The place of a file to write: on this host, or in a store.
 public sealed interface Target permits FileTarget, StoredTarget {
+    /// {@return the place of a file on this host}
+    ///
+    /// @param path the name of the file
+    /// @param disk the file system that it is on
+    /// @throws IOException as [FileTarget#of]
+    static Target of(Path path, Disk disk) throws IOException {
+        return FileTarget.of(path, disk);
+    }
+
+    /// {@return the place of a file in a store}
+    ///
+    /// @param place the place
+    /// @param settings the settings of the store that the options of a save may have
+    static Target of(StoreTarget place, Set<String> settings) {
+        return new StoredTarget(place, settings);
+    }
+
     /// {@return the name that the caller gave, for messages}
     String location();
 

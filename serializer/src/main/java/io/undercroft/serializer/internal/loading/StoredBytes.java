@@ -1,5 +1,6 @@
 package io.undercroft.serializer.internal.loading;
 
+import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.serializer.Extent;
@@ -104,6 +105,11 @@ public abstract class StoredBytes implements Supplier<Allocation> {
         });
     }
 
+    /// {@return the memory of the device, which is not that of the host and not meta}
+    ///
+    /// @throws FormatException if there is no such device
+    protected abstract DeviceMemory memory();
+
     /// Makes the bytes in memory of the host, mapped or not.
     @Override
     public abstract Allocation get();
@@ -111,13 +117,12 @@ public abstract class StoredBytes implements Supplier<Allocation> {
     /// {@return a new storage of these bytes}
     ///
     /// @param isLent whether [Storage#borrow] makes the bytes without keeping them
-    /// @param memory the memory of the device, which is not used for the CPU and meta
-    public final Storage storage(boolean isLent, Supplier<DeviceMemory> memory) {
+    public final Storage storage(boolean isLent) {
         if (device.isMeta()) {
             return Storage.meta(nbytes, owner());
         }
         if (!device.isCpu()) {
-            return DeviceSource.storage(this, memory.get());
+            return DeviceSource.storage(this, memory());
         }
         return isLent ? Storage.decoded(nbytes, this, owner()) : Storage.deferred(nbytes, this, owner());
     }

@@ -235,7 +235,7 @@ public final class Save implements Closeable {
         resources.add(target.lock(staging != null));
         // A base may be one of them.
         FormerFiles former = options.bases().isEmpty() ? FormerFiles.of(target) : FormerFiles.NONE;
-        Begun file = begin(plan);
+        Begun file = begin(References.rule(options, plan.sources()));
         Work<DedupReport> work = first(plan, file);
         return () -> {
             DedupReport bytes = work.run();
@@ -247,7 +247,7 @@ public final class Save implements Closeable {
         resources.add(file.lock(true));
         if (!file.exists()) {
             history.checkAbsent(file.file());
-            Begun begun = begin(plan);
+            Begun begun = begin(References.rule(options, plan.sources()));
             Work<DedupReport> work = first(plan, begun);
             return () -> {
                 DedupReport bytes = work.run();
@@ -263,10 +263,6 @@ public final class Save implements Closeable {
             DedupReport bytes = appender.append(taken, options, history, control::commit);
             return report(plan, bytes, Files.size(file.file()), FormerFiles.NONE);
         };
-    }
-
-    private Begun begin(StatePlan plan) throws IOException {
-        return resources.add(target.begin(Creation.REPLACING, References.rule(options, plan.sources())));
     }
 
     private Work<DedupReport> first(StatePlan plan, Begun file) throws IOException {
@@ -326,8 +322,7 @@ public final class Save implements Closeable {
     }
 
     private SaveReport write(FormatPlan plan, SequencedMap<Target, Draft> companions, @Nullable Begun begun,
-            Replacing rule)
-            throws IOException {
+            Replacing rule) throws IOException {
         if (!companions.isEmpty()) {
             for (Target companion : companions.keySet()) {
                 companion.requireAbsent();
