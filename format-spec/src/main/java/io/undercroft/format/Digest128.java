@@ -64,7 +64,7 @@ public record Digest128(long high, long low) {
 
         @Override
         public void copyToByteArray(MemorySegment bytes, long at, byte[] into, int offset, int length) {
-            MemorySegment.copy(bytes, ValueLayout.JAVA_BYTE, at, into, offset, length);
+            MemorySegment.copy(bytes, at, MemorySegment.ofArray(into), offset, length);
         }
     }
 }

@@ -82,6 +82,6 @@ final class ElementType {
 
     /// Returns whether the elements mean what they store.
     boolean isResolved() {
-        return lazy.equals(LazyFlags.NONE);
+        return lazy.areNone();
     }
 }

@@ -1,7 +1,6 @@
 package io.undercroft.format.internal;
 
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.util.zip.CRC32C;
 
 /// The checksum of the format, CRC32C. It is safe on a mapped file that is truncated meanwhile: the segment is read by
@@ -21,9 +20,10 @@ public final class Checksums {
     public static int crc32c(MemorySegment bytes) {
         CRC32C crc = new CRC32C();
         byte[] piece = new byte[(int) Math.min(PIECE, bytes.byteSize())];
+        MemorySegment copy = MemorySegment.ofArray(piece);
         for (long at = 0; at < bytes.byteSize(); at += PIECE) {
             int length = (int) Math.min(PIECE, bytes.byteSize() - at);
-            MemorySegment.copy(bytes, ValueLayout.JAVA_BYTE, at, piece, 0, length);
+            MemorySegment.copy(bytes, at, copy, 0, length);
             crc.update(piece, 0, length);
         }
         return (int) crc.getValue();

@@ -12,6 +12,12 @@ public record LazyFlags(boolean isNegated, boolean isConjugated) {
     /// Elements that mean what is stored.
     public static final LazyFlags NONE = new LazyFlags(false, false);
 
+    /// {@return whether elements mean what is stored}
+    public boolean areNone() {
+        // Not by `equals`, whose code a record makes at its first call: that is milliseconds of the first open.
+        return !isNegated && !isConjugated;
+    }
+
     /// Applies the flags to stored elements, or reverts that, in place. For floating-point and complex elements that
     /// inverts sign bits, as in PyTorch.
     ///
@@ -19,7 +25,7 @@ public record LazyFlags(boolean isNegated, boolean isConjugated) {
     /// @param bytes the elements, the first at byte 0
     /// @param numel the number of elements
     void resolve(DType dtype, MemorySegment bytes, long numel) {
-        if (equals(NONE)) {
+        if (areNone()) {
             return;
         }
         if (hasSignBit(dtype)) {

@@ -159,7 +159,7 @@ public final class StridedCopy {
 
     /// Returns whether elements can be converted in place.
     private boolean areLongRuns() {
-        boolean asStored = source.lazy.equals(LazyFlags.NONE) && target.lazy.equals(LazyFlags.NONE);
+        boolean asStored = source.lazy.areNone() && target.lazy.areNone();
         boolean byteSized = source.dtype.isByteSized() && target.dtype.isByteSized();
         return asStored && byteSized && tiles.haveRuns() && tiles.size(0) >= LONG_RUN;
     }

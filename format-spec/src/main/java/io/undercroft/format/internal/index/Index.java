@@ -33,11 +33,9 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.EnumMap;
 import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
@@ -72,7 +70,9 @@ public final class Index {
 
     private final MemorySegment bytes;
     private final long fileOffset;
-    private final Map<SectionType, Table> sections = new EnumMap<>(SectionType.class);
+    /// By the ordinals of their types; null for one that is missing. Not a map of enums, which would find the constants
+    /// by reflection: that is milliseconds of the first open.
+    private final @Nullable Table[] sections = new Table[SectionType.values().length];
     private final Set<Integer> codes = new HashSet<>();
     private @Nullable BlockSums blocks;
 
@@ -137,7 +137,7 @@ public final class Index {
             end = readSection(HEAD_BYTES + ENTRY_BYTES * entry, end, limits);
         }
         for (SectionType type : SectionType.values()) {
-            if (type.isRequired() && !sections.containsKey(type)) {
+            if (type.isRequired() && sections[type.ordinal()] == null) {
                 throw Rule.V15_STRUCTURE.broken("the index has no " + type + " section", fileOffset);
             }
         }
@@ -146,7 +146,7 @@ public final class Index {
 
     /// Makes use of section ISUM; without it, checks all there is at once, and that this is not too much.
     private void readBlocks(Limits limits) {
-        Table sums = sections.get(SectionType.ISUM);
+        Table sums = sections[SectionType.ISUM.ordinal()];
         if (sums == null) {
             if (bytes.byteSize() > limits.maxIndexBytes()) {
                 throw tooLarge(bytes.byteSize(), limits.maxIndexBytes(), fileOffset);
@@ -248,7 +248,7 @@ public final class Index {
         checkTable(entry, type, count, recordSize, length);
         if (type != null) {
             checkCount(type, count, limits, fileOffset + entry);
-            sections.put(type, new Table(start, count, (int) recordSize));
+            sections[type.ordinal()] = new Table(start, count, (int) recordSize);
         } else if ((flags & CRITICAL) != 0) {
             throw Rule.V13_UNSUPPORTED.broken("the index has the unknown section " + name(entry),
                     fileOffset + entry);
@@ -491,6 +491,9 @@ public final class Index {
     }
 
     private static Set<TensorFlag> flags(int bits) {
+        if (bits == 0) {
+            return Set.of();
+        }
         Set<TensorFlag> flags = EnumSet.noneOf(TensorFlag.class);
         for (TensorFlag flag : TENSOR_FLAGS) {
             if ((bits & flag.bit()) != 0) {
@@ -557,6 +560,7 @@ public final class Index {
     }
 
     private Table sectionOf(SectionType type) {
-        return sections.getOrDefault(type, Table.MISSING);
+        Table section = sections[type.ordinal()];
+        return section == null ? Table.MISSING : section;
     }
 }

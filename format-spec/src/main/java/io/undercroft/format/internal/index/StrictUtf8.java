@@ -30,9 +30,10 @@ public final class StrictUtf8 {
 
     /// {@return the text of a range that is valid UTF-8}
     public static String decode(MemorySegment bytes, long from, long length) {
-        // Not by toArray, which makes five objects: a tree may have half a million short texts.
+        // Not by toArray, which makes five objects: a tree may have half a million short texts. And not by the copy to
+        // arrays of any type, whose first call takes milliseconds.
         byte[] text = new byte[Math.toIntExact(length)];
-        MemorySegment.copy(bytes, ValueLayout.JAVA_BYTE, from, text, 0, text.length);
+        MemorySegment.copy(bytes, from, MemorySegment.ofArray(text), 0, text.length);
         return new String(text, StandardCharsets.UTF_8);
     }
 
