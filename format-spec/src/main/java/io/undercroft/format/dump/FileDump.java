@@ -20,8 +20,8 @@ import io.undercroft.format.internal.index.Index;
 import io.undercroft.format.internal.index.LittleEndian;
 import io.undercroft.format.internal.index.RecordLayout;
 import io.undercroft.format.internal.index.Records.CommitFields;
-import io.undercroft.format.internal.index.Records.Entry;
-import io.undercroft.format.internal.index.Records.Head;
+import io.undercroft.format.internal.index.Records.SectionFields;
+import io.undercroft.format.internal.index.Records.DirectoryFields;
 import io.undercroft.format.internal.index.Records.HeaderFields;
 import io.undercroft.format.internal.index.Records;
 import io.undercroft.format.internal.index.SectionType;
@@ -185,9 +185,10 @@ public final class FileDump {
         long start = commit.indexOffset();
         MemorySegment bytes = index.bytes();
         long end = Records.directory(bytes).byteSize();
-        add(DIRECTORY, "head of the index of snapshot " + commit.sequence(), start, Head.RECORD, () -> {});
+        add(DIRECTORY, "head of the index of snapshot " + commit.sequence(), start, DirectoryFields.RECORD, () -> {});
         for (long entry = Index.HEAD_BYTES; entry < end; entry += Index.ENTRY_BYTES) {
-            add(DIRECTORY, "entry of " + ascii(bytes.asSlice(entry, Entry.SECTION.size())), start + entry, Entry.RECORD,
+            add(DIRECTORY, "entry of " + ascii(bytes.asSlice(entry, SectionFields.SECTION.size())), start + entry,
+                    SectionFields.RECORD,
                     () -> {});
         }
         for (SectionType type : SectionType.values()) {
@@ -406,7 +407,7 @@ public final class FileDump {
             long length = CommitFields.MESSAGE_LENGTH.get(file, record);
             return FormatException.quote(new String(bytes.asSlice(0, Math.min(length, bytes.byteSize()))
                     .toArray(ValueLayout.JAVA_BYTE), StandardCharsets.UTF_8));
-        } else if (name.equals("signature") || field.equals(Entry.SECTION)) {
+        } else if (name.equals("signature") || field.equals(SectionFields.SECTION)) {
             return ascii(bytes);
         } else if (field.size() == ROW) {
             return name.endsWith("uuid") ? field.uuid(file, record).toString() : field.digest(file, record).toString();

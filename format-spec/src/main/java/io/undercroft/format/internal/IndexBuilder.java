@@ -7,14 +7,14 @@ import io.undercroft.format.internal.index.IndexAssembler;
 import io.undercroft.format.internal.index.NameTable;
 import io.undercroft.format.internal.index.RecordLayout;
 import io.undercroft.format.internal.index.RecordTable;
-import io.undercroft.format.internal.index.Records.Base;
-import io.undercroft.format.internal.index.Records.Dims;
-import io.undercroft.format.internal.index.Records.Dtyp;
-import io.undercroft.format.internal.index.Records.Extn;
-import io.undercroft.format.internal.index.Records.Free;
-import io.undercroft.format.internal.index.Records.Stor;
-import io.undercroft.format.internal.index.Records.Strs;
-import io.undercroft.format.internal.index.Records.Tens;
+import io.undercroft.format.internal.index.Records.BaseFields;
+import io.undercroft.format.internal.index.Records.DimFields;
+import io.undercroft.format.internal.index.Records.DTypeFields;
+import io.undercroft.format.internal.index.Records.ExtentFields;
+import io.undercroft.format.internal.index.Records.FreeRangeFields;
+import io.undercroft.format.internal.index.Records.StorageFields;
+import io.undercroft.format.internal.index.Records.StringFields;
+import io.undercroft.format.internal.index.Records.TensorFields;
 import io.undercroft.format.internal.index.Section;
 import io.undercroft.format.internal.index.SectionType;
 import io.undercroft.format.internal.index.SharedPlaces;
@@ -48,10 +48,10 @@ public final class IndexBuilder {
     private final Map<DTypeRecord, Integer> dtypes = new LinkedHashMap<>();
     private final Map<String, Integer> strings = new LinkedHashMap<>();
     private final List<Integer> bitsOfDTypes = new ArrayList<>();
-    private final RecordTable extents = new RecordTable(Extn.RECORD);
-    private final RecordTable storages = new RecordTable(Stor.RECORD);
-    private final RecordTable tensors = new RecordTable(Tens.RECORD);
-    private final RecordTable dims = new RecordTable(Dims.RECORD);
+    private final RecordTable extents = new RecordTable(ExtentFields.RECORD);
+    private final RecordTable storages = new RecordTable(StorageFields.RECORD);
+    private final RecordTable tensors = new RecordTable(TensorFields.RECORD);
+    private final RecordTable dims = new RecordTable(DimFields.RECORD);
     /// The offsets in DIMS of the sizes and strides of tensors, by these numbers: each sequence is stored once.
     private final SortedMap<long[], Integer> dimPlaces = new TreeMap<>(Arrays::compare);
     private final NameTable names = new NameTable();
@@ -126,12 +126,12 @@ public final class IndexBuilder {
 
     private void addExtent(ExtentRecord extent) {
         MemorySegment record = extents.append();
-        Extn.KIND.put(record, 0, extent.kind().code());
-        Extn.BASE.put(record, 0, extent.base());
-        Extn.CRC.put(record, 0, extent.sums().checksum());
-        Extn.OFFSET.put(record, 0, extent.fileOffset());
-        Extn.LENGTH.put(record, 0, extent.length());
-        Extn.DIGEST.put(record, 0, extent.digest());
+        ExtentFields.KIND.put(record, 0, extent.kind().code());
+        ExtentFields.BASE.put(record, 0, extent.base());
+        ExtentFields.CRC.put(record, 0, extent.sums().checksum());
+        ExtentFields.OFFSET.put(record, 0, extent.fileOffset());
+        ExtentFields.LENGTH.put(record, 0, extent.length());
+        ExtentFields.DIGEST.put(record, 0, extent.digest());
     }
 
     /// Adds another file that extents may reference. One that no extent names is left out of the index, and
@@ -188,7 +188,7 @@ public final class IndexBuilder {
         }
         long nbytes = 0;
         for (long extent = ownedExtents; extent < extents.count(); extent++) {
-            nbytes = Math.addExact(nbytes, extents.get(extent, Extn.LENGTH));
+            nbytes = Math.addExact(nbytes, extents.get(extent, ExtentFields.LENGTH));
         }
         if (nbytes > Spans.MAX_NBYTES) {
             throw new IllegalArgumentException("a storage of " + nbytes + " bytes is past 2^60-1");
@@ -196,9 +196,9 @@ public final class IndexBuilder {
         checkShape(nbytes);
         int firstExtent = Math.toIntExact(ownedExtents);
         MemorySegment record = storages.append();
-        Stor.NBYTES.put(record, 0, nbytes);
-        Stor.FIRST_EXTENT.put(record, 0, firstExtent);
-        Stor.DEVICE.put(record, 0, numberOf(device, strings));
+        StorageFields.NBYTES.put(record, 0, nbytes);
+        StorageFields.FIRST_EXTENT.put(record, 0, firstExtent);
+        StorageFields.DEVICE.put(record, 0, numberOf(device, strings));
         ownedExtents = extents.count();
         return Math.toIntExact(storages.count() - 1);
     }
@@ -207,9 +207,9 @@ public final class IndexBuilder {
         StorageShape shape = new StorageShape(nbytes, chunkLog2);
         long position = 0;
         for (long extent = ownedExtents; extent < extents.count(); extent++) {
-            long offset = extents.get(extent, Extn.OFFSET);
-            long length = extents.get(extent, Extn.LENGTH);
-            if (!shape.accepts(ExtentKind.of(extents.getInt(extent, Extn.KIND)), position, offset, length)) {
+            long offset = extents.get(extent, ExtentFields.OFFSET);
+            long length = extents.get(extent, ExtentFields.LENGTH);
+            if (!shape.accepts(ExtentKind.of(extents.getInt(extent, ExtentFields.KIND)), position, offset, length)) {
                 throw new IllegalArgumentException("an extent of " + length + " bytes at " + offset
                         + ", byte " + position + " of its storage, is not aligned to "
                         + FileLayout.alignment(nbytes, chunkLog2));
@@ -225,7 +225,7 @@ public final class IndexBuilder {
     /// @throws IllegalArgumentException if it reaches outside its storage
     public int addTensor(TensorRecord tensor) {
         int bits = bitsOfDTypes.get(checkNumber(tensor.dtype(), dtypes.size(), "dtype"));
-        long nbytes = storages.get(checkNumber(tensor.storage(), storages.count(), "storage"), Stor.NBYTES);
+        long nbytes = storages.get(checkNumber(tensor.storage(), storages.count(), "storage"), StorageFields.NBYTES);
         long[] shape = tensor.shape();
         long[] stride = tensor.stride();
         if (shape.length > Limits.DEFAULT.maxRank() || !Spans.isCountable(shape)
@@ -235,13 +235,13 @@ public final class IndexBuilder {
         checkSpace(tensors.count(), "tensors");
         int firstDim = shape.length == 0 ? 0 : addDims(shape, stride);
         MemorySegment record = tensors.append();
-        Tens.DTYPE.put(record, 0, tensor.dtype());
-        Tens.RANK.put(record, 0, shape.length);
-        Tens.FLAGS.put(record, 0, flags(tensor) | tensor.bitOffset() << Index.BIT_OFFSET);
-        Tens.STORAGE.put(record, 0, tensor.storage());
-        Tens.BYTE_OFFSET.put(record, 0, tensor.byteOffset());
-        Tens.FIRST_DIM.put(record, 0, firstDim);
-        Tens.NAME.put(record, 0, Index.NONE);
+        TensorFields.DTYPE.put(record, 0, tensor.dtype());
+        TensorFields.RANK.put(record, 0, shape.length);
+        TensorFields.FLAGS.put(record, 0, flags(tensor) | tensor.bitOffset() << Index.BIT_OFFSET);
+        TensorFields.STORAGE.put(record, 0, tensor.storage());
+        TensorFields.BYTE_OFFSET.put(record, 0, tensor.byteOffset());
+        TensorFields.FIRST_DIM.put(record, 0, firstDim);
+        TensorFields.NAME.put(record, 0, Index.NONE);
         return (int) tensors.count() - 1;
     }
 
@@ -263,7 +263,7 @@ public final class IndexBuilder {
             return before;
         }
         for (long dim : both) {
-            Dims.DIM.put(dims.append(), 0, dim);
+            DimFields.DIM.put(dims.append(), 0, dim);
         }
         return first;
     }
@@ -278,8 +278,8 @@ public final class IndexBuilder {
         checkNumber(tensor, tensors.count(), "tensor");
         checkSpace(names.count(), "names");
         int number = names.add(utf8(name), tensor);
-        if (tensors.get(tensor, Tens.NAME) == Index.NONE) {
-            tensors.put(tensor, Tens.NAME, number);
+        if (tensors.get(tensor, TensorFields.NAME) == Index.NONE) {
+            tensors.put(tensor, TensorFields.NAME, number);
         }
     }
 
@@ -454,7 +454,7 @@ public final class IndexBuilder {
                 case DIMS -> dims.copyTo(section);
                 case NAMS ->
                     names.writeRecords(section, sortedNames, firstName(), count(SectionType.STRB), namesInTree);
-                case STRS -> writeTextPlaces(section, Strs.RECORD, stringTexts, firstString());
+                case STRS -> writeTextPlaces(section, StringFields.RECORD, stringTexts, firstString());
                 case DTYP -> writeDTypes(section);
                 case STRB -> writeTexts(section);
                 case TREE -> section.copyFrom(treeBytes);
@@ -469,9 +469,9 @@ public final class IndexBuilder {
         private void writeTensors(MemorySegment section) {
             tensors.copyTo(section);
             for (long tensor = 0; tensor < tensors.count(); tensor++) {
-                long name = tensors.get(tensor, Tens.NAME);
+                long name = tensors.get(tensor, TensorFields.NAME);
                 if (name != Index.NONE) {
-                    Tens.NAME.put(section, tensor * Tens.RECORD.size(), nameRanks[(int) name]);
+                    TensorFields.NAME.put(section, tensor * TensorFields.RECORD.size(), nameRanks[(int) name]);
                 }
             }
         }
@@ -490,35 +490,35 @@ public final class IndexBuilder {
         }
 
         private void writeDTypes(MemorySegment section) {
-            writeTextPlaces(section, Dtyp.RECORD, dtypeNames, 0);
+            writeTextPlaces(section, DTypeFields.RECORD, dtypeNames, 0);
             long at = 0;
             for (DTypeRecord dtype : dtypes.keySet()) {
-                Dtyp.BITS.put(section, at, dtype.bits());
-                Dtyp.ELEMENTS.put(section, at, 1);
-                at += Dtyp.RECORD.size();
+                DTypeFields.BITS.put(section, at, dtype.bits());
+                DTypeFields.ELEMENTS.put(section, at, 1);
+                at += DTypeFields.RECORD.size();
             }
         }
 
         private void writeBases(MemorySegment section) {
-            writeTextPlaces(section, Base.RECORD, paths, firstPath());
+            writeTextPlaces(section, BaseFields.RECORD, paths, firstPath());
             long at = 0;
             for (BaseRecord base : keptBases) {
-                Base.KIND.put(section, at, base.kind().code());
-                Base.DEPTH.put(section, at, base.depth());
-                Base.UUID.put(section, at, base.uuid());
-                Base.DIGEST.put(section, at, base.digest());
-                Base.LENGTH.put(section, at, base.length());
-                Base.SEQUENCE.put(section, at, base.sequence());
-                at += Base.RECORD.size();
+                BaseFields.KIND.put(section, at, base.kind().code());
+                BaseFields.DEPTH.put(section, at, base.depth());
+                BaseFields.UUID.put(section, at, base.uuid());
+                BaseFields.DIGEST.put(section, at, base.digest());
+                BaseFields.LENGTH.put(section, at, base.length());
+                BaseFields.SEQUENCE.put(section, at, base.sequence());
+                at += BaseFields.RECORD.size();
             }
         }
 
         private void writeFreeRanges(MemorySegment section) {
             long at = 0;
             for (FreeRange range : freeRanges) {
-                Free.OFFSET.put(section, at, range.offset());
-                Free.LENGTH.put(section, at, range.length());
-                at += Free.RECORD.size();
+                FreeRangeFields.OFFSET.put(section, at, range.offset());
+                FreeRangeFields.LENGTH.put(section, at, range.length());
+                at += FreeRangeFields.RECORD.size();
             }
         }
 
@@ -552,7 +552,7 @@ public final class IndexBuilder {
                     text = reader.bytes();
                     end = reader.end();
                 } else if (token == StateToken.TENSOR && end > 0) {
-                    int name = tensors.getInt(reader.index(), Tens.NAME);
+                    int name = tensors.getInt(reader.index(), TensorFields.NAME);
                     if (name >= 0 && places[name] == NameTable.IN_STRB && names.isText(name, text)) {
                         places[name] = (int) (end - text.byteSize());
                     }

@@ -4,7 +4,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.index.BaseNumbers;
 import io.undercroft.format.internal.index.Index;
 import io.undercroft.format.internal.index.IndexAssembler;
-import io.undercroft.format.internal.index.Records.Extn;
+import io.undercroft.format.internal.index.Records.ExtentFields;
 import io.undercroft.format.internal.index.Section;
 import io.undercroft.format.internal.index.SectionType;
 import io.undercroft.format.internal.index.SharedPlaces;
@@ -96,9 +96,9 @@ public final class IndexCopy {
             throw new IllegalArgumentException(record + " starts or ends where no extent of this file may: its storage "
                     + "is cut at other places than multiples of " + alignment);
         }
-        Extn.KIND.put(extents, at(extent), ExtentKind.RAW.code());
-        Extn.BASE.put(extents, at(extent), ExtentRecord.THIS_FILE);
-        Extn.OFFSET.put(extents, at(extent), fileOffset);
+        ExtentFields.KIND.put(extents, at(extent), ExtentKind.RAW.code());
+        ExtentFields.BASE.put(extents, at(extent), ExtentRecord.THIS_FILE);
+        ExtentFields.OFFSET.put(extents, at(extent), fileOffset);
         placed.set(extent);
     }
 
@@ -119,7 +119,7 @@ public final class IndexCopy {
     private BitSet namedBases() {
         BitSet named = new BitSet();
         for (int extent = 0; extent < snapshot.extentCount(); extent++) {
-            named.set(Extn.BASE.getInt(extents, at(extent)));
+            named.set(ExtentFields.BASE.getInt(extents, at(extent)));
             if (!placed.get(extent) && isInThisFile(snapshot.extent(extent))) {
                 throw new IllegalStateException(
                         "extent " + extent + ", " + snapshot.extent(extent) + ", was not placed in the new file");

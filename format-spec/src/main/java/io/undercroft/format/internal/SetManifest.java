@@ -3,7 +3,7 @@ package io.undercroft.format.internal;
 import io.undercroft.format.Digest128;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.index.LittleEndian;
-import io.undercroft.format.internal.index.Records.SetHead;
+import io.undercroft.format.internal.index.Records.ManifestFields;
 import io.undercroft.format.internal.index.Records.ShardFields;
 import io.undercroft.format.internal.index.StrictUtf8;
 import java.io.EOFException;
@@ -24,7 +24,7 @@ import java.util.UUID;
 /// @param index the tensors and where their parts are, if the manifest has that
 public record SetManifest(UUID uuid, List<Shard> shards, Optional<SetIndex> index) {
     /// The size of the head in bytes.
-    static final int HEAD_BYTES = SetHead.RECORD.size();
+    static final int HEAD_BYTES = ManifestFields.RECORD.size();
     /// The size of the record of a shard in bytes.
     static final int SHARD_BYTES = ShardFields.RECORD.size();
 
@@ -85,15 +85,15 @@ public record SetManifest(UUID uuid, List<Shard> shards, Optional<SetIndex> inde
         }
         byte[] bytes = new byte[(int) length];
         MemorySegment manifest = MemorySegment.ofArray(bytes);
-        SetHead.SIGNATURE.put(manifest, 0, SIGNATURE);
-        SetHead.MAJOR.put(manifest, 0, Header.MAJOR);
-        SetHead.MINOR.put(manifest, 0, Header.MINOR);
-        SetHead.SHARDS.put(manifest, 0, shards.size());
-        SetHead.UUID.put(manifest, 0, uuid);
-        SetHead.RECORD_SIZE.put(manifest, 0, SHARD_BYTES);
-        SetHead.TEXT_LENGTH.put(manifest, 0, text);
-        SetHead.LENGTH.put(manifest, 0, bytes.length);
-        SetHead.INDEX_LENGTH.put(manifest, 0, slices.length);
+        ManifestFields.SIGNATURE.put(manifest, 0, SIGNATURE);
+        ManifestFields.MAJOR.put(manifest, 0, Header.MAJOR);
+        ManifestFields.MINOR.put(manifest, 0, Header.MINOR);
+        ManifestFields.SHARDS.put(manifest, 0, shards.size());
+        ManifestFields.UUID.put(manifest, 0, uuid);
+        ManifestFields.RECORD_SIZE.put(manifest, 0, SHARD_BYTES);
+        ManifestFields.TEXT_LENGTH.put(manifest, 0, text);
+        ManifestFields.LENGTH.put(manifest, 0, bytes.length);
+        ManifestFields.INDEX_LENGTH.put(manifest, 0, slices.length);
         System.arraycopy(slices, 0, bytes, texts + text, slices.length);
         int path = 0;
         for (int number = 0; number < shards.size(); number++) {
@@ -117,7 +117,7 @@ public record SetManifest(UUID uuid, List<Shard> shards, Optional<SetIndex> inde
     /// @param start at least 8 bytes, or the whole of a shorter file
     /// @return whether it begins as the manifest of a set does
     public static boolean isSignature(MemorySegment start) {
-        return start.byteSize() >= Long.BYTES && SetHead.SIGNATURE.get(start, 0) == SIGNATURE;
+        return start.byteSize() >= Long.BYTES && ManifestFields.SIGNATURE.get(start, 0) == SIGNATURE;
     }
 
     /// Reads and checks a manifest.
@@ -137,9 +137,9 @@ public record SetManifest(UUID uuid, List<Shard> shards, Optional<SetIndex> inde
         if (LittleEndian.i32(bytes, bytes.byteSize() - CRC_BYTES) != checksum(bytes)) {
             throw Rule.V14_CHECKSUM.broken("the checksum of the set does not match", 0);
         }
-        long slices = SetHead.INDEX_LENGTH.u64(bytes, 0, 0);
+        long slices = ManifestFields.INDEX_LENGTH.u64(bytes, 0, 0);
         long start = bytes.byteSize() - CRC_BYTES - slices;
-        return new SetManifest(SetHead.UUID.uuid(bytes, 0), readShards(bytes, limits), slices == 0
+        return new SetManifest(ManifestFields.UUID.uuid(bytes, 0), readShards(bytes, limits), slices == 0
                 ? Optional.empty()
                 : Optional.of(SetIndex.read(bytes.asSlice(start, slices), limits, start)));
     }
@@ -158,35 +158,35 @@ public record SetManifest(UUID uuid, List<Shard> shards, Optional<SetIndex> inde
         if (head.byteSize() < HEAD_BYTES) {
             throw Rule.V11_TRUNCATED.broken("the set ends in its head", size);
         }
-        long major = SetHead.MAJOR.get(head, 0);
-        long features = SetHead.REQUIRED.get(head, 0);
+        long major = ManifestFields.MAJOR.get(head, 0);
+        long features = ManifestFields.REQUIRED.get(head, 0);
         if (major != Header.MAJOR || features != 0) {
             throw Rule.V13_UNSUPPORTED.broken("the set has major version " + major + " and needs features "
-                    + Long.toHexString(features) + " (hex)", SetHead.MAJOR.offset());
+                    + Long.toHexString(features) + " (hex)", ManifestFields.MAJOR.offset());
         }
-        long length = SetHead.LENGTH.u64(head, 0, 0);
+        long length = ManifestFields.LENGTH.u64(head, 0, 0);
         if (size < length) {
             throw Rule.V11_TRUNCATED.broken("the set has " + size + " bytes, not " + length, size);
         }
-        long count = SetHead.SHARDS.get(head, 0);
+        long count = ManifestFields.SHARDS.get(head, 0);
         if (size > limits.maxManifestBytes() || count > limits.maxShards()) {
             throw Rule.V8_LIMIT.broken("the set has " + size + " bytes and " + count + " shards",
-                    SetHead.SHARDS.offset());
+                    ManifestFields.SHARDS.offset());
         }
-        long recordSize = SetHead.RECORD_SIZE.get(head, 0);
-        long fixed = HEAD_BYTES + count * recordSize + SetHead.TEXT_LENGTH.get(head, 0) + CRC_BYTES;
+        long recordSize = ManifestFields.RECORD_SIZE.get(head, 0);
+        long fixed = HEAD_BYTES + count * recordSize + ManifestFields.TEXT_LENGTH.get(head, 0) + CRC_BYTES;
         if (recordSize < SHARD_BYTES || size != length || fixed > length
-                || SetHead.INDEX_LENGTH.u64(head, 0, 0) != length - fixed) {
+                || ManifestFields.INDEX_LENGTH.u64(head, 0, 0) != length - fixed) {
             throw Rule.V15_STRUCTURE.broken("the set of " + size + " bytes contradicts itself about its length",
-                    SetHead.RECORD_SIZE.offset());
+                    ManifestFields.RECORD_SIZE.offset());
         }
     }
 
     private static List<Shard> readShards(MemorySegment bytes, Limits limits) {
         List<Shard> shards = new ArrayList<>();
         Set<String> paths = new HashSet<>();
-        long recordSize = SetHead.RECORD_SIZE.get(bytes, 0);
-        long text = HEAD_BYTES + SetHead.SHARDS.get(bytes, 0) * recordSize;
+        long recordSize = ManifestFields.RECORD_SIZE.get(bytes, 0);
+        long text = HEAD_BYTES + ManifestFields.SHARDS.get(bytes, 0) * recordSize;
         for (long at = HEAD_BYTES; at < text; at += recordSize) {
             ShardFields.RESERVED.requireZero(bytes, at, 0, "a shard");
             String path = path(bytes, at, text, limits);
@@ -208,7 +208,7 @@ public record SetManifest(UUID uuid, List<Shard> shards, Optional<SetIndex> inde
             throw Rule.V8_LIMIT.broken("a path of " + length + " bytes, the limit is " + limits.maxNameBytes(),
                     at + ShardFields.PATH_LENGTH.offset());
         }
-        if (from + length > SetHead.TEXT_LENGTH.get(bytes, 0)) {
+        if (from + length > ManifestFields.TEXT_LENGTH.get(bytes, 0)) {
             throw Rule.V10_INDEX.broken("a path outside the text", at + ShardFields.PATH.offset());
         }
         if (!StrictUtf8.isValid(bytes, text + from, length)) {

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.format.internal.index.Records.CommitFields;
 import io.undercroft.format.internal.index.Records.HeaderFields;
-import io.undercroft.format.internal.index.Records.SetHead;
+import io.undercroft.format.internal.index.Records.ManifestFields;
 import io.undercroft.format.internal.index.Records.ShardFields;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -50,18 +50,18 @@ final class Dump {
     }
 
     private void addSet() {
-        long records = SetHead.SHARDS.get(file, 0);
-        long texts = SetHead.RECORD.size() + records * ShardFields.RECORD.size();
+        long records = ManifestFields.SHARDS.get(file, 0);
+        long texts = ManifestFields.RECORD.size() + records * ShardFields.RECORD.size();
         add("Set", 0, out -> {
-            out.record(SetHead.RECORD, file, 0);
-            for (long at = SetHead.RECORD.size(); at < texts; at += ShardFields.RECORD.size()) {
+            out.record(ManifestFields.RECORD, file, 0);
+            for (long at = ManifestFields.RECORD.size(); at < texts; at += ShardFields.RECORD.size()) {
                 out.record(ShardFields.RECORD, file, at);
             }
-            for (long at = SetHead.RECORD.size(); at < texts; at += ShardFields.RECORD.size()) {
+            for (long at = ManifestFields.RECORD.size(); at < texts; at += ShardFields.RECORD.size()) {
                 out.run("text", file.asSlice(texts + ShardFields.PATH.get(file, at),
                         ShardFields.PATH_LENGTH.get(file, at)));
             }
-            long slices = SetHead.INDEX_LENGTH.get(file, 0);
+            long slices = ManifestFields.INDEX_LENGTH.get(file, 0);
             out.run("slices", file.asSlice(file.byteSize() - Integer.BYTES - slices, slices));
             out.run("CRC32C of all before", file.asSlice(file.byteSize() - Integer.BYTES));
         });

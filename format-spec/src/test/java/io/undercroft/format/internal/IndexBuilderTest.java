@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.undercroft.format.internal.index.Index;
-import io.undercroft.format.internal.index.Records.Entry;
+import io.undercroft.format.internal.index.Records.SectionFields;
 import io.undercroft.format.internal.index.Records;
 import io.undercroft.format.internal.index.SectionType;
 import java.io.IOException;
@@ -195,8 +195,8 @@ class IndexBuilderTest {
         long end = Records.directory(bytes).byteSize();
         for (long entry = Index.HEAD_BYTES; entry < Records.directory(bytes).byteSize(); entry += Index.ENTRY_BYTES) {
             codes.append(new String(bytes.asSlice(entry, 4).toArray(ValueLayout.JAVA_BYTE), StandardCharsets.US_ASCII));
-            assertThat(Entry.OFFSET.get(bytes, entry)).isEqualTo((end + 7) / 8 * 8);
-            end = Entry.OFFSET.get(bytes, entry) + Entry.LENGTH.get(bytes, entry);
+            assertThat(SectionFields.OFFSET.get(bytes, entry)).isEqualTo((end + 7) / 8 * 8);
+            end = SectionFields.OFFSET.get(bytes, entry) + SectionFields.LENGTH.get(bytes, entry);
         }
         assertThat(codes).hasToString("EXTNSTORTENSDIMSNAMSSTRSDTYPSTRBTREEMETABASEFREENEXTrowsISUM");
         assertThat(bytes.byteSize()).isEqualTo((end + 7) / 8 * 8);

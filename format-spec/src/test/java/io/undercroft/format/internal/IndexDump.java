@@ -3,10 +3,10 @@ package io.undercroft.format.internal;
 import io.undercroft.format.internal.index.Field;
 import io.undercroft.format.internal.index.Index;
 import io.undercroft.format.internal.index.RecordLayout;
-import io.undercroft.format.internal.index.Records.Dims;
-import io.undercroft.format.internal.index.Records.Entry;
-import io.undercroft.format.internal.index.Records.Head;
-import io.undercroft.format.internal.index.Records.Tens;
+import io.undercroft.format.internal.index.Records.DimFields;
+import io.undercroft.format.internal.index.Records.SectionFields;
+import io.undercroft.format.internal.index.Records.DirectoryFields;
+import io.undercroft.format.internal.index.Records.TensorFields;
 import io.undercroft.format.internal.index.Records;
 import io.undercroft.format.internal.index.SectionType;
 import java.lang.foreign.MemorySegment;
@@ -35,25 +35,25 @@ final class IndexDump {
 
     private void write() {
         long end = Records.directory(bytes).byteSize();
-        fields.record(Head.RECORD, bytes, 0);
+        fields.record(DirectoryFields.RECORD, bytes, 0);
         for (long entry = Index.HEAD_BYTES; entry < end; entry += Index.ENTRY_BYTES) {
-            for (Field field : Entry.RECORD.fields()) {
-                String which = field.equals(Entry.SECTION) ? " " + code(entry) : "";
+            for (Field field : SectionFields.RECORD.fields()) {
+                String which = field.equals(SectionFields.SECTION) ? " " + code(entry) : "";
                 fields.field(field.name() + which, field, bytes, entry);
             }
         }
         for (long entry = Index.HEAD_BYTES; entry < Records.directory(bytes).byteSize(); entry += Index.ENTRY_BYTES) {
-            long start = Entry.OFFSET.get(bytes, entry);
-            long length = Entry.LENGTH.get(bytes, entry);
+            long start = SectionFields.OFFSET.get(bytes, entry);
+            long length = SectionFields.LENGTH.get(bytes, entry);
             run("padding", end, start - end);
-            writeSection(SectionType.of(Entry.SECTION.getInt(bytes, entry)), start, length);
+            writeSection(SectionType.of(SectionFields.SECTION.getInt(bytes, entry)), start, length);
             end = start + length;
         }
         run("padding", end, bytes.byteSize() - end);
     }
 
     private String code(long entry) {
-        return new String(bytes.asSlice(entry, Entry.SECTION.size()).toArray(ValueLayout.JAVA_BYTE),
+        return new String(bytes.asSlice(entry, SectionFields.SECTION.size()).toArray(ValueLayout.JAVA_BYTE),
                 StandardCharsets.ISO_8859_1);
     }
 
@@ -78,12 +78,13 @@ final class IndexDump {
         long end = 0;
         for (long number = 0; number < index.count(SectionType.TENS); number++) {
             long tensor = index.fileOffset(SectionType.TENS, number) - index.fileOffset();
-            if (Tens.FIRST_DIM.get(bytes, tensor) < end) {
+            if (TensorFields.FIRST_DIM.get(bytes, tensor) < end) {
                 continue;
             }
-            long rank = Tens.RANK.get(bytes, tensor);
+            long rank = TensorFields.RANK.get(bytes, tensor);
             for (long dim = 0; dim < 2 * rank; dim++) {
-                fields.field(dim < rank ? "size" : "stride", Dims.DIM, bytes, start + Dims.RECORD.size() * end);
+                fields.field(dim < rank ? "size" : "stride", DimFields.DIM, bytes,
+                        start + DimFields.RECORD.size() * end);
                 end++;
             }
         }

@@ -2,8 +2,8 @@ package io.undercroft.format.internal;
 
 import io.undercroft.format.internal.index.Index;
 import io.undercroft.format.internal.index.LittleEndian;
-import io.undercroft.format.internal.index.Records.Entry;
-import io.undercroft.format.internal.index.Records.Head;
+import io.undercroft.format.internal.index.Records.SectionFields;
+import io.undercroft.format.internal.index.Records.DirectoryFields;
 import io.undercroft.format.internal.index.Records;
 import io.undercroft.format.internal.index.SectionType;
 import java.lang.foreign.MemorySegment;
@@ -48,8 +48,9 @@ record Reading(Header header, CommitRecord commit, List<Long> head, List<List<Ob
         int extents = snapshot.extentCount();
         int tensors = snapshot.tensorCount();
         return new Reading(snapshot.header(), snapshot.commit(),
-                List.of(Head.SECTIONS.get(bytes, 0), Head.LENGTH.get(bytes, 0), Head.SEQUENCE.get(bytes, 0),
-                        Head.CRC.get(bytes, 0)),
+                List.of(DirectoryFields.SECTIONS.get(bytes, 0), DirectoryFields.LENGTH.get(bytes, 0),
+                        DirectoryFields.SEQUENCE.get(bytes, 0),
+                        DirectoryFields.CRC.get(bytes, 0)),
                 entries(bytes),
                 List.of(snapshot.commit().recordLength(), crc(snapshot.header().encode()),
                         crc(snapshot.commit().encode())),
@@ -75,9 +76,10 @@ record Reading(Header header, CommitRecord commit, List<Long> head, List<List<Ob
         List<List<Object>> entries = new ArrayList<>();
         for (long at = Index.HEAD_BYTES; at < Records.directory(bytes).byteSize(); at += Index.ENTRY_BYTES) {
             String code = new String(bytes.asSlice(at, 4).toArray(ValueLayout.JAVA_BYTE), StandardCharsets.ISO_8859_1);
-            entries.add(List.of(code, Entry.FLAGS.get(bytes, at), Entry.OFFSET.get(bytes, at),
-                    Entry.LENGTH.get(bytes, at), Entry.COUNT.get(bytes, at), Entry.RECORD_SIZE.get(bytes, at),
-                    Entry.CRC.get(bytes, at)));
+            entries.add(List.of(code, SectionFields.FLAGS.get(bytes, at), SectionFields.OFFSET.get(bytes, at),
+                    SectionFields.LENGTH.get(bytes, at), SectionFields.COUNT.get(bytes, at),
+                    SectionFields.RECORD_SIZE.get(bytes, at),
+                    SectionFields.CRC.get(bytes, at)));
         }
         return entries;
     }

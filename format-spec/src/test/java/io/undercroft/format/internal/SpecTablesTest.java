@@ -6,10 +6,10 @@ import io.undercroft.format.internal.index.Field;
 import io.undercroft.format.internal.index.Index;
 import io.undercroft.format.internal.index.RecordLayout;
 import io.undercroft.format.internal.index.Records.CommitFields;
-import io.undercroft.format.internal.index.Records.Entry;
-import io.undercroft.format.internal.index.Records.Head;
+import io.undercroft.format.internal.index.Records.SectionFields;
+import io.undercroft.format.internal.index.Records.DirectoryFields;
 import io.undercroft.format.internal.index.Records.HeaderFields;
-import io.undercroft.format.internal.index.Records.SetHead;
+import io.undercroft.format.internal.index.Records.ManifestFields;
 import io.undercroft.format.internal.index.Records.ShardFields;
 import io.undercroft.format.internal.index.SectionType;
 import java.io.IOException;
@@ -43,9 +43,9 @@ class SpecTablesTest {
         return switch (title) {
             case "Header" -> HeaderFields.RECORD;
             case "Commit record" -> CommitFields.RECORD;
-            case "Directory head" -> Head.RECORD;
-            case "Directory entry" -> Entry.RECORD;
-            case "Head of a set" -> SetHead.RECORD;
+            case "Directory head" -> DirectoryFields.RECORD;
+            case "Directory entry" -> SectionFields.RECORD;
+            case "Head of a set" -> ManifestFields.RECORD;
             case "Shard" -> ShardFields.RECORD;
             default -> SectionType.valueOf(title.substring(0, 4)).record();
         };

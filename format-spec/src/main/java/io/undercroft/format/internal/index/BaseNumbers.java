@@ -1,6 +1,6 @@
 package io.undercroft.format.internal.index;
 
-import io.undercroft.format.internal.index.Records.Extn;
+import io.undercroft.format.internal.index.Records.ExtentFields;
 import java.lang.foreign.MemorySegment;
 import java.util.BitSet;
 
@@ -39,7 +39,7 @@ public final class BaseNumbers {
             numbers[base + 1] = ++count;
         }
         for (long at = 0; at < extents.byteSize(); at += recordSize) {
-            Extn.BASE.put(extents, at, numbers[Extn.BASE.getInt(extents, at)]);
+            ExtentFields.BASE.put(extents, at, numbers[ExtentFields.BASE.getInt(extents, at)]);
         }
     }
 }

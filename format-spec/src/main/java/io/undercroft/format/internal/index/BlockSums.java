@@ -3,7 +3,7 @@ package io.undercroft.format.internal.index;
 import io.undercroft.format.internal.Checksums;
 import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.Rule;
-import io.undercroft.format.internal.index.Records.Isum;
+import io.undercroft.format.internal.index.Records.BlockSumFields;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -72,7 +72,8 @@ public final class BlockSums {
 
     /// Checks that a block is what was written, even if it was checked before.
     void check(long block) {
-        if (of(index, directory, sums, block) != Isum.CRC.getInt(index, sums + block * Isum.RECORD.size())) {
+        if (of(index, directory, sums, block) != BlockSumFields.CRC.getInt(index,
+                sums + block * BlockSumFields.RECORD.size())) {
             throw Rule.V14_CHECKSUM.broken("the checksum of a block of the index does not match",
                     fileOffset + block * FileLayout.PAGE);
         }

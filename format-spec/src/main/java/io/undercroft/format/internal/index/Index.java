@@ -19,16 +19,16 @@ import io.undercroft.format.internal.StoredExtents;
 import io.undercroft.format.internal.TensorFlag;
 import io.undercroft.format.internal.TensorRecord;
 import io.undercroft.format.internal.UnknownSection;
-import io.undercroft.format.internal.index.Records.Base;
-import io.undercroft.format.internal.index.Records.Dims;
-import io.undercroft.format.internal.index.Records.Dtyp;
-import io.undercroft.format.internal.index.Records.Entry;
-import io.undercroft.format.internal.index.Records.Extn;
-import io.undercroft.format.internal.index.Records.Free;
-import io.undercroft.format.internal.index.Records.Head;
-import io.undercroft.format.internal.index.Records.Nams;
-import io.undercroft.format.internal.index.Records.Stor;
-import io.undercroft.format.internal.index.Records.Tens;
+import io.undercroft.format.internal.index.Records.BaseFields;
+import io.undercroft.format.internal.index.Records.DimFields;
+import io.undercroft.format.internal.index.Records.DTypeFields;
+import io.undercroft.format.internal.index.Records.SectionFields;
+import io.undercroft.format.internal.index.Records.ExtentFields;
+import io.undercroft.format.internal.index.Records.FreeRangeFields;
+import io.undercroft.format.internal.index.Records.DirectoryFields;
+import io.undercroft.format.internal.index.Records.NameFields;
+import io.undercroft.format.internal.index.Records.StorageFields;
+import io.undercroft.format.internal.index.Records.TensorFields;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
@@ -47,9 +47,9 @@ import org.jspecify.annotations.Nullable;
 /// contains; only then are the accessors of the record safe.
 public final class Index {
     /// The size of the directory's head in bytes.
-    public static final int HEAD_BYTES = Head.RECORD.size();
+    public static final int HEAD_BYTES = DirectoryFields.RECORD.size();
     /// The size of one directory entry in bytes.
-    public static final int ENTRY_BYTES = Entry.RECORD.size();
+    public static final int ENTRY_BYTES = SectionFields.RECORD.size();
     /// `CIDX`.
     public static final int SIGNATURE = 0x5844_4943;
     /// The entry flag of a section without which the index cannot be understood.
@@ -102,37 +102,39 @@ public final class Index {
     }
 
     private void checkDirectory(CommitRecord commit, Limits limits) {
-        if (bytes.byteSize() < HEAD_BYTES || HEAD_BYTES + ENTRY_BYTES * Head.SECTIONS.get(bytes, 0) > bytes.byteSize()
+        if (bytes.byteSize() < HEAD_BYTES
+                || HEAD_BYTES + ENTRY_BYTES * DirectoryFields.SECTIONS.get(bytes, 0) > bytes.byteSize()
                 || !Digest128.of(Records.directory(bytes)).equals(commit.directoryDigest())) {
             throw Rule.V14_CHECKSUM.broken("the digest of the index directory does not match", fileOffset);
         }
         MemorySegment directory = Records.directory(bytes);
-        if (Head.SIGNATURE.getInt(directory, 0) != SIGNATURE || Head.LENGTH.get(directory, 0) != bytes.byteSize()
-                || Head.SEQUENCE.get(directory, 0) != commit.sequence()
-                || Head.CRC.getInt(directory, 0) != directoryChecksum(directory)) {
+        if (DirectoryFields.SIGNATURE.getInt(directory, 0) != SIGNATURE
+                || DirectoryFields.LENGTH.get(directory, 0) != bytes.byteSize()
+                || DirectoryFields.SEQUENCE.get(directory, 0) != commit.sequence()
+                || DirectoryFields.CRC.getInt(directory, 0) != directoryChecksum(directory)) {
             throw Rule.V15_STRUCTURE.broken("the head of the index directory contradicts its commit record",
                     fileOffset);
         }
-        Head.RESERVED.requireZero(directory, 0, fileOffset, "the index directory");
-        long count = Head.SECTIONS.get(directory, 0);
+        DirectoryFields.RESERVED.requireZero(directory, 0, fileOffset, "the index directory");
+        long count = DirectoryFields.SECTIONS.get(directory, 0);
         if (count > limits.maxSections()) {
             throw Rule.V8_LIMIT.broken("the index has " + count + " sections, the limit is " + limits.maxSections(),
-                    fileOffset + Head.SECTIONS.offset());
+                    fileOffset + DirectoryFields.SECTIONS.offset());
         }
     }
 
     /// {@return the CRC32C of a directory, in which its own field counts as zero}
     public static int directoryChecksum(MemorySegment directory) {
         CRC32C crc = new CRC32C();
-        crc.update(directory.asSlice(0, Head.CRC.offset()).asByteBuffer());
-        crc.update(new byte[Head.CRC.size()]);
-        crc.update(directory.asSlice(Head.CRC.end()).asByteBuffer());
+        crc.update(directory.asSlice(0, DirectoryFields.CRC.offset()).asByteBuffer());
+        crc.update(new byte[DirectoryFields.CRC.size()]);
+        crc.update(directory.asSlice(DirectoryFields.CRC.end()).asByteBuffer());
         return (int) crc.getValue();
     }
 
     private void readSections(Limits limits) {
         long end = Records.directory(bytes).byteSize();
-        long count = Head.SECTIONS.get(bytes, 0);
+        long count = DirectoryFields.SECTIONS.get(bytes, 0);
         for (long entry = 0; entry < count; entry++) {
             end = readSection(HEAD_BYTES + ENTRY_BYTES * entry, end, limits);
         }
@@ -155,7 +157,7 @@ public final class Index {
             return;
         }
         long directory = Records.directory(bytes).byteSize();
-        boolean last = Entry.SECTION.getInt(bytes, directory - ENTRY_BYTES) == SectionType.ISUM.code();
+        boolean last = SectionFields.SECTION.getInt(bytes, directory - ENTRY_BYTES) == SectionType.ISUM.code();
         if (!last || sums.count() != BlockSums.count(sums.start())) {
             throw Rule.V15_STRUCTURE.broken("section ISUM is not the last one, or not of all blocks before it",
                     fileOffset + sums.start());
@@ -172,9 +174,9 @@ public final class Index {
     }
 
     private void checkSection(long entry) {
-        long start = Entry.OFFSET.get(bytes, entry);
-        long length = Entry.LENGTH.get(bytes, entry);
-        if (Checksums.crc32c(bytes.asSlice(start, length)) != Entry.CRC.getInt(bytes, entry)) {
+        long start = SectionFields.OFFSET.get(bytes, entry);
+        long length = SectionFields.LENGTH.get(bytes, entry);
+        if (Checksums.crc32c(bytes.asSlice(start, length)) != SectionFields.CRC.getInt(bytes, entry)) {
             throw Rule.V14_CHECKSUM.broken("the checksum of section " + name(entry) + " does not match",
                     fileOffset + start);
         }
@@ -184,9 +186,9 @@ public final class Index {
     void checkPadding() {
         long end = Records.directory(bytes).byteSize();
         for (long entry = HEAD_BYTES; entry < Records.directory(bytes).byteSize(); entry += ENTRY_BYTES) {
-            long start = Entry.OFFSET.get(bytes, entry);
+            long start = SectionFields.OFFSET.get(bytes, entry);
             LittleEndian.requireZero(bytes, end, start, fileOffset, "the index's padding");
-            end = start + Entry.LENGTH.get(bytes, entry);
+            end = start + SectionFields.LENGTH.get(bytes, entry);
         }
         LittleEndian.requireZero(bytes, end, bytes.byteSize(), fileOffset, "the index's padding");
     }
@@ -215,7 +217,7 @@ public final class Index {
     /// checksums}
     public static boolean claimsBlocks(MemorySegment directory) {
         for (long entry = HEAD_BYTES; entry + ENTRY_BYTES <= directory.byteSize(); entry += ENTRY_BYTES) {
-            if (Entry.SECTION.getInt(directory, entry) == SectionType.ISUM.code()) {
+            if (SectionFields.SECTION.getInt(directory, entry) == SectionType.ISUM.code()) {
                 return true;
             }
         }
@@ -224,27 +226,27 @@ public final class Index {
 
     /// Reads the entry at `entry`; the section before ended at `end`.
     private long readSection(long entry, long end, Limits limits) {
-        long start = Entry.OFFSET.u64(bytes, entry, fileOffset);
-        long length = Entry.LENGTH.u64(bytes, entry, fileOffset);
+        long start = SectionFields.OFFSET.u64(bytes, entry, fileOffset);
+        long length = SectionFields.LENGTH.u64(bytes, entry, fileOffset);
         if (start < end || start % FileLayout.SECTION_ALIGNMENT != 0 || start > bytes.byteSize()
                 || length > bytes.byteSize() - start) {
             throw Rule.V2_RANGE.broken("a section of " + length + " bytes cannot be at byte " + start
-                    + " of the index", fileOffset + entry + Entry.OFFSET.offset());
+                    + " of the index", fileOffset + entry + SectionFields.OFFSET.offset());
         }
-        Entry.RESERVED.requireZero(bytes, entry, fileOffset, "a section's entry");
+        SectionFields.RESERVED.requireZero(bytes, entry, fileOffset, "a section's entry");
         readKnown(entry, start, length, limits);
         return start + length;
     }
 
     private void readKnown(long entry, long start, long length, Limits limits) {
-        long flags = Entry.FLAGS.get(bytes, entry);
+        long flags = SectionFields.FLAGS.get(bytes, entry);
         if ((flags & ~(CRITICAL | SAFE_TO_COPY)) != 0) {
             throw Rule.V9_RESERVED.broken("section " + name(entry) + " has unknown flags",
-                    fileOffset + entry + Entry.FLAGS.offset());
+                    fileOffset + entry + SectionFields.FLAGS.offset());
         }
-        long count = Entry.COUNT.u64(bytes, entry, fileOffset);
-        long recordSize = Entry.RECORD_SIZE.get(bytes, entry);
-        SectionType type = SectionType.of(Entry.SECTION.getInt(bytes, entry));
+        long count = SectionFields.COUNT.u64(bytes, entry, fileOffset);
+        long recordSize = SectionFields.RECORD_SIZE.get(bytes, entry);
+        SectionType type = SectionType.of(SectionFields.SECTION.getInt(bytes, entry));
         checkTable(entry, type, count, recordSize, length);
         if (type != null) {
             checkCount(type, count, limits, fileOffset + entry);
@@ -256,7 +258,7 @@ public final class Index {
     }
 
     private void checkTable(long entry, @Nullable SectionType type, long count, long recordSize, long length) {
-        if (!codes.add(Entry.SECTION.getInt(bytes, entry))) {
+        if (!codes.add(SectionFields.SECTION.getInt(bytes, entry))) {
             throw Rule.V15_STRUCTURE.broken("the index has two sections " + name(entry), fileOffset + entry);
         }
         if (!isPossible(type, recordSize) || count != length / recordSize || length % recordSize != 0) {
@@ -290,7 +292,7 @@ public final class Index {
     }
 
     private String code(long entry) {
-        return new String(bytes.asSlice(entry, Entry.SECTION.size()).toArray(ValueLayout.JAVA_BYTE),
+        return new String(bytes.asSlice(entry, SectionFields.SECTION.size()).toArray(ValueLayout.JAVA_BYTE),
                 StandardCharsets.ISO_8859_1);
     }
 
@@ -372,7 +374,7 @@ public final class Index {
     public List<UnknownSection> unknownSections() {
         List<UnknownSection> unknown = new ArrayList<>();
         for (long entry = HEAD_BYTES; entry < Records.directory(bytes).byteSize(); entry += ENTRY_BYTES) {
-            if (SectionType.of(Entry.SECTION.getInt(bytes, entry)) == null) {
+            if (SectionType.of(SectionFields.SECTION.getInt(bytes, entry)) == null) {
                 unknown.add(unknownSection(entry));
             }
         }
@@ -380,11 +382,11 @@ public final class Index {
     }
 
     private UnknownSection unknownSection(long entry) {
-        long start = Entry.OFFSET.get(bytes, entry);
-        long length = Entry.LENGTH.get(bytes, entry);
+        long start = SectionFields.OFFSET.get(bytes, entry);
+        long length = SectionFields.LENGTH.get(bytes, entry);
         requireIntact(start, length);
-        return new UnknownSection(code(entry), (Entry.FLAGS.get(bytes, entry) & SAFE_TO_COPY) != 0,
-                Entry.RECORD_SIZE.get(bytes, entry), bytes.asSlice(start, length));
+        return new UnknownSection(code(entry), (SectionFields.FLAGS.get(bytes, entry) & SAFE_TO_COPY) != 0,
+                SectionFields.RECORD_SIZE.get(bytes, entry), bytes.asSlice(start, length));
     }
 
     /// {@return all bytes of a section}
@@ -406,9 +408,10 @@ public final class Index {
     /// {@return the extent with this number}
     public ExtentRecord extent(int number) {
         long at = at(SectionType.EXTN, number);
-        return new ExtentRecord(ExtentKind.of(Extn.KIND.getInt(bytes, at)), isShared(number),
-                Extn.BASE.getInt(bytes, at), Extn.OFFSET.get(bytes, at), Extn.LENGTH.get(bytes, at),
-                new ExtentSums(Extn.CRC.getInt(bytes, at), Extn.DIGEST.digest(bytes, at)));
+        return new ExtentRecord(ExtentKind.of(ExtentFields.KIND.getInt(bytes, at)), isShared(number),
+                ExtentFields.BASE.getInt(bytes, at), ExtentFields.OFFSET.get(bytes, at),
+                ExtentFields.LENGTH.get(bytes, at),
+                new ExtentSums(ExtentFields.CRC.getInt(bytes, at), ExtentFields.DIGEST.digest(bytes, at)));
     }
 
     /// Passes on an extent, unless it is one of zeros.
@@ -417,10 +420,11 @@ public final class Index {
     /// @param receiver receives it
     public void passOn(int number, StoredExtents receiver) {
         long at = at(SectionType.EXTN, number);
-        if (Extn.KIND.get(bytes, at) != ExtentKind.ZERO.code()) {
-            Digest128 digest = Extn.DIGEST.digest(bytes, at);
-            receiver.accept(digest.high(), digest.low(), Extn.BASE.getInt(bytes, at), Extn.OFFSET.get(bytes, at),
-                    Extn.LENGTH.get(bytes, at));
+        if (ExtentFields.KIND.get(bytes, at) != ExtentKind.ZERO.code()) {
+            Digest128 digest = ExtentFields.DIGEST.digest(bytes, at);
+            receiver.accept(digest.high(), digest.low(), ExtentFields.BASE.getInt(bytes, at),
+                    ExtentFields.OFFSET.get(bytes, at),
+                    ExtentFields.LENGTH.get(bytes, at));
         }
     }
 
@@ -441,52 +445,53 @@ public final class Index {
 
     /// {@return whether an extent is flagged as the same bytes as another}
     boolean isShared(int extent) {
-        return (get(SectionType.EXTN, extent, Extn.FLAGS) & SHARED) != 0;
+        return (get(SectionType.EXTN, extent, ExtentFields.FLAGS) & SHARED) != 0;
     }
 
     /// {@return the number of bytes of its file that an extent takes, 0 if it is one of zeros}
     long storedLength(int extent) {
         long at = at(SectionType.EXTN, extent);
-        return Extn.KIND.get(bytes, at) == ExtentKind.ZERO.code() ? 0 : Extn.LENGTH.get(bytes, at);
+        return ExtentFields.KIND.get(bytes, at) == ExtentKind.ZERO.code() ? 0 : ExtentFields.LENGTH.get(bytes, at);
     }
 
     /// {@return the base with this number, counted from 0}
     public BaseRecord base(int number) {
         long at = at(SectionType.BASE, number);
-        return new BaseRecord(BaseKind.of(Base.KIND.getInt(bytes, at)), string(at), Base.DEPTH.getInt(bytes, at),
-                Base.UUID.uuid(bytes, at), Base.DIGEST.digest(bytes, at), Base.LENGTH.get(bytes, at),
-                Base.SEQUENCE.get(bytes, at));
+        return new BaseRecord(BaseKind.of(BaseFields.KIND.getInt(bytes, at)), string(at),
+                BaseFields.DEPTH.getInt(bytes, at),
+                BaseFields.UUID.uuid(bytes, at), BaseFields.DIGEST.digest(bytes, at), BaseFields.LENGTH.get(bytes, at),
+                BaseFields.SEQUENCE.get(bytes, at));
     }
 
     /// {@return the free range with this number}
     public FreeRange freeRange(int number) {
         long at = at(SectionType.FREE, number);
-        return new FreeRange(Free.OFFSET.get(bytes, at), Free.LENGTH.get(bytes, at));
+        return new FreeRange(FreeRangeFields.OFFSET.get(bytes, at), FreeRangeFields.LENGTH.get(bytes, at));
     }
 
     /// {@return the storage with this number}
     public StorageRecord storage(int number) {
         long at = at(SectionType.STOR, number);
-        return new StorageRecord(Stor.NBYTES.get(bytes, at), Stor.FIRST_EXTENT.getInt(bytes, at),
+        return new StorageRecord(StorageFields.NBYTES.get(bytes, at), StorageFields.FIRST_EXTENT.getInt(bytes, at),
                 (int) (firstExtent(number + 1L) - firstExtent(number)),
-                string(at(SectionType.STRS, Stor.DEVICE.get(bytes, at))));
+                string(at(SectionType.STRS, StorageFields.DEVICE.get(bytes, at))));
     }
 
     /// {@return the number of the first extent of a storage; of all extents where the storage would be after the last}
     long firstExtent(long storage) {
         return storage == count(SectionType.STOR)
                 ? count(SectionType.EXTN)
-                : get(SectionType.STOR, storage, Stor.FIRST_EXTENT);
+                : get(SectionType.STOR, storage, StorageFields.FIRST_EXTENT);
     }
 
     /// {@return the tensor with this number}
     public TensorRecord tensor(int number) {
         long at = at(SectionType.TENS, number);
-        int rank = Tens.RANK.getInt(bytes, at);
-        int flags = Tens.FLAGS.getInt(bytes, at);
-        long firstDim = Tens.FIRST_DIM.get(bytes, at);
-        return new TensorRecord(Tens.DTYPE.getInt(bytes, at), Tens.STORAGE.getInt(bytes, at),
-                Tens.BYTE_OFFSET.get(bytes, at), flags >> BIT_OFFSET, flags(flags), dims(firstDim, rank),
+        int rank = TensorFields.RANK.getInt(bytes, at);
+        int flags = TensorFields.FLAGS.getInt(bytes, at);
+        long firstDim = TensorFields.FIRST_DIM.get(bytes, at);
+        return new TensorRecord(TensorFields.DTYPE.getInt(bytes, at), TensorFields.STORAGE.getInt(bytes, at),
+                TensorFields.BYTE_OFFSET.get(bytes, at), flags >> BIT_OFFSET, flags(flags), dims(firstDim, rank),
                 dims(firstDim + rank, rank));
     }
 
@@ -507,20 +512,20 @@ public final class Index {
     long[] dims(long first, int rank) {
         long[] dims = new long[rank];
         for (int dim = 0; dim < rank; dim++) {
-            dims[dim] = Dims.DIM.get(bytes, at(SectionType.DIMS, first + dim));
+            dims[dim] = DimFields.DIM.get(bytes, at(SectionType.DIMS, first + dim));
         }
         return dims;
     }
 
     /// {@return the number of the name that a tensor is known by, or [#NONE]}
     public long nameOfTensor(int number) {
-        return get(SectionType.TENS, number, Tens.NAME);
+        return get(SectionType.TENS, number, TensorFields.NAME);
     }
 
     /// {@return the element type with this number}
     public DTypeRecord dtype(int number) {
         long at = at(SectionType.DTYP, number);
-        return new DTypeRecord(string(at), Dtyp.BITS.getInt(bytes, at));
+        return new DTypeRecord(string(at), DTypeFields.BITS.getInt(bytes, at));
     }
 
     /// {@return the name with this number}
@@ -550,7 +555,7 @@ public final class Index {
 
     /// {@return the number of the tensor that the name with this number belongs to}
     public int tensorOfName(int number) {
-        return (int) get(SectionType.NAMS, number, Nams.TENSOR);
+        return (int) get(SectionType.NAMS, number, NameFields.TENSOR);
     }
 
     /// {@return the text that the record at `at` begins with a reference to}

@@ -4,9 +4,9 @@ import io.undercroft.format.internal.Checksums;
 import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Snapshot;
-import io.undercroft.format.internal.index.Records.Entry;
-import io.undercroft.format.internal.index.Records.Head;
-import io.undercroft.format.internal.index.Records.Isum;
+import io.undercroft.format.internal.index.Records.SectionFields;
+import io.undercroft.format.internal.index.Records.DirectoryFields;
+import io.undercroft.format.internal.index.Records.BlockSumFields;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -30,7 +30,7 @@ public final class IndexAssembler {
         this.hasBlockSums = end(sections, directoryLength(sections.size())) > BlockSums.SMALL_INDEX;
         long directoryLength = directoryLength(sectionCount());
         this.end = end(sections, directoryLength);
-        this.index = allocate(hasBlockSums ? align(end + Isum.RECORD.size() * BlockSums.count(end)) : end);
+        this.index = allocate(hasBlockSums ? align(end + BlockSumFields.RECORD.size() * BlockSums.count(end)) : end);
         this.directory = index.asSlice(0, directoryLength);
     }
 
@@ -67,11 +67,11 @@ public final class IndexAssembler {
         if (hasBlockSums) {
             write(entry, Section.of(SectionType.ISUM, BlockSums.count(end), this::writeBlockSums), end);
         }
-        Head.SIGNATURE.put(directory, 0, Index.SIGNATURE);
-        Head.SECTIONS.put(directory, 0, sectionCount());
-        Head.LENGTH.put(directory, 0, index.byteSize());
-        Head.SEQUENCE.put(directory, 0, sequence);
-        Head.CRC.put(directory, 0, Index.directoryChecksum(directory));
+        DirectoryFields.SIGNATURE.put(directory, 0, Index.SIGNATURE);
+        DirectoryFields.SECTIONS.put(directory, 0, sectionCount());
+        DirectoryFields.LENGTH.put(directory, 0, index.byteSize());
+        DirectoryFields.SEQUENCE.put(directory, 0, sequence);
+        DirectoryFields.CRC.put(directory, 0, Index.directoryChecksum(directory));
     }
 
     private int sectionCount() {
@@ -81,18 +81,19 @@ public final class IndexAssembler {
     private void write(long entry, Section section, long start) {
         MemorySegment bytes = index.asSlice(start, section.length());
         section.content().accept(bytes);
-        Entry.SECTION.put(directory, entry, SectionType.code(section.name()));
-        Entry.FLAGS.put(directory, entry, section.flags());
-        Entry.OFFSET.put(directory, entry, start);
-        Entry.LENGTH.put(directory, entry, section.length());
-        Entry.COUNT.put(directory, entry, section.count());
-        Entry.RECORD_SIZE.put(directory, entry, section.recordSize());
-        Entry.CRC.put(directory, entry, Checksums.crc32c(bytes));
+        SectionFields.SECTION.put(directory, entry, SectionType.code(section.name()));
+        SectionFields.FLAGS.put(directory, entry, section.flags());
+        SectionFields.OFFSET.put(directory, entry, start);
+        SectionFields.LENGTH.put(directory, entry, section.length());
+        SectionFields.COUNT.put(directory, entry, section.count());
+        SectionFields.RECORD_SIZE.put(directory, entry, section.recordSize());
+        SectionFields.CRC.put(directory, entry, Checksums.crc32c(bytes));
     }
 
     private void writeBlockSums(MemorySegment sums) {
         for (long block = 0; block < BlockSums.count(end); block++) {
-            Isum.CRC.put(sums, Isum.RECORD.size() * block, BlockSums.ofMemory(index, directory.byteSize(), end, block));
+            BlockSumFields.CRC.put(sums, BlockSumFields.RECORD.size() * block,
+                    BlockSums.ofMemory(index, directory.byteSize(), end, block));
         }
     }
 

@@ -1,7 +1,7 @@
 package io.undercroft.format.internal.index;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.format.internal.index.Records.Nams;
+import io.undercroft.format.internal.index.Records.NameFields;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -19,7 +19,7 @@ public final class NameTable {
 
     private final Arena arena = Arena.ofAuto();
     private final List<MemorySegment> texts = new ArrayList<>();
-    private final RecordTable records = new RecordTable(Nams.RECORD);
+    private final RecordTable records = new RecordTable(NameFields.RECORD);
     private long end;
 
     /// Adds a name.
@@ -33,7 +33,7 @@ public final class NameTable {
         MemorySegment name = records.append();
         RecordLayout.TEXT.put(name, 0, text);
         RecordLayout.TEXT_LENGTH.put(name, 0, utf8.length);
-        Nams.TENSOR.put(name, 0, tensor);
+        NameFields.TENSOR.put(name, 0, tensor);
         return (int) records.count() - 1;
     }
 
@@ -107,8 +107,8 @@ public final class NameTable {
             int place = inTree[name];
             RecordLayout.TEXT.put(section, at, place == IN_STRB ? text : strings + place);
             RecordLayout.TEXT_LENGTH.put(section, at, length);
-            Nams.TENSOR.put(section, at, records.get(name, Nams.TENSOR));
-            at += Nams.RECORD.size();
+            NameFields.TENSOR.put(section, at, records.get(name, NameFields.TENSOR));
+            at += NameFields.RECORD.size();
             text += place == IN_STRB ? length : 0;
         }
     }

@@ -11,14 +11,14 @@ import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Rule;
 import io.undercroft.format.internal.StateTreeReader;
 import io.undercroft.format.internal.TensorFlag;
-import io.undercroft.format.internal.index.Records.Base;
-import io.undercroft.format.internal.index.Records.Dtyp;
-import io.undercroft.format.internal.index.Records.Extn;
-import io.undercroft.format.internal.index.Records.Free;
-import io.undercroft.format.internal.index.Records.Nams;
-import io.undercroft.format.internal.index.Records.Stor;
-import io.undercroft.format.internal.index.Records.Strs;
-import io.undercroft.format.internal.index.Records.Tens;
+import io.undercroft.format.internal.index.Records.BaseFields;
+import io.undercroft.format.internal.index.Records.DTypeFields;
+import io.undercroft.format.internal.index.Records.ExtentFields;
+import io.undercroft.format.internal.index.Records.FreeRangeFields;
+import io.undercroft.format.internal.index.Records.NameFields;
+import io.undercroft.format.internal.index.Records.StorageFields;
+import io.undercroft.format.internal.index.Records.StringFields;
+import io.undercroft.format.internal.index.Records.TensorFields;
 import java.lang.foreign.MemorySegment;
 import java.util.BitSet;
 import java.util.HashSet;
@@ -31,8 +31,9 @@ import java.util.Set;
 /// the metadata, which are checked as a whole. Safe for any thread.
 public final class RecordRules {
     /// The fields of an extent that are zero in an extent of zeros.
-    private static final List<Field> OF_STORED_BYTES = List.of(Extn.FLAGS, Extn.BASE, Extn.CRC, Extn.OFFSET,
-            Extn.DIGEST);
+    private static final List<Field> OF_STORED_BYTES = List.of(ExtentFields.FLAGS, ExtentFields.BASE, ExtentFields.CRC,
+            ExtentFields.OFFSET,
+            ExtentFields.DIGEST);
 
     private final Index index;
     private final MemorySegment bytes;
@@ -78,23 +79,23 @@ public final class RecordRules {
     /// Checks a numbered string.
     void checkString(long number) {
         checkText(SectionType.STRS, number);
-        reserved(SectionType.STRS, number, Strs.RESERVED);
+        reserved(SectionType.STRS, number, StringFields.RESERVED);
     }
 
     /// Checks an element type.
     public void checkDType(long number) {
         checkText(SectionType.DTYP, number);
         checkElement(number);
-        reserved(SectionType.DTYP, number, Dtyp.RESERVED);
+        reserved(SectionType.DTYP, number, DTypeFields.RESERVED);
     }
 
     /// Checks how large the elements of a type are, which is all that its tensors need.
     private void checkElement(long number) {
         long at = index.at(SectionType.DTYP, number);
-        if (Dtyp.BITS.getInt(bytes, at) <= 0) {
+        if (DTypeFields.BITS.getInt(bytes, at) <= 0) {
             throw broken(Rule.V15_STRUCTURE, SectionType.DTYP, number, "has no possible size in bits");
         }
-        if (Dtyp.ELEMENTS.get(bytes, at) != 1) {
+        if (DTypeFields.ELEMENTS.get(bytes, at) != 1) {
             throw broken(Rule.V13_UNSUPPORTED, SectionType.DTYP, number, "has blocks of several elements");
         }
     }
@@ -137,13 +138,13 @@ public final class RecordRules {
         if (RecordLayout.TEXT_LENGTH.get(bytes, at) == 0) {
             throw broken(Rule.V8_LIMIT, SectionType.BASE, number, "has an empty path");
         }
-        long kind = Base.KIND.get(bytes, at);
+        long kind = BaseFields.KIND.get(bytes, at);
         if (kind > BaseKind.FOREIGN.code()) {
             throw broken(Rule.V13_UNSUPPORTED, SectionType.BASE, number, "has kind " + kind);
         }
-        u64(Base.LENGTH, at);
-        u64(Base.SEQUENCE, at);
-        reserved(SectionType.BASE, number, Base.RESERVED);
+        u64(BaseFields.LENGTH, at);
+        u64(BaseFields.SEQUENCE, at);
+        reserved(SectionType.BASE, number, BaseFields.RESERVED);
         BaseRecord base = index.base(number);
         if (!BaseRecord.isPath(base.path())) {
             throw broken(Rule.V6_NAME, SectionType.BASE, number,
@@ -162,15 +163,15 @@ public final class RecordRules {
     public void checkFreeRange(long number) {
         long end = number == 0 ? -1 : endOfFreeRange(number - 1);
         endOfFreeRange(number);
-        if (u64(Free.OFFSET, index.at(SectionType.FREE, number)) <= end) {
+        if (u64(FreeRangeFields.OFFSET, index.at(SectionType.FREE, number)) <= end) {
             throw broken(Rule.V2_RANGE, SectionType.FREE, number, "touches the one before it, or is out of order");
         }
     }
 
     private long endOfFreeRange(long number) {
         long at = index.at(SectionType.FREE, number);
-        long offset = u64(Free.OFFSET, at);
-        long length = u64(Free.LENGTH, at);
+        long offset = u64(FreeRangeFields.OFFSET, at);
+        long length = u64(FreeRangeFields.LENGTH, at);
         boolean inside = offset >= header.dataStart() && offset <= commit.committedLength()
                 && length <= commit.committedLength() - offset;
         if (!inside || length == 0 || header.isInSlots(offset, offset + length)) {
@@ -183,14 +184,14 @@ public final class RecordRules {
     /// Checks an extent, and the bases if it is in one.
     public void checkExtent(long number) {
         long at = index.at(SectionType.EXTN, number);
-        int kind = Extn.KIND.getInt(bytes, at);
+        int kind = ExtentFields.KIND.getInt(bytes, at);
         if (kind > ExtentKind.FOREIGN.code()) {
             throw broken(Rule.V13_UNSUPPORTED, SectionType.EXTN, number, "has kind " + kind);
         }
-        if (Extn.FLAGS.get(bytes, at) > Index.SHARED) {
+        if (ExtentFields.FLAGS.get(bytes, at) > Index.SHARED) {
             throw broken(Rule.V9_RESERVED, SectionType.EXTN, number, "has unknown flags");
         }
-        if (u64(Extn.LENGTH, at) == 0) {
+        if (u64(ExtentFields.LENGTH, at) == 0) {
             throw broken(Rule.V4_EXTENT_SUM, SectionType.EXTN, number, "is empty");
         }
         if (kind == ExtentKind.ZERO.code()) {
@@ -203,16 +204,16 @@ public final class RecordRules {
     }
 
     private void checkStored(long number, long at, ExtentKind kind) {
-        int base = Extn.BASE.getInt(bytes, at);
+        int base = ExtentFields.BASE.getInt(bytes, at);
         checkBaseOfExtent(number, base, kind);
         long low = header.dataStart();
         long high = commit.committedLength();
         if (base > 0) {
             low = kind == ExtentKind.RAW ? FileLayout.DATA_START : 0;
-            high = index.get(SectionType.BASE, base - 1, Base.LENGTH);
+            high = index.get(SectionType.BASE, base - 1, BaseFields.LENGTH);
         }
-        long from = u64(Extn.OFFSET, at);
-        long length = u64(Extn.LENGTH, at);
+        long from = u64(ExtentFields.OFFSET, at);
+        long length = u64(ExtentFields.LENGTH, at);
         boolean isInSlots = base == 0 && header.isInSlots(from, from + length);
         if (from < low || from > high || length > high - from || isInSlots) {
             throw broken(Rule.V2_RANGE, SectionType.EXTN, number,
@@ -232,7 +233,7 @@ public final class RecordRules {
             checkBases();
         }
         boolean foreign = base > 0
-                && index.get(SectionType.BASE, base - 1, Base.KIND) == BaseKind.FOREIGN.code();
+                && index.get(SectionType.BASE, base - 1, BaseFields.KIND) == BaseKind.FOREIGN.code();
         if (foreign != (kind == ExtentKind.FOREIGN)) {
             throw broken(Rule.V10_INDEX, SectionType.EXTN, number, "has kind " + kind + " and a base of another kind");
         }
@@ -275,7 +276,7 @@ public final class RecordRules {
 
     /// {@return the size of a storage in bytes, which are few enough to count their bits}
     long nbytes(long number) {
-        long nbytes = u64(Stor.NBYTES, index.at(SectionType.STOR, number));
+        long nbytes = u64(StorageFields.NBYTES, index.at(SectionType.STOR, number));
         if (nbytes > Spans.MAX_NBYTES) {
             throw broken(Rule.V1_ARITHMETIC, SectionType.STOR, number,
                     "has " + nbytes + " bytes, too many to count bits");
@@ -290,9 +291,9 @@ public final class RecordRules {
         for (long i = firstExtent; i < end; i++) {
             checkExtent(i);
             long extent = index.at(SectionType.EXTN, i);
-            long extentLength = Extn.LENGTH.get(bytes, extent);
-            if (!shape.accepts(ExtentKind.of(Extn.KIND.getInt(bytes, extent)), length,
-                    Extn.OFFSET.get(bytes, extent), extentLength)) {
+            long extentLength = ExtentFields.LENGTH.get(bytes, extent);
+            if (!shape.accepts(ExtentKind.of(ExtentFields.KIND.getInt(bytes, extent)), length,
+                    ExtentFields.OFFSET.get(bytes, extent), extentLength)) {
                 throw broken(Rule.V2_RANGE, SectionType.EXTN, i,
                         "is not aligned to " + FileLayout.alignment(nbytes, header.chunkLog2())
                                 + " bytes");
@@ -303,7 +304,7 @@ public final class RecordRules {
             throw broken(Rule.V4_EXTENT_SUM, SectionType.STOR, number,
                     "has " + nbytes + " bytes, but its extents " + length);
         }
-        long device = Stor.DEVICE.get(bytes, at);
+        long device = StorageFields.DEVICE.get(bytes, at);
         if (device >= count(SectionType.STRS)) {
             throw broken(Rule.V10_INDEX, SectionType.STOR, number, "has a device string that is not there");
         }
@@ -313,26 +314,26 @@ public final class RecordRules {
     /// Checks a tensor, and that it is inside its storage; the extents of the storage are not checked.
     public void checkTensor(long number) {
         long at = index.at(SectionType.TENS, number);
-        if (Tens.DTYPE.get(bytes, at) >= count(SectionType.DTYP)
-                || Tens.STORAGE.get(bytes, at) >= count(SectionType.STOR)) {
+        if (TensorFields.DTYPE.get(bytes, at) >= count(SectionType.DTYP)
+                || TensorFields.STORAGE.get(bytes, at) >= count(SectionType.STOR)) {
             throw broken(Rule.V10_INDEX, SectionType.TENS, number, "has a dtype or storage that is not there");
         }
-        if (Tens.FLAGS.get(bytes, at) > Index.ALL_TENSOR_FLAGS) {
+        if (TensorFields.FLAGS.get(bytes, at) > Index.ALL_TENSOR_FLAGS) {
             throw broken(Rule.V9_RESERVED, SectionType.TENS, number, "has unknown flags");
         }
-        checkNameOfTensor(number, Tens.NAME.get(bytes, at));
+        checkNameOfTensor(number, TensorFields.NAME.get(bytes, at));
         int rank = checkRank(number, at);
-        long first = Tens.FIRST_DIM.get(bytes, at);
+        long first = TensorFields.FIRST_DIM.get(bytes, at);
         checkSpan(number, at, index.dims(first, rank), index.dims(first + rank, rank));
     }
 
     private int checkRank(long number, long at) {
-        int rank = Tens.RANK.getInt(bytes, at);
+        int rank = TensorFields.RANK.getInt(bytes, at);
         if (rank > limits.maxRank()) {
             throw broken(Rule.V8_LIMIT, SectionType.TENS, number,
                     "has " + rank + " dimensions, the limit is " + limits.maxRank());
         }
-        long first = Tens.FIRST_DIM.get(bytes, at);
+        long first = TensorFields.FIRST_DIM.get(bytes, at);
         if (first > count(SectionType.DIMS) || 2L * rank > count(SectionType.DIMS) - first) {
             throw broken(Rule.V10_INDEX, SectionType.TENS, number, "has sizes and strides that are not there");
         }
@@ -348,7 +349,7 @@ public final class RecordRules {
             }
             reversed |= stride[dim] < 0;
         }
-        long flags = Tens.FLAGS.get(bytes, at);
+        long flags = TensorFields.FLAGS.get(bytes, at);
         if (reversed != ((flags & TensorFlag.REVERSED.bit()) != 0)) {
             throw broken(Rule.V5_STRIDE_RANGE, SectionType.TENS, number,
                     "has strides that contradict its flag for negative ones");
@@ -356,11 +357,11 @@ public final class RecordRules {
         if (!Spans.isCountable(shape)) {
             throw broken(Rule.V1_ARITHMETIC, SectionType.TENS, number, "has more than 2^63-1 elements");
         }
-        long nbytes = nbytes(Tens.STORAGE.get(bytes, at));
-        long dtype = Tens.DTYPE.get(bytes, at);
+        long nbytes = nbytes(TensorFields.STORAGE.get(bytes, at));
+        long dtype = TensorFields.DTYPE.get(bytes, at);
         checkElement(dtype);
-        int bits = (int) index.get(SectionType.DTYP, dtype, Dtyp.BITS);
-        if (!Spans.fits(shape, stride, bits, u64(Tens.BYTE_OFFSET, at), (int) flags >> Index.BIT_OFFSET,
+        int bits = (int) index.get(SectionType.DTYP, dtype, DTypeFields.BITS);
+        if (!Spans.fits(shape, stride, bits, u64(TensorFields.BYTE_OFFSET, at), (int) flags >> Index.BIT_OFFSET,
                 nbytes)) {
             throw broken(Rule.V5_STRIDE_RANGE, SectionType.TENS, number,
                     "reaches outside its storage of " + nbytes + " bytes");
@@ -371,7 +372,7 @@ public final class RecordRules {
         if (name == Index.NONE) {
             return;
         }
-        if (name >= count(SectionType.NAMS) || index.get(SectionType.NAMS, name, Nams.TENSOR) != number) {
+        if (name >= count(SectionType.NAMS) || index.get(SectionType.NAMS, name, NameFields.TENSOR) != number) {
             throw broken(Rule.V10_INDEX, SectionType.TENS, number, "claims a name that is not its own");
         }
     }
@@ -379,7 +380,7 @@ public final class RecordRules {
     /// Checks a name; its order among the names is checked by [WholeRules].
     public void checkName(long number) {
         checkText(SectionType.NAMS, number);
-        if (index.get(SectionType.NAMS, number, Nams.TENSOR) >= count(SectionType.TENS)) {
+        if (index.get(SectionType.NAMS, number, NameFields.TENSOR) >= count(SectionType.TENS)) {
             throw broken(Rule.V10_INDEX, SectionType.NAMS, number, "belongs to a tensor that is not there");
         }
     }

@@ -19,7 +19,8 @@ public final class Records {
 
     /// {@return the directory of an index: its first bytes, whose length follows from its section count}
     public static MemorySegment directory(MemorySegment index) {
-        return index.asSlice(0, Head.RECORD.size() + Entry.RECORD.size() * Head.SECTIONS.get(index, 0));
+        return index.asSlice(0,
+                DirectoryFields.RECORD.size() + SectionFields.RECORD.size() * DirectoryFields.SECTIONS.get(index, 0));
     }
 
     /// The header, section 5.
@@ -63,7 +64,7 @@ public final class Records {
     }
 
     /// The head of the directory of an index, section 7.1.
-    public interface Head {
+    public interface DirectoryFields {
         RecordLayout RECORD = new RecordLayout();
         Field SIGNATURE = RECORD.field("signature", 4);
         Field SECTIONS = RECORD.field("section count", 4);
@@ -74,7 +75,7 @@ public final class Records {
     }
 
     /// An entry of the directory, section 7.2.
-    public interface Entry {
+    public interface SectionFields {
         RecordLayout RECORD = new RecordLayout();
         Field SECTION = RECORD.field("section", 4);
         Field FLAGS = RECORD.field("flags", 4);
@@ -87,7 +88,7 @@ public final class Records {
     }
 
     /// An extent, section 7.3.
-    public interface Extn {
+    public interface ExtentFields {
         RecordLayout RECORD = new RecordLayout();
         Field KIND = RECORD.field("extent kind", 1);
         Field FLAGS = RECORD.field("extent flags", 1);
@@ -99,7 +100,7 @@ public final class Records {
     }
 
     /// A storage, section 7.4.
-    public interface Stor {
+    public interface StorageFields {
         RecordLayout RECORD = new RecordLayout();
         Field NBYTES = RECORD.field("storage nbytes", 8);
         Field FIRST_EXTENT = RECORD.field("first extent", 4);
@@ -107,7 +108,7 @@ public final class Records {
     }
 
     /// A tensor, section 7.5.
-    public interface Tens {
+    public interface TensorFields {
         RecordLayout RECORD = new RecordLayout();
         Field DTYPE = RECORD.field("tensor dtype", 2);
         Field RANK = RECORD.field("rank", 1);
@@ -119,25 +120,25 @@ public final class Records {
     }
 
     /// A size or a stride, section 7.6.
-    public interface Dims {
+    public interface DimFields {
         RecordLayout RECORD = new RecordLayout();
         Field DIM = RECORD.field("size or stride", 8);
     }
 
     /// A name, section 7.7.
-    public interface Nams {
+    public interface NameFields {
         RecordLayout RECORD = new RecordLayout("name");
         Field TENSOR = RECORD.field("tensor", 4);
     }
 
     /// A numbered string, section 7.8.
-    public interface Strs {
+    public interface StringFields {
         RecordLayout RECORD = new RecordLayout("string");
         Field RESERVED = RECORD.field(RESERVED_NAME, 4);
     }
 
     /// An element type, section 7.9.
-    public interface Dtyp {
+    public interface DTypeFields {
         RecordLayout RECORD = new RecordLayout("dtype");
         Field BITS = RECORD.field("bits per block", 4);
         Field ELEMENTS = RECORD.field("elements per block", 4);
@@ -145,7 +146,7 @@ public final class Records {
     }
 
     /// Another file in which bytes are, section 7.10.
-    public interface Base {
+    public interface BaseFields {
         RecordLayout RECORD = new RecordLayout("path");
         Field KIND = RECORD.field("base kind", 2);
         Field DEPTH = RECORD.field("base depth", 2);
@@ -157,20 +158,20 @@ public final class Records {
     }
 
     /// A range of the file that no snapshot uses, section 7.11.
-    public interface Free {
+    public interface FreeRangeFields {
         RecordLayout RECORD = new RecordLayout();
         Field OFFSET = RECORD.field("free offset", 8);
         Field LENGTH = RECORD.field("free length", 8);
     }
 
     /// The checksum of a block of the index, section 7.12.
-    public interface Isum {
+    public interface BlockSumFields {
         RecordLayout RECORD = new RecordLayout();
         Field CRC = RECORD.field("block CRC32C", 4);
     }
 
     /// The head of the manifest of a set, section 9.1.
-    public interface SetHead {
+    public interface ManifestFields {
         RecordLayout RECORD = new RecordLayout();
         Field SIGNATURE = RECORD.field("signature", 8);
         Field MAJOR = RECORD.field("major version", 2);

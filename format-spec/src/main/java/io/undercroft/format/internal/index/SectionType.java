@@ -5,19 +5,19 @@ import org.jspecify.annotations.Nullable;
 /// The sections of an index of this version, in their canonical order.
 public enum SectionType {
     /// Extents.
-    EXTN(Records.Extn.RECORD),
+    EXTN(Records.ExtentFields.RECORD),
     /// Storages.
-    STOR(Records.Stor.RECORD),
+    STOR(Records.StorageFields.RECORD),
     /// Tensors.
-    TENS(Records.Tens.RECORD),
+    TENS(Records.TensorFields.RECORD),
     /// Sizes and strides of tensors.
-    DIMS(Records.Dims.RECORD),
+    DIMS(Records.DimFields.RECORD),
     /// Sorted names of tensors.
-    NAMS(Records.Nams.RECORD),
+    NAMS(Records.NameFields.RECORD),
     /// Numbered strings.
-    STRS(Records.Strs.RECORD),
+    STRS(Records.StringFields.RECORD),
     /// Element types.
-    DTYP(Records.Dtyp.RECORD),
+    DTYP(Records.DTypeFields.RECORD),
     /// The bytes of all names and strings.
     STRB(Records.BYTES),
     /// The state tree.
@@ -25,11 +25,11 @@ public enum SectionType {
     /// Metadata.
     META(Records.BYTES),
     /// Other files in which bytes are.
-    BASE(Records.Base.RECORD, false, true),
+    BASE(Records.BaseFields.RECORD, false, true),
     /// Ranges of the file that no snapshot uses.
-    FREE(Records.Free.RECORD, false, true),
+    FREE(Records.FreeRangeFields.RECORD, false, true),
     /// Checksums of the blocks of the index before it.
-    ISUM(Records.Isum.RECORD, false, false);
+    ISUM(Records.BlockSumFields.RECORD, false, false);
 
     private static final SectionType[] ALL = values();
 

@@ -3,7 +3,7 @@ package io.undercroft.format.internal.index;
 import io.undercroft.format.internal.ExtentKind;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.Limits;
-import io.undercroft.format.internal.index.Records.Extn;
+import io.undercroft.format.internal.index.Records.ExtentFields;
 import java.lang.foreign.MemorySegment;
 
 /// The extents of a table that are the same bytes as others.
@@ -49,12 +49,12 @@ public final class SharedPlaces {
 
     /// Flags the extents from one rank to before another, all of the same place.
     private void flag(int from, int to) {
-        boolean stored = Extn.KIND.get(table, at(sorted[from])) != ExtentKind.ZERO.code();
+        boolean stored = ExtentFields.KIND.get(table, at(sorted[from])) != ExtentKind.ZERO.code();
         for (int rank = from; rank < to; rank++) {
             long at = at(sorted[rank]);
-            Extn.FLAGS.put(table, at, stored && to - from > 1 ? Index.SHARED : 0);
-            boolean counts = stored && rank == from && Extn.BASE.get(table, at) == ExtentRecord.THIS_FILE;
-            long more = counts ? 0 : Extn.LENGTH.get(table, at);
+            ExtentFields.FLAGS.put(table, at, stored && to - from > 1 ? Index.SHARED : 0);
+            boolean counts = stored && rank == from && ExtentFields.BASE.get(table, at) == ExtentRecord.THIS_FILE;
+            long more = counts ? 0 : ExtentFields.LENGTH.get(table, at);
             // Far beyond the limit it does not matter by how much.
             expansion = more > Long.MAX_VALUE - expansion ? Long.MAX_VALUE : expansion + more;
         }
@@ -63,9 +63,13 @@ public final class SharedPlaces {
     private int compare(int left, int right) {
         long one = at(left);
         long other = at(right);
-        int order = Long.compare(Extn.BASE.get(table, one), Extn.BASE.get(table, other));
-        order = order != 0 ? order : Long.compare(Extn.OFFSET.get(table, one), Extn.OFFSET.get(table, other));
-        return order != 0 ? order : Long.compare(Extn.LENGTH.get(table, one), Extn.LENGTH.get(table, other));
+        int order = Long.compare(ExtentFields.BASE.get(table, one), ExtentFields.BASE.get(table, other));
+        order = order != 0
+                ? order
+                : Long.compare(ExtentFields.OFFSET.get(table, one), ExtentFields.OFFSET.get(table, other));
+        return order != 0
+                ? order
+                : Long.compare(ExtentFields.LENGTH.get(table, one), ExtentFields.LENGTH.get(table, other));
     }
 
     private long at(int extent) {

@@ -5,7 +5,7 @@ import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.FreeRange;
 import io.undercroft.format.internal.Rule;
-import io.undercroft.format.internal.index.Records.Extn;
+import io.undercroft.format.internal.index.Records.ExtentFields;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
@@ -82,7 +82,7 @@ public final class WholeRules {
     private void checkBasesAreNamed() {
         BitSet named = new BitSet();
         for (int extent = 0; extent < index.count(SectionType.EXTN); extent++) {
-            named.set((int) index.get(SectionType.EXTN, extent, Extn.BASE));
+            named.set((int) index.get(SectionType.EXTN, extent, ExtentFields.BASE));
         }
         int unnamed = named.nextClearBit(1);
         if (unnamed <= index.count(SectionType.BASE)) {
@@ -172,7 +172,7 @@ public final class WholeRules {
                             shared
                                     ? "an extent is not flagged as shared, and is"
                                     : "an extent is flagged as shared, and is not",
-                            index.fileOffset(SectionType.EXTN, item) + Extn.FLAGS.offset());
+                            index.fileOffset(SectionType.EXTN, item) + ExtentFields.FLAGS.offset());
                 }
             }
         }
@@ -188,12 +188,12 @@ public final class WholeRules {
         }
 
         private int base(int item) {
-            return item < extents ? (int) index.get(SectionType.EXTN, item, Extn.BASE) : ExtentRecord.THIS_FILE;
+            return item < extents ? (int) index.get(SectionType.EXTN, item, ExtentFields.BASE) : ExtentRecord.THIS_FILE;
         }
 
         private long offset(int item) {
             if (item < extents) {
-                return index.get(SectionType.EXTN, item, Extn.OFFSET);
+                return index.get(SectionType.EXTN, item, ExtentFields.OFFSET);
             }
             return item < count - 1 ? free(item).offset() : commit.ownOffset();
         }
