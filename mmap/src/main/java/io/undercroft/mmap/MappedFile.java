@@ -795,7 +795,7 @@ public final class MappedFile implements AutoCloseable {
     /// that still leads to it.
     private static void checkNotCut(Path path, long identity, long end) {
         try {
-            boolean isThere = FileIdentity.of(path).filter(there -> there.number() == identity).isPresent();
+            boolean isThere = FileIdentity.of(path).filter(found -> found.number() == identity).isPresent();
             long size = isThere ? Files.size(path) : end;
             if (size < end) {
                 throw new TruncatedMappingException(path.toString(), end, size);
@@ -897,9 +897,9 @@ public final class MappedFile implements AutoCloseable {
     /// Returns the mapping that all windows share, made with the first of them, of the bytes that the file has then. It
     /// may be cut afterwards behind all windows, as a `.croft` file is by an append that fails.
     private MemorySegment whole() throws IOException {
-        MemorySegment there = whole;
-        if (there != null) {
-            return there;
+        MemorySegment existing = whole;
+        if (existing != null) {
+            return existing;
         }
         synchronized (wholeLock) {
             if (whole == null) {

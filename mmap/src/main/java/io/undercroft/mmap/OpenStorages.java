@@ -77,15 +77,15 @@ final class OpenStorages {
     private static Storage known(SharedStorageHandle handle, Storage mine) {
         Key key = Key.of(handle);
         while (true) {
-            WeakStorage there = KNOWN.get(key);
-            Optional<Storage> known = usable(there, handle);
+            WeakStorage existing = KNOWN.get(key);
+            Optional<Storage> known = usable(existing, handle);
             if (known.isPresent()) {
                 mine.release();
                 return known.get();
             }
-            boolean added = there == null
+            boolean added = existing == null
                     ? KNOWN.putIfAbsent(key, mine.weak()) == null
-                    : KNOWN.replace(key, there, mine.weak());
+                    : KNOWN.replace(key, existing, mine.weak());
             if (added) {
                 sweep();
                 return mine;
@@ -101,8 +101,8 @@ final class OpenStorages {
     }
 
     /// Returns a storage that lives, and was not moved to other memory.
-    private static Optional<Storage> usable(@Nullable WeakStorage there, SharedStorageHandle handle) {
-        Optional<Storage> found = Optional.ofNullable(there).flatMap(WeakStorage::retain);
+    private static Optional<Storage> usable(@Nullable WeakStorage existing, SharedStorageHandle handle) {
+        Optional<Storage> found = Optional.ofNullable(existing).flatMap(WeakStorage::retain);
         if (found.isPresent() && !standsOn(found.get(), handle)) {
             found.get().release();
             return Optional.empty();
@@ -111,8 +111,8 @@ final class OpenStorages {
     }
 
     private static boolean standsOn(Storage storage, SharedStorageHandle handle) {
-        return storage.origin().orElse(null) instanceof SharedStorageHandle there
-                && Key.of(there.whole()).equals(Key.of(handle.whole())) && haveOnePlace(there, handle);
+        return storage.origin().orElse(null) instanceof SharedStorageHandle origin
+                && Key.of(origin.whole()).equals(Key.of(handle.whole())) && haveOnePlace(origin, handle);
     }
 
     /// Returns whether two paths of a number mean one file: those of two file systems may have the same number.
@@ -207,17 +207,17 @@ final class OpenStorages {
     }
 
     private static SharedMemory record(SharedStorageHandle handle) throws SharedMemoryException {
-        SharedMemory there;
+        SharedMemory attached;
         try {
-            there = SharedMemory.attach(handle.name(), MapMode.READ_ONLY, TrustedOwner.ANYBODY);
+            attached = SharedMemory.attach(handle.name(), MapMode.READ_ONLY, TrustedOwner.ANYBODY);
         } catch (SharedMemoryException e) {
             throw e.reason() == Reason.NOT_FOUND ? gone(handle, e) : e;
         }
-        if (there.identity().orElse(0) != handle.identity()) {
-            there.close();
+        if (attached.identity().orElse(0) != handle.identity()) {
+            attached.close();
             throw gone(handle, null);
         }
-        return there;
+        return attached;
     }
 
     private static SharedMemoryException gone(SharedStorageHandle handle, @Nullable Throwable cause) {

@@ -271,12 +271,12 @@ public final class Checkpoint implements AutoCloseable {
 
     /// If several threads make it at once, any can be used.
     private NameLookup lookup() {
-        NameLookup there = lookup;
-        if (there == null) {
-            there = new NameLookup(contents);
-            lookup = there;
+        NameLookup existing = lookup;
+        if (existing == null) {
+            existing = new NameLookup(contents);
+            lookup = existing;
         }
-        return there;
+        return existing;
     }
 
     private void checkMapping() {
@@ -692,12 +692,12 @@ public final class Checkpoint implements AutoCloseable {
     }
 
     private synchronized DecodedState decoded() {
-        DecodedState there = decoded;
-        if (there == null) {
-            there = named(() -> new DecodedState(ObjectDecoder.of(tree(), options.classes())));
-            decoded = there;
+        DecodedState existing = decoded;
+        if (existing == null) {
+            existing = named(() -> new DecodedState(ObjectDecoder.of(tree(), options.classes())));
+            decoded = existing;
         }
-        return there;
+        return existing;
     }
 
     /// Reads from the open file, and adds its path to an exception that does not have one yet.

@@ -130,16 +130,16 @@ public final class ShardSet implements AutoCloseable {
         }
 
         private synchronized Checkpoint open(int number) throws IOException {
-            Checkpoint there = opened[Objects.checkIndex(number, opened.length)];
-            if (there == null) {
+            Checkpoint existing = opened[Objects.checkIndex(number, opened.length)];
+            if (existing == null) {
                 if (isClosed) {
                     throw new IllegalStateException(set.location() + " is closed; close it later, or open it again");
                 }
-                there = Checkpoint.openShard(set.files().file(number), set.manifest().shards().get(number),
+                existing = Checkpoint.openShard(set.files().file(number), set.manifest().shards().get(number),
                         options);
-                opened[number] = there;
+                opened[number] = existing;
             }
-            return there;
+            return existing;
         }
 
         void openAll() throws IOException {

@@ -284,10 +284,10 @@ public final class StateClasses {
             throw new IllegalArgumentException("the name " + name + " means a class of the JDK in every file; give "
                     + type.getName() + " another one");
         }
-        Class<?> there = byName.get(name);
-        if (there != null && there != type) {
-            throw new IllegalArgumentException("the name " + name + " means " + there.getName() + " (of "
-                    + there.getClassLoader() + ") already; give " + type.getName() + " another one");
+        Class<?> existing = byName.get(name);
+        if (existing != null && existing != type) {
+            throw new IllegalArgumentException("the name " + name + " means " + existing.getName() + " (of "
+                    + existing.getClassLoader() + ") already; give " + type.getName() + " another one");
         }
     }
 

@@ -299,11 +299,11 @@ public final class Storage implements Iterable<Integer> {
         if (isMeta() || nbytes == 0) {
             return 0;
         }
-        MemorySegment there = deviceSegment();
-        if (!there.isNative()) {
+        MemorySegment segment = deviceSegment();
+        if (!segment.isNative()) {
             throw new UnsupportedOperationException(describe() + " lies on the heap and has no address");
         }
-        return there.address();
+        return segment.address();
     }
 
     /// {@return the size in bytes}
@@ -340,8 +340,8 @@ public final class Storage implements Iterable<Integer> {
     public boolean isPinned() {
         Storage root = root();
         Allocator from = root.allocator;
-        Allocation there = root.holding.allocation();
-        return (from != null && from.isPinned()) || (there != null && there.isPinned());
+        Allocation allocation = root.holding.allocation();
+        return (from != null && from.isPinned()) || (allocation != null && allocation.isPinned());
     }
 
     /// {@return whether writes are visible to other processes (`is_shared` in PyTorch)} Makes deferred bytes.
@@ -371,10 +371,10 @@ public final class Storage implements Iterable<Integer> {
     public Optional<String> location() {
         Storage root = root();
         Object from = isMeta() ? null : root.owner;
-        Allocation there = root.holding.allocation();
+        Allocation allocation = root.holding.allocation();
         return from != null
                 ? Optional.of(from.toString())
-                : there == null ? Optional.empty() : there.filename();
+                : allocation == null ? Optional.empty() : allocation.filename();
     }
 
     /// {@return what releases the storage when it is closed, as it was given when the storage was made; nothing for a
@@ -393,8 +393,8 @@ public final class Storage implements Iterable<Integer> {
     /// {@return the backing of the allocation; of a slice, that of its base; empty if the bytes are deferred or have
     /// none}
     public Optional<Backing> backing() {
-        Allocation there = root().holding.allocation();
-        return there == null ? Optional.empty() : there.backing();
+        Allocation allocation = root().holding.allocation();
+        return allocation == null ? Optional.empty() : allocation.backing();
     }
 
     /// Compares bytes with the checksums of the file that they are mapped from, as [Backing#check]. Does nothing if the
@@ -466,8 +466,8 @@ public final class Storage implements Iterable<Integer> {
     /// @throws IllegalStateException if the storage was freed, has no bytes (meta), is on a device that the host cannot
     ///     access, or is a slice of a storage that became too small
     public MemorySegment segment() {
-        MemorySegment there = bytes;
-        return there != null ? there : hostSegment();
+        MemorySegment segment = bytes;
+        return segment != null ? segment : hostSegment();
     }
 
     /// {@return whether [#borrow] would decode deferred bytes for the loan only} Decodes nothing.
@@ -655,8 +655,8 @@ public final class Storage implements Iterable<Integer> {
         if (isMeta()) {
             return holding.base() == null;
         }
-        Allocation there = holding.allocation();
-        return allocator != null && there != null && there.sharing() == Allocation.Sharing.PRIVATE;
+        Allocation memory = holding.allocation();
+        return allocator != null && memory != null && memory.sharing() == Allocation.Sharing.PRIVATE;
     }
 
     /// Changes the size (`resize_` in PyTorch, `resize` in Torch7). The bytes move to new memory and are truncated or
@@ -816,17 +816,17 @@ public final class Storage implements Iterable<Integer> {
     }
 
     private Allocation pinned() {
-        Allocation there = allocation();
-        if (!device.isCpu() || !there.segment().isNative()) {
+        Allocation allocation = allocation();
+        if (!device.isCpu() || !allocation.segment().isNative()) {
             throw new IllegalStateException(describe() + " is not in memory of the host off the heap, and cannot be "
                     + "pinned in place; copy it with pinMemory()");
         }
-        if (there.origin().filter(Freezable.class::isInstance).isPresent()) {
+        if (allocation.origin().filter(Freezable.class::isInstance).isPresent()) {
             throw new IllegalStateException(describe() + " is in memory that can be frozen, whose pages are replaced, "
                     + "and cannot be pinned in place; copy it with pinMemory()");
         }
         Bulk.probe(this);
-        return there.pinnedInPlace();
+        return allocation.pinnedInPlace();
     }
 
     /// Moves the bytes to memory of the same device that other processes can open by a handle, on the CPU also by
@@ -983,8 +983,8 @@ public final class Storage implements Iterable<Integer> {
 
     /// Returns whether the bytes are mapped from a file, which may be truncated. Does not make deferred bytes.
     boolean isFileBacked() {
-        Allocation there = root().holding.allocation();
-        return there != null && there.filename().isPresent();
+        Allocation allocation = root().holding.allocation();
+        return allocation != null && allocation.filename().isPresent();
     }
 
     /// Returns a storage from an allocator with a copy of the bytes.
@@ -1014,9 +1014,9 @@ public final class Storage implements Iterable<Integer> {
             return window();
         }
         synchronized (holding) {
-            MemorySegment there = allocation().segment();
-            bytes = there;
-            return there;
+            MemorySegment segment = allocation().segment();
+            bytes = segment;
+            return segment;
         }
     }
 
@@ -1049,29 +1049,29 @@ public final class Storage implements Iterable<Integer> {
     }
 
     private void copyBytes(Storage source) {
-        DeviceMemory here = deviceMemory();
-        DeviceMemory there = source.deviceMemory();
+        DeviceMemory memory = deviceMemory();
+        DeviceMemory sourceMemory = source.deviceMemory();
         source.checkBytes();
         source.deviceSegment();
         source.checkBytes(0, source.nbytes);
-        Bulk.run(this, source, () -> copyBytes(source, here, there));
+        Bulk.run(this, source, () -> copyBytes(source, memory, sourceMemory));
     }
 
-    private void copyBytes(Storage source, @Nullable DeviceMemory here, @Nullable DeviceMemory there) {
+    private void copyBytes(Storage source, @Nullable DeviceMemory memory, @Nullable DeviceMemory sourceMemory) {
         MemorySegment from = source.deviceSegment();
         MemorySegment to = checkWritable(deviceSegment());
         if (from.byteSize() != to.byteSize()) {
             throw new IllegalStateException(source.describe() + " or " + describe() + " was resized while the "
                     + "one was copied to the other");
         }
-        if (here != null || there != null) {
+        if (memory != null || sourceMemory != null) {
             Bulk.probe(this);
             Bulk.probe(source);
         }
-        if (here != null) {
-            copyToDevice(here, there, from, to);
-        } else if (there != null) {
-            there.toHost(from, to);
+        if (memory != null) {
+            copyToDevice(memory, sourceMemory, from, to);
+        } else if (sourceMemory != null) {
+            sourceMemory.toHost(from, to);
         } else {
             to.copyFrom(from);
         }

@@ -115,9 +115,9 @@ final class StorageBacking implements Runnable {
     /// @return the allocation; null if there is no source to make it from
     @Nullable
     Allocation materialize(Storage owner) {
-        Allocation there = allocation;
-        if (there != null || source == null) {
-            return there;
+        Allocation existing = allocation;
+        if (existing != null || source == null) {
+            return existing;
         }
         Allocation made = source.get().checkSize(owner.nbytes());
         allocation = made;
@@ -145,8 +145,8 @@ final class StorageBacking implements Runnable {
     /// Registers the release of what is held for the time when the owner is unreachable. Memory that the garbage
     /// collector owns needs no cleaner.
     void cleanAfter(Storage owner) {
-        Allocation there = allocation;
-        boolean needed = base != null || (there != null && !there.isCollected());
+        Allocation held = allocation;
+        boolean needed = base != null || (held != null && !held.isCollected());
         if (needed && cleanable == null) {
             cleanable = CLEANER.register(owner, this);
         }
@@ -164,11 +164,11 @@ final class StorageBacking implements Runnable {
     /// Releases what is held; for the cleaner, which calls it at most once.
     @Override
     public synchronized void run() {
-        Allocation there = allocation;
+        Allocation held = allocation;
         allocation = null;
         source = null;
-        if (there != null) {
-            there.free();
+        if (held != null) {
+            held.free();
         }
         if (base != null) {
             base.release();

@@ -110,8 +110,8 @@ final class Tensors {
             return fetched(tensor, device);
         }
         Tensor moving = tensor.nbytes() == tensor.storage.nbytes() ? tensor : tensor.copy();
-        Storage there = moving.storage.to(device);
-        return there == tensor.storage ? tensor : Tensor.on(there, moving.type, moving.offset, moving.geometry);
+        Storage moved = moving.storage.to(device);
+        return moved == tensor.storage ? tensor : Tensor.on(moved, moving.type, moving.offset, moving.geometry);
     }
 
     static Tensor pinned(Tensor tensor) {

@@ -226,8 +226,8 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// @throws IllegalStateException if it was freed, has no bytes (meta), or there is no such device
     @CheckReturnValue
     public TypedStorage to(Device target) {
-        Storage there = untyped.to(target);
-        return there == untyped ? this : new TypedStorage(there, dtype);
+        Storage moved = untyped.to(target);
+        return moved == untyped ? this : new TypedStorage(moved, dtype);
     }
 
     /// {@return whether the bytes are in pinned host memory}

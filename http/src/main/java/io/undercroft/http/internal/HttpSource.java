@@ -122,7 +122,7 @@ final class HttpSource implements RangeSource {
 
     private static long sizeOf(Requests requests, HttpHeaders headers, Body part) throws IOException {
         requireIdentity(requests, headers);
-        ContentRange range = contentRange(headers).filter(there -> there.first() == 0 && there.size() > 0)
+        ContentRange range = contentRange(headers).filter(sent -> sent.first() == 0 && sent.size() > 0)
                 .orElseThrow(() -> wrongRange(requests, headers, "0-…"));
         if (part.count() != range.last() + 1) {
             throw new TransientException("only " + part.count() + " of " + (range.last() + 1) + " bytes arrived",
@@ -221,7 +221,7 @@ final class HttpSource implements RangeSource {
                 case PARTIAL -> {
                     requireIdentity(requests, headers);
                     ContentRange range = contentRange(headers)
-                            .filter(there -> there.first() == first && there.last() <= last)
+                            .filter(sent -> sent.first() == first && sent.last() <= last)
                             .orElseThrow(() -> wrongRange(requests, headers, first + "-" + last));
                     boolean isSame = range.size() < 0 || range.size() == version.size();
                     return isSame && version.matches(headers) ? null : changed(requests, "replaced");

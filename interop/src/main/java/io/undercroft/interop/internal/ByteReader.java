@@ -111,8 +111,8 @@ public final class ByteReader {
     ///
     /// @param there the offset of the next byte
     /// @return this
-    public ByteReader at(long there) {
-        position = there;
+    public ByteReader at(long offset) {
+        position = offset;
         return this;
     }
 

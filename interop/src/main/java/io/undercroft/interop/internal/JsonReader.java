@@ -169,9 +169,10 @@ public final class JsonReader {
     /// @return whether there was one
     public boolean takeNull() {
         skipSpace();
-        boolean there = at + 4 <= text.length && text[at] == 'n' && "null".equals(new String(text, at, 4, ISO_8859_1));
-        at += there ? 4 : 0;
-        return there;
+        boolean isPresent = at + 4 <= text.length && text[at] == 'n'
+                && "null".equals(new String(text, at, 4, ISO_8859_1));
+        at += isPresent ? 4 : 0;
+        return isPresent;
     }
 
     /// {@return whether the next value is a string}
@@ -258,9 +259,9 @@ public final class JsonReader {
 
     private boolean take(char wanted) {
         skipSpace();
-        boolean there = at < text.length && text[at] == wanted;
-        at += there ? 1 : 0;
-        return there;
+        boolean isPresent = at < text.length && text[at] == wanted;
+        at += isPresent ? 1 : 0;
+        return isPresent;
     }
 
     private void skipSpace() {

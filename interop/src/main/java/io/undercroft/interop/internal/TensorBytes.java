@@ -37,11 +37,11 @@ public final class TensorBytes {
             return;
         }
         try (Loan loan = tensor.storage().borrow()) {
-            Tensor there = loan.on(tensor);
+            Tensor borrowed = loan.on(tensor);
             if (asStored || !tensor.dtype().isByteSized()) {
-                writeWhole(there.contiguous(), output);
+                writeWhole(borrowed.contiguous(), output);
             } else {
-                writeSlabs(there, output);
+                writeSlabs(borrowed, output);
             }
         }
     }

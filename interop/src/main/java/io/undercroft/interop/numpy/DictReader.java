@@ -286,9 +286,9 @@ final class DictReader {
     }
 
     private boolean take(char wanted) {
-        boolean there = isNext(wanted);
-        at += there ? 1 : 0;
-        return there;
+        boolean isPresent = isNext(wanted);
+        at += isPresent ? 1 : 0;
+        return isPresent;
     }
 
     private boolean isNext(char wanted) {

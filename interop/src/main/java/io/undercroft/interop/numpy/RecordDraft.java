@@ -99,20 +99,21 @@ final class RecordDraft implements Draft {
         }
         for (Field field : type.fields()) {
             String inner = path + "/" + field.name();
-            FieldPlace there = place.in(field);
+            FieldPlace fieldPlace = place.in(field);
             if (field.type().kind() == Kind.RECORD) {
-                collect(inner, field.type(), map.get(field.name()), shape, there, leaves);
+                collect(inner, field.type(), map.get(field.name()), shape, fieldPlace, leaves);
                 continue;
             }
             Elements elements = Elements.of(inner, map.get(field.name()));
             Tensor tensor = NamedTensors.withGrad(elements.tensor(), false);
             NamedTensors.checkBytes(inner, tensor);
             if (!elements.type().descr().equals(field.type().descr())
-                    || !elements.shape().equals(there.shape(shape))) {
+                    || !elements.shape().equals(fieldPlace.shape(shape))) {
                 throw new IllegalArgumentException(inner + ": the field is " + elements.type().descr() + " "
-                        + elements.shape() + ", and its dtype has " + field.type().descr() + " " + there.shape(shape));
+                        + elements.shape() + ", and its dtype has " + field.type().descr() + " "
+                        + fieldPlace.shape(shape));
             }
-            leaves.add(new Leaf(inner, there, new Elements(elements.type(), tensor), elements.tensor()));
+            leaves.add(new Leaf(inner, fieldPlace, new Elements(elements.type(), tensor), elements.tensor()));
         }
     }
 

@@ -85,12 +85,12 @@ final class SafetensorsContents implements Contents {
     }
 
     private synchronized TreeContents tree() {
-        TreeContents there = tree;
-        if (there == null) {
-            there = TreeContents.of(tensors(), sharing.metadata(), this::check).only(options);
-            tree = there;
+        TreeContents existing = tree;
+        if (existing == null) {
+            existing = TreeContents.of(tensors(), sharing.metadata(), this::check).only(options);
+            tree = existing;
         }
-        return there;
+        return existing;
     }
 
     @Override
@@ -120,9 +120,9 @@ final class SafetensorsContents implements Contents {
             return Optional.empty();
         }
         String key = StateIndex.rawName(name);
-        boolean there = (entries.containsKey(key) || sharing.aliases().containsKey(key))
+        boolean isKnown = (entries.containsKey(key) || sharing.aliases().containsKey(key))
                 && StateIndex.escape(key).equals(name);
-        if (!there) {
+        if (!isKnown) {
             return Optional.empty();
         }
         Tensor found = find(key);
@@ -260,11 +260,11 @@ final class SafetensorsContents implements Contents {
     }
 
     private synchronized MemorySegment onDisk() {
-        MemorySegment there = onDisk;
-        if (there == null) {
-            there = file.map(0, file.size());
-            onDisk = there;
+        MemorySegment existing = onDisk;
+        if (existing == null) {
+            existing = file.map(0, file.size());
+            onDisk = existing;
         }
-        return there;
+        return existing;
     }
 }

@@ -65,7 +65,7 @@ final class ArrayStorages {
             @Override
             public Storage stored(int alignment) {
                 // Bytes that are not aligned are copied to where they are aligned for all types.
-                return made(offset % alignment == 0, nbytes, there -> there.stored(offset, nbytes, alignment));
+                return made(offset % alignment == 0, nbytes, target -> target.stored(offset, nbytes, alignment));
             }
 
             @Override
@@ -102,13 +102,13 @@ final class ArrayStorages {
 
         @Override
         public Storage decoded(Object form, long nbytes, Decoder decoder) {
-            return made(form, nbytes, there -> there.decoded(nbytes, decoder));
+            return made(form, nbytes, target -> target.decoded(nbytes, decoder));
         }
 
         Storage made(Object form, long nbytes, Function<FileStorages, Storage> maker) {
             return forms.computeIfAbsent(form, _ -> filter.make(key, nbytes, () -> {
-                FileStorages there = storages();
-                return there == null ? Storage.meta(nbytes) : maker.apply(there);
+                FileStorages target = storages();
+                return target == null ? Storage.meta(nbytes) : maker.apply(target);
             }));
         }
     }

@@ -113,8 +113,8 @@ final class Containers {
     }
 
     private List<@Nullable Object> pairs(Map<@Nullable Object, @Nullable Object> map) {
-        Object there = map.get(InertObject.OBJECT_KEYS);
-        if (there == null) {
+        Object value = map.get(InertObject.OBJECT_KEYS);
+        if (value == null) {
             budget.takeMemory(ReadBudget.CONTAINER);
             checkKey(map, map.keySet(), InertObject.OBJECT_KEYS);
             List<@Nullable Object> pairs = new ArrayList<>();
@@ -122,7 +122,7 @@ final class Containers {
             return pairs;
         }
         @SuppressWarnings("unchecked")
-        List<@Nullable Object> pairs = (List<@Nullable Object>) there;
+        List<@Nullable Object> pairs = (List<@Nullable Object>) value;
         return pairs;
     }
 

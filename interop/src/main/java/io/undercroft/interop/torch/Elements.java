@@ -41,12 +41,12 @@ final class Elements {
     /// @param decoder reads the bytes, as they are in the file
     Storage open(OptionalLong offset, long nbytes, Supplier<@Nullable DType> type, Device device,
             @Nullable Checksum checksum, Decoder decoder) {
-        FileStorages there = storages.savedFrom(device);
+        FileStorages target = storages.savedFrom(device);
         int unit = unit(type.get());
         if (offset.isPresent() && (!isForeign || unit == 1)) {
-            return there.stored(offset.getAsLong(), nbytes, unit, checksum);
+            return target.stored(offset.getAsLong(), nbytes, unit, checksum);
         }
-        return there.decoded(nbytes, into -> {
+        return target.decoded(nbytes, into -> {
             decoder.decode(into);
             DType known = type.get();
             if (isForeign && known != null) {

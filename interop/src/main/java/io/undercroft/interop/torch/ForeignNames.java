@@ -100,10 +100,10 @@ final class ForeignNames {
     /// @throws PickleFault if no class can be called so
     Symbol symbol(String module, String name, ReadBudget budget) {
         String in = RENAMED.getOrDefault(module, module);
-        String there = module.equals("__builtin__") ? Globals.RENAMED.getOrDefault(name, name) : name;
-        String full = in + (there.indexOf('.') < 0 ? '.' : NESTED) + there;
-        boolean isReserved = there.indexOf('.') >= 0 && RESERVED.contains(in);
-        if (module.indexOf(NESTED) >= 0 || there.indexOf(NESTED) >= 0 || isReserved || !isName(full)) {
+        String plain = module.equals("__builtin__") ? Globals.RENAMED.getOrDefault(name, name) : name;
+        String full = in + (plain.indexOf('.') < 0 ? '.' : NESTED) + plain;
+        boolean isReserved = plain.indexOf('.') >= 0 && RESERVED.contains(in);
+        if (module.indexOf(NESTED) >= 0 || plain.indexOf(NESTED) >= 0 || isReserved || !isName(full)) {
             throw PickleFault.global(module + "." + name);
         }
         Known known = known(full, budget);
@@ -134,17 +134,17 @@ final class ForeignNames {
 
     /// Counts another reference to a name, from the memo of the pickle.
     void refer(Symbol symbol) {
-        Known there = known.get(symbol.name());
-        if (there != null) {
-            there.references++;
+        Known entry = known.get(symbol.name());
+        if (entry != null) {
+            entry.references++;
         }
     }
 
     /// Takes note that nothing of a reference is left in the state. A name of which nothing is left is not reported.
     void resolved(Symbol symbol) {
-        Known there = known.get(symbol.name());
-        if (there != null) {
-            there.resolved++;
+        Known entry = known.get(symbol.name());
+        if (entry != null) {
+            entry.resolved++;
         }
     }
 
@@ -182,20 +182,20 @@ final class ForeignNames {
     ///
     /// @param name the full name of the class, of the table [Globals] or not
     String typeOf(String name, ReadBudget budget) {
-        Known there = known(name, budget);
-        there.objects++;
-        return there.type;
+        Known entry = known(name, budget);
+        entry.objects++;
+        return entry.type;
     }
 
     private Known known(String name, ReadBudget budget) {
-        Known there = known.get(name);
-        if (there == null) {
+        Known entry = known.get(name);
+        if (entry == null) {
             budget.takeMemory(ReadBudget.CONTAINER + ReadBudget.ENTRY);
             budget.takeText(2L * name.length());
-            there = new Known(name);
-            known.put(name, there);
+            entry = new Known(name);
+            known.put(name, entry);
         }
-        return there;
+        return entry;
     }
 
     /// Counts a tensor of which the file may have a part.

@@ -125,12 +125,12 @@ final class Globals {
     }
 
     private static @Nullable Object find(String name) {
-        Object there = TABLE.get(name);
-        if (there == null && function(name) != null) {
-            there = new Symbol(name);
-            TABLE.put(name, there);
+        Object existing = TABLE.get(name);
+        if (existing == null && function(name) != null) {
+            existing = new Symbol(name);
+            TABLE.put(name, existing);
         }
-        return there;
+        return existing;
     }
 
     /// {@return the function that a value is the name of, or null}
@@ -208,15 +208,15 @@ final class Globals {
     }
 
     private static @Nullable Function function(String name) {
-        Function there = FUNCTIONS.get(name);
-        if (there == null) {
+        Function existing = FUNCTIONS.get(name);
+        if (existing == null) {
             Body body = body(name);
             if (body != null) {
-                there = new Function(name, body);
-                FUNCTIONS.put(name, there);
+                existing = new Function(name, body);
+                FUNCTIONS.put(name, existing);
             }
         }
-        return there;
+        return existing;
     }
 
     /// What a function does, or null if it is not in the table. A switch, since a map would make all functions at the

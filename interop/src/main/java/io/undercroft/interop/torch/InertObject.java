@@ -156,17 +156,17 @@ final class InertObject {
     ///
     /// @param empty what they are in at first
     private static <C extends Collection<@Nullable Object>> C begin(TypedMap object, C empty, ReadBudget budget) {
-        Object there = object.attributes().get(ELEMENTS);
-        if (there == null) {
+        Object existing = object.attributes().get(ELEMENTS);
+        if (existing == null) {
             budget.takeMemory(ReadBudget.CONTAINER);
             set(object, ELEMENTS, empty, budget);
             return empty;
         }
-        if (there.getClass() != empty.getClass()) {
+        if (existing.getClass() != empty.getClass()) {
             throw PickleFault.malformed(CallArguments.describe(object) + " has elements of a list and of a set");
         }
         @SuppressWarnings("unchecked")
-        C elements = (C) there;
+        C elements = (C) existing;
         return elements;
     }
 

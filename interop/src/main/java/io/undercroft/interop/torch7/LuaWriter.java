@@ -548,9 +548,9 @@ final class LuaWriter {
             return;
         }
         try (Loan loan = storage.untyped().borrow()) {
-            TypedStorage there = new TypedStorage(loan.storage(), storage.dtype());
-            for (long i = 0; i < there.size(); i++) {
-                long value = there.getLong(i);
+            TypedStorage borrowed = new TypedStorage(loan.storage(), storage.dtype());
+            for (long i = 0; i < borrowed.size(); i++) {
+                long value = borrowed.getLong(i);
                 if (value != (int) value) {
                     throw refused("the element " + value + " if torch7.longs is 4", "write longs of 8 bytes");
                 }

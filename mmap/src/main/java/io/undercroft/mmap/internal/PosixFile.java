@@ -191,13 +191,13 @@ public final class PosixFile implements HostFile {
 
     /// By the name of the open descriptor, since another file may have taken the place of this one.
     private synchronized PosixFile direct() throws ErrnoException {
-        PosixFile there = direct;
-        if (there == null) {
+        PosixFile existing = direct;
+        if (existing == null) {
             int second = libc.openRegular(Path.of("/proc/self/fd/" + fd), O_RDONLY | O_DIRECT, 0);
-            there = new PosixFile(libc, null, second, mode);
-            direct = there;
+            existing = new PosixFile(libc, null, second, mode);
+            direct = existing;
         }
-        return there;
+        return existing;
     }
 
     @Override

@@ -264,15 +264,15 @@ public final class RangeCache implements AutoCloseable {
         try {
             wanted.forEach(range -> parts.add(begin(range.offset, range.length)));
             for (Range range : wanted) {
-                Passing there = parts.element().get();
+                Passing read = parts.element().get();
                 parts.remove();
                 synchronized (lock) {
-                    if (held.putIfAbsent(range.offset, there) == null) {
+                    if (held.putIfAbsent(range.offset, read) == null) {
                         offsets.add(range.offset);
                         continue;
                     }
                 }
-                there.close();
+                read.close();
             }
         } catch (InterruptedException e) {
             offsets.forEach(this::release);
@@ -287,18 +287,18 @@ public final class RangeCache implements AutoCloseable {
     }
 
     private void release(long offset) {
-        Passing there;
+        Passing released;
         synchronized (lock) {
-            there = Objects.requireNonNull(held.remove(offset));
+            released = Objects.requireNonNull(held.remove(offset));
         }
-        there.close();
+        released.close();
     }
 
     private Map.@Nullable Entry<Long, Passing> findHeld(long offset, long length) {
-        Map.Entry<Long, Passing> there = held.floorEntry(offset);
-        return there == null || there.getValue().bytes.byteSize() - (offset - there.getKey()) < length
+        Map.Entry<Long, Passing> floor = held.floorEntry(offset);
+        return floor == null || floor.getValue().bytes.byteSize() - (offset - floor.getKey()) < length
                 ? null
-                : there;
+                : floor;
     }
 
     /// Copies bytes that are [held][#hold].
@@ -307,16 +307,16 @@ public final class RangeCache implements AutoCloseable {
     /// @param into the destination
     /// @return whether they were there
     public boolean readHeld(long offset, MemorySegment into) {
-        Map.Entry<Long, Passing> there;
+        Map.Entry<Long, Passing> entry;
         synchronized (lock) {
-            there = findHeld(offset, into.byteSize());
-            if (there == null) {
+            entry = findHeld(offset, into.byteSize());
+            if (entry == null) {
                 return false;
             }
-            there.getValue().users++;
+            entry.getValue().users++;
         }
-        try (Passing part = there.getValue()) {
-            MemorySegment.copy(part.bytes, offset - there.getKey(), into, 0, into.byteSize());
+        try (Passing part = entry.getValue()) {
+            MemorySegment.copy(part.bytes, offset - entry.getKey(), into, 0, into.byteSize());
             return true;
         }
     }
@@ -506,14 +506,14 @@ public final class RangeCache implements AutoCloseable {
         CompletableFuture<Passing> part = new CompletableFuture<>();
         Thread.ofVirtual().name("reads " + source.location()).start(() -> {
             slots.acquireUninterruptibly();
-            Passing there = null;
+            Passing read = null;
             try {
-                there = new Passing(length);
-                readSource(offset, there.bytes);
-                part.complete(there);
+                read = new Passing(length);
+                readSource(offset, read.bytes);
+                part.complete(read);
             } catch (Throwable e) {
-                if (there != null) {
-                    there.close();
+                if (read != null) {
+                    read.close();
                 }
                 part.completeExceptionally(e);
             } finally {

@@ -18,14 +18,14 @@ public final class LastLoan implements AutoCloseable {
     ///
     /// @param storage the storage
     public Loan of(Storage storage) {
-        Loan there = loan;
-        if (there == null || borrowed != storage) {
+        Loan existing = loan;
+        if (existing == null || borrowed != storage) {
             close();
-            there = storage.borrow();
-            loan = there;
+            existing = storage.borrow();
+            loan = existing;
             borrowed = storage;
         }
-        return there;
+        return existing;
     }
 
     /// {@return the tensor on borrowed bytes, valid as long as these}
@@ -41,13 +41,13 @@ public final class LastLoan implements AutoCloseable {
     /// @param tensor the tensor
     /// @throws io.undercroft.format.FormatException if they are damaged
     public Tensor checked(Tensor tensor) {
-        Tensor there = on(tensor);
-        if (there.numel() > 0) {
-            boolean isPart = there.dtype().isByteSized();
-            long start = isPart ? there.storageOffset() * there.itemsize() : 0;
-            checked(tensor.storage(), start, isPart ? TensorBlocks.span(there) : tensor.storage().nbytes());
+        Tensor onBytes = on(tensor);
+        if (onBytes.numel() > 0) {
+            boolean isPart = onBytes.dtype().isByteSized();
+            long start = isPart ? onBytes.storageOffset() * onBytes.itemsize() : 0;
+            checked(tensor.storage(), start, isPart ? TensorBlocks.span(onBytes) : tensor.storage().nbytes());
         }
-        return there;
+        return onBytes;
     }
 
     /// {@return the bytes of a storage, after a part of them was compared with checksums as in [#checked(Tensor)]}
@@ -57,13 +57,13 @@ public final class LastLoan implements AutoCloseable {
     /// @param length its length in bytes
     /// @throws io.undercroft.format.FormatException if it is damaged
     public Storage checked(Storage storage, long from, long length) {
-        Storage there = of(storage).storage();
-        if (there.device().isCpu()) {
+        Storage bytes = of(storage).storage();
+        if (bytes.device().isCpu()) {
             // The file behind the bytes is known when they are there.
-            there.segment();
+            bytes.segment();
         }
-        there.checkBytes(from, from + length);
-        return there;
+        bytes.checkBytes(from, from + length);
+        return bytes;
     }
 
     /// Frees the memory of what was decoded.

@@ -85,12 +85,12 @@ public final class Bases implements BaseFiles, AutoCloseable {
             throw new IllegalStateException(location + " is closed, and so are the files in which its bytes are; "
                     + "close it later, or open it again");
         }
-        MappedFile there = open.get(base);
-        if (there == null) {
-            there = find(base);
-            open.put(base, there);
+        MappedFile existing = open.get(base);
+        if (existing == null) {
+            existing = find(base);
+            open.put(base, existing);
         }
-        return there;
+        return existing;
     }
 
     /// Finds a file for verifying. An adopted file is not opened unless the options name its directory.
@@ -120,8 +120,8 @@ public final class Bases implements BaseFiles, AutoCloseable {
         Optional<Path> found = Optional.empty();
         Optional<String> problem = Optional.empty();
         try {
-            MappedFile there = file(base);
-            found = there.source().isPresent() ? Optional.empty() : Optional.of(there.path());
+            MappedFile opened = file(base);
+            found = opened.source().isPresent() ? Optional.empty() : Optional.of(opened.path());
         } catch (FormatException e) {
             problem = Optional.of(e.what().replace(standsIn(base), ""));
         }

@@ -234,12 +234,12 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
 
     @Override
     public synchronized Map<String, String> aliases() {
-        Map<String, String> there = aliases;
-        if (there == null) {
-            there = reading(this::findAliases);
-            aliases = there;
+        Map<String, String> existing = aliases;
+        if (existing == null) {
+            existing = reading(this::findAliases);
+            aliases = existing;
         }
-        return there;
+        return existing;
     }
 
     /// The tree is read only if the names suggest that it has modules.
@@ -524,9 +524,9 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     @Override
     public Tensor tensor(int number) {
         checkNumber(number, snapshot.tensorCount(), "tensor");
-        Tensor there = tensors.get(number);
-        if (there != null) {
-            return there;
+        Tensor existing = tensors.get(number);
+        if (existing != null) {
+            return existing;
         }
         TensorRecord record = snapshot.tensor(number);
         Tensor made = makeTensor(number, record, storage(record.storage()));
@@ -546,19 +546,19 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
 
     @Override
     public Storage storage(int number) {
-        Storage there = made.get(checkNumber(number, snapshot.storageCount(), "storage"));
-        return there != null ? there : made.computeIfAbsent(number, storages::make);
+        Storage existing = made.get(checkNumber(number, snapshot.storageCount(), "storage"));
+        return existing != null ? existing : made.computeIfAbsent(number, storages::make);
     }
 
     @Override
     public DType dtype(int number) {
-        DType there = dtypes.get(checkNumber(number, snapshot.dtypeCount(), "dtype"));
-        if (there == null) {
+        DType existing = dtypes.get(checkNumber(number, snapshot.dtypeCount(), "dtype"));
+        if (existing == null) {
             DTypeRecord record = snapshot.dtype(number);
-            there = DType.opaque(record.name(), record.bits());
-            dtypes.put(number, there);
+            existing = DType.opaque(record.name(), record.bits());
+            dtypes.put(number, existing);
         }
-        return there;
+        return existing;
     }
 
     /// The tables that a tree refers to. A tensor that breaks a rule does not prevent reading the others.

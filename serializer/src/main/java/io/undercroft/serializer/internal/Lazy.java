@@ -20,17 +20,17 @@ public final class Lazy<T> {
 
     /// {@return the value}
     public T get() {
-        T there = value;
-        if (there != null) {
-            return there;
+        T existing = value;
+        if (existing != null) {
+            return existing;
         }
         synchronized (this) {
-            there = value;
-            if (there == null) {
-                there = maker.get();
-                value = there;
+            existing = value;
+            if (existing == null) {
+                existing = maker.get();
+                value = existing;
             }
-            return there;
+            return existing;
         }
     }
 }

@@ -178,14 +178,14 @@ public final class StateIndex {
     ///
     /// @param tensor the tensor, by identity
     public @Nullable String nameOf(Tensor tensor) {
-        Map<Tensor, String> there = firstNames;
-        if (there == null) {
+        Map<Tensor, String> existing = firstNames;
+        if (existing == null) {
             Map<Tensor, String> first = HashMap.newHashMap(tensors.size());
             tensors.forEach((name, named) -> first.putIfAbsent(named, name));
-            there = first;
-            firstNames = there;
+            existing = first;
+            firstNames = existing;
         }
-        return there.get(tensor);
+        return existing.get(tensor);
     }
 
     /// {@return the path of the first place of a container, or null if the state does not have it}
@@ -202,14 +202,14 @@ public final class StateIndex {
     /// Most states have nothing that refers to a small container, so the places of these are looked for when the first
     /// one is queried.
     private IdentityHashMap<Object, Place> allContainers() {
-        IdentityHashMap<Object, Place> there = all;
-        if (there == null) {
+        IdentityHashMap<Object, Place> existing = all;
+        if (existing == null) {
             StateIndex index = new StateIndex(root, _ -> {}, true);
             index.visit(Place.ROOT, root, 0);
-            there = index.containers;
-            all = there;
+            existing = index.containers;
+            all = existing;
         }
-        return there;
+        return existing;
     }
 
     /// {@return the path of an attribute of a typed value}
@@ -326,13 +326,13 @@ public final class StateIndex {
             Object key = entry.getKey();
             boolean hasPlace = hasPlaceHere(place, entry.getValue());
             if (hasPlace || !isShort(key) || !place.leavesSpace()) {
-                Place there = place.child(key);
+                Place childPlace = place.child(key);
                 if (key instanceof Tuple || key instanceof Tensor || key instanceof Storage
                         || key instanceof TypedStorage) {
-                    visit(there, key, depth);
+                    visit(childPlace, key, depth);
                 }
                 if (hasPlace) {
-                    visit(there, entry.getValue(), depth);
+                    visit(childPlace, entry.getValue(), depth);
                 }
             }
         }
@@ -423,9 +423,9 @@ public final class StateIndex {
         storages.add(tensor.storage());
     }
 
-    private void nameTensor(TensorPlace there) {
-        Tensor tensor = there.tensor;
-        String path = there.place.path();
+    private void nameTensor(TensorPlace named) {
+        Tensor tensor = named.tensor;
+        String path = named.place.path();
         String name = path;
         while (tensors.containsKey(name)) {
             name = appended(path, "#" + suffixes.merge(path, 2, (last, _) -> last + 1));

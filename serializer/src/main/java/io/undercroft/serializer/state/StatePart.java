@@ -255,17 +255,17 @@ public record StatePart(String path, @Nullable Object value) {
             segment = segments.removeFirst();
         }
         String wanted = segment;
-        List<String> there = last.children().limit(MOST_COMPARED)
+        List<String> names = last.children().limit(MOST_COMPARED)
                 .map(part -> part.path.substring(part.path.lastIndexOf('/') + 1)).toList();
-        String nearest = there.stream().sorted(Comparator.comparingInt(name -> -common(name, wanted)))
+        String nearest = names.stream().sorted(Comparator.comparingInt(name -> -common(name, wanted)))
                 .limit(MOST_NAMED).map(StateIndex::rawName).map(FormatException::quote)
                 .collect(Collectors.joining(", "));
         String containing = StateIndex.of(state).tensors().keySet().stream().filter(name -> name.contains(path))
                 .limit(MOST_NAMED).map(FormatException::quote).collect(Collectors.joining(", "));
-        String more = there.size() > MOST_NAMED ? " and " + (there.size() - MOST_NAMED) + " more" : "";
+        String more = names.size() > MOST_NAMED ? " and " + (names.size() - MOST_NAMED) + " more" : "";
         return new NoSuchElementException("there is no part " + FormatException.quote(path) + "; "
                 + (last.path.isEmpty() ? "the state" : FormatException.quote(last.path))
-                + (there.isEmpty() ? " has no parts" : " has " + nearest + more)
+                + (names.isEmpty() ? " has no parts" : " has " + nearest + more)
                 + (containing.isEmpty() ? "" : "; names that contain it: " + containing));
     }
 

@@ -153,16 +153,16 @@ public final class SetFile implements AutoCloseable {
     /// @throws FormatException if the shards do not belong together
     /// @throws IOException if a shard cannot be read
     public synchronized SetIndex index() throws IOException {
-        SetIndex there = index;
-        if (there == null) {
+        SetIndex existing = index;
+        if (existing == null) {
             @Nullable
             ShardTensors[] tensors = new ShardTensors[files.size()];
             files.shared(IntStream.range(0, tensors.length).boxed().toList(),
                     number -> tensors[number] = files.use(number, (_, contents) -> ShardTensors.of(contents)));
-            there = SetBuilder.index(set.shards(), Arrays.stream(tensors).map(Objects::requireNonNull).toList());
-            index = there;
+            existing = SetBuilder.index(set.shards(), Arrays.stream(tensors).map(Objects::requireNonNull).toList());
+            index = existing;
         }
-        return there;
+        return existing;
     }
 
     /// {@return the names of the tensors that the options choose}
@@ -195,13 +195,13 @@ public final class SetFile implements AutoCloseable {
 
     /// Finds tensors by the keys that lead to them, as for one file.
     synchronized NameLookup lookup() throws IOException {
-        NameLookup there = lookup;
-        if (there == null) {
+        NameLookup existing = lookup;
+        if (existing == null) {
             Set<String> names = Set.copyOf(names());
-            there = new NameLookup(names::contains, test -> names.stream().anyMatch(test));
-            lookup = there;
+            existing = new NameLookup(names::contains, test -> names.stream().anyMatch(test));
+            lookup = existing;
         }
-        return there;
+        return existing;
     }
 
     /// {@return the parts of a tensor of the set, checked}
@@ -209,12 +209,12 @@ public final class SetFile implements AutoCloseable {
     /// @param tensor the tensor
     /// @throws FormatException by rule V22 if they are not the whole tensor
     public List<SlicePart> parts(SlicedTensor tensor) {
-        List<SlicePart> there = parts.get(tensor.name());
-        if (there == null) {
-            there = tensor.parts(set.shards());
-            parts.put(tensor.name(), there);
+        List<SlicePart> existing = parts.get(tensor.name());
+        if (existing == null) {
+            existing = tensor.parts(set.shards());
+            parts.put(tensor.name(), existing);
         }
-        return there;
+        return existing;
     }
 
     /// {@return the device that tensors of the set are read to if the caller names none: where the options load what
