@@ -14,9 +14,9 @@ module io.undercroft.serializer {
     requires jdk.unsupported;
 
     exports io.undercroft.serializer;
-    exports io.undercroft.serializer.analysis to io.undercroft.cli;
     exports io.undercroft.serializer.spi;
     exports io.undercroft.serializer.state;
+    exports io.undercroft.serializer.internal.analysis to io.undercroft.cli;
 
     uses io.undercroft.serializer.spi.CheckpointFormat;
     uses io.undercroft.serializer.spi.StoreProvider;

@@ -4,7 +4,7 @@ import io.undercroft.cli.internal.Output;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
-import io.undercroft.serializer.analysis.NamedTensors;
+import io.undercroft.serializer.internal.analysis.NamedTensors;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.StatePart;
 import java.io.IOException;
@@ -13,8 +13,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.Objects;
 import java.util.stream.Stream;
 import picocli.AutoComplete;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine;
+import picocli.CommandLine.Model.CommandSpec;
 
 /// Completion of command lines in bash and zsh: commands, options and their values by a script of picocli, and names of
 /// tensors by a command that the script runs.

@@ -13,7 +13,7 @@ import io.undercroft.cli.internal.UniqueBytes;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
-import io.undercroft.serializer.analysis.Sizes;
+import io.undercroft.serializer.internal.analysis.Sizes;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.storage.Storage;
 import java.io.IOException;

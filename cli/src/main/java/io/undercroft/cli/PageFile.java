@@ -10,7 +10,7 @@ import io.undercroft.cli.internal.inspect.HtmlReport.Extract;
 import io.undercroft.cli.internal.inspect.Inspection;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.analysis.OutputFile;
+import io.undercroft.serializer.internal.analysis.OutputFile;
 import java.io.BufferedWriter;
 import java.io.IOException;
 import java.io.OutputStreamWriter;

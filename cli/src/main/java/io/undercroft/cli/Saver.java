@@ -11,7 +11,7 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
-import io.undercroft.serializer.analysis.ElementBudget;
+import io.undercroft.serializer.internal.analysis.ElementBudget;
 import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.StateIndex;
 import java.io.IOException;

@@ -9,7 +9,7 @@ import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.Retention;
 import io.undercroft.serializer.SaveOptions;
-import io.undercroft.serializer.analysis.ElementBudget;
+import io.undercroft.serializer.internal.analysis.ElementBudget;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -2,7 +2,7 @@ package io.undercroft.cli.internal;
 
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.UnreadPart;
-import io.undercroft.serializer.analysis.Sizes;
+import io.undercroft.serializer.internal.analysis.Sizes;
 import java.util.Collection;
 import java.util.Locale;
 import java.util.OptionalLong;

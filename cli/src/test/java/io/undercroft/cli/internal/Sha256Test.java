@@ -3,7 +3,7 @@ package io.undercroft.cli.internal;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.analysis.ElementBudget;
+import io.undercroft.serializer.internal.analysis.ElementBudget;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;

@@ -12,7 +12,7 @@ import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.Verification;
-import io.undercroft.serializer.analysis.Sizes;
+import io.undercroft.serializer.internal.analysis.Sizes;
 import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;

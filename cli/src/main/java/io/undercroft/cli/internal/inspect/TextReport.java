@@ -13,7 +13,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.ForeignClass;
-import io.undercroft.serializer.analysis.TensorBlocks;
+import io.undercroft.serializer.internal.analysis.TensorBlocks;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;

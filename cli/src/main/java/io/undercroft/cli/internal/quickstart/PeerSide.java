@@ -3,7 +3,7 @@ package io.undercroft.cli.internal.quickstart;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Sha256;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.analysis.ElementBudget;
+import io.undercroft.serializer.internal.analysis.ElementBudget;
 import io.undercroft.storage.Tensor;
 import java.io.BufferedReader;
 import java.io.IOException;

@@ -10,7 +10,7 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.Published;
 import io.undercroft.serializer.SaveOptions;
-import io.undercroft.serializer.analysis.ElementBudget;
+import io.undercroft.serializer.internal.analysis.ElementBudget;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;

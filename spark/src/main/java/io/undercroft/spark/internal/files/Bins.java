@@ -1,6 +1,6 @@
 package io.undercroft.spark.internal.files;
 
-import io.undercroft.serializer.analysis.Sizes;
+import io.undercroft.serializer.internal.analysis.Sizes;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;

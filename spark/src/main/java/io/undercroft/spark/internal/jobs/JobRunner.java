@@ -1,6 +1,6 @@
 package io.undercroft.spark.internal.jobs;
 
-import io.undercroft.serializer.analysis.Sizes;
+import io.undercroft.serializer.internal.analysis.Sizes;
 import io.undercroft.spark.internal.files.DataFile;
 import io.undercroft.spark.internal.files.FileAccess;
 import io.undercroft.spark.internal.files.FileList;

@@ -1,8 +1,8 @@
 package io.undercroft.spark.internal.table;
 
-import io.undercroft.serializer.analysis.LastLoan;
-import io.undercroft.serializer.analysis.Scratch;
-import io.undercroft.serializer.analysis.TensorBlocks;
+import io.undercroft.serializer.internal.analysis.LastLoan;
+import io.undercroft.serializer.internal.analysis.Scratch;
+import io.undercroft.serializer.internal.analysis.TensorBlocks;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.DType.Kind;
 import io.undercroft.storage.Tensor;

@@ -1,4 +1,4 @@
-package io.undercroft.serializer.analysis;
+package io.undercroft.serializer.internal.analysis;
 
 import io.undercroft.storage.Tensor;
 import java.util.Collection;

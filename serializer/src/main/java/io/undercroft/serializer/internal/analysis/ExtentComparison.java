@@ -1,8 +1,8 @@
-package io.undercroft.serializer.analysis;
+package io.undercroft.serializer.internal.analysis;
 
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.Extent.Place;
 import io.undercroft.serializer.Extent;
+import io.undercroft.serializer.Extent.Place;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.util.Arrays;

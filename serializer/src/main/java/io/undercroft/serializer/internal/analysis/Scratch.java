@@ -1,4 +1,4 @@
-package io.undercroft.serializer.analysis;
+package io.undercroft.serializer.internal.analysis;
 
 import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.storage.DType;

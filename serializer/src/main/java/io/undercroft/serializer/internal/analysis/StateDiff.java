@@ -1,15 +1,15 @@
-package io.undercroft.serializer.analysis;
+package io.undercroft.serializer.internal.analysis;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappingException;
 import io.undercroft.serializer.SaveProgress;
-import io.undercroft.serializer.analysis.ExtentComparison.Verdict;
+import io.undercroft.serializer.internal.analysis.ExtentComparison.Verdict;
 import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
-import io.undercroft.storage.Tensor.Flag;
 import io.undercroft.storage.Tensor;
+import io.undercroft.storage.Tensor.Flag;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;

@@ -1,4 +1,4 @@
-package io.undercroft.serializer.analysis;
+package io.undercroft.serializer.internal.analysis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
