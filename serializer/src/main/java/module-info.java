@@ -17,6 +17,7 @@ module io.undercroft.serializer {
     exports io.undercroft.serializer.spi;
     exports io.undercroft.serializer.state;
     exports io.undercroft.serializer.internal.analysis to io.undercroft.cli;
+    exports io.undercroft.serializer.internal.tree to io.undercroft.cli, io.undercroft.interop;
 
     uses io.undercroft.serializer.spi.CheckpointFormat;
     uses io.undercroft.serializer.spi.StoreProvider;

@@ -4,7 +4,7 @@ import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.PendingSave;
 import io.undercroft.serializer.SaveOptions;
-import io.undercroft.serializer.SnapshotMemory;
+import io.undercroft.serializer.StagingMemory;
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
@@ -52,8 +52,8 @@ final class AsyncBenchmark {
     }
 
     private void measure() throws IOException {
-        try (SnapshotMemory memory = new SnapshotMemory()) {
-            SaveOptions options = SaveOptions.defaults().snapshotMemory(memory);
+        try (StagingMemory memory = new StagingMemory()) {
+            SaveOptions options = SaveOptions.defaults().stagingMemory(memory);
             Saving kept = (path, state) -> Checkpoint.saveAsync(path, state, options);
             Map<String, Tensor> copied = state(AnonymousMemory.allocator());
             Map<String, Tensor> some = state(AnonymousMemory.freezableAllocator());

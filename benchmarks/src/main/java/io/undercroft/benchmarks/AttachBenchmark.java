@@ -1,7 +1,7 @@
 package io.undercroft.benchmarks;
 
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.Published;
+import io.undercroft.serializer.PublishedCheckpoint;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
@@ -42,18 +42,19 @@ final class AttachBenchmark {
         bench.prepare(workload);
         bench.python().ask("forget");
         try {
-            Published.publish(small, Map.of(SMALL_TENSOR, Tensor.ones(DType.FLOAT32, 8, 8)), SaveOptions.defaults())
+            PublishedCheckpoint
+                    .publish(small, Map.of(SMALL_TENSOR, Tensor.ones(DType.FLOAT32, 8, 8)), SaveOptions.defaults())
                     .close();
             try (Checkpoint checkpoint = Checkpoint.open(bench.file("model.pt"))) {
-                Published.publish(large, checkpoint).close();
+                PublishedCheckpoint.publish(large, checkpoint).close();
             }
             try (Peer.Group jvms = new Peer.Group(PROCESSES, Peer::jvm)) {
                 attach(jvms);
                 read(jvms);
             }
         } finally {
-            Published.unpublish(large);
-            Published.unpublish(small);
+            PublishedCheckpoint.unpublish(large);
+            PublishedCheckpoint.unpublish(small);
         }
         measurePython("torch.load(mmap=True)", "keep_torch_mmap", bench.file("model.pt"));
         measurePython("safe_open", "keep_safe_open", bench.file("model.safetensors"));

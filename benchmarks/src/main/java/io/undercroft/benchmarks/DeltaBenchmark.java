@@ -2,7 +2,7 @@ package io.undercroft.benchmarks;
 
 import io.undercroft.format.internal.ExtentDigester;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CheckpointFile;
+import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.DType;
@@ -56,7 +56,7 @@ final class DeltaBenchmark {
         List<Double> unchanged = new ArrayList<>();
         for (int round = 0; round < WARM_UP; round++) {
             change(state);
-            CheckpointFile.open(path).commit(state, SaveOptions.defaults());
+            CroftFile.open(path).commit(state, SaveOptions.defaults());
             timeMapped(mappedPath, true);
         }
         for (int round = 0; round < bench.rounds(); round++) {
@@ -64,7 +64,7 @@ final class DeltaBenchmark {
             bench.python().ask("settle");
             long before = Files.size(path);
             long start = System.nanoTime();
-            DedupReport report = CheckpointFile.open(path).commit(state, SaveOptions.defaults());
+            DedupReport report = CroftFile.open(path).commit(state, SaveOptions.defaults());
             append.add((System.nanoTime() - start) / 1e9);
             written.add((double) (Files.size(path) - before));
             share.add(100.0 * (Files.size(path) - before - report.index()) / payload);
@@ -129,7 +129,7 @@ final class DeltaBenchmark {
             }
             bench.python().ask("settle");
             long start = System.nanoTime();
-            CheckpointFile.open(path).commit(state, SaveOptions.defaults());
+            CroftFile.open(path).commit(state, SaveOptions.defaults());
             return (System.nanoTime() - start) / 1e9;
         }
     }

@@ -2,7 +2,7 @@ package io.undercroft.benchmarks;
 
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
-import io.undercroft.serializer.Published;
+import io.undercroft.serializer.PublishedCheckpoint;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import java.io.BufferedReader;
@@ -40,7 +40,7 @@ final class JvmPeer {
                 String[] request = line.split("\t", -1);
                 System.out.println("ok\t" + switch (request[0]) {
                     case "attach" -> attach(request[1], request[2], Integer.parseInt(request[3]));
-                    case "read" -> sum(Published.attach(request[1]));
+                    case "read" -> sum(PublishedCheckpoint.attach(request[1]));
                     case "map" -> sum(Checkpoint.open(Path.of(request[1])));
                     case "load" -> sum(Checkpoint.open(Path.of(request[1]), OpenOptions.defaults().inMemory()));
                     case "model" -> model(request[1], request[2]);
@@ -54,7 +54,7 @@ final class JvmPeer {
         List<String> millis = new ArrayList<>();
         for (int i = 0; i < times; i++) {
             long start = System.nanoTime();
-            try (Checkpoint checkpoint = Published.attach(name)) {
+            try (Checkpoint checkpoint = PublishedCheckpoint.attach(name)) {
                 if (checkpoint.tensor(tensor).getFloat(1, 3) == 0) {
                     throw new IOException("the element of " + tensor + " is not what was published");
                 }

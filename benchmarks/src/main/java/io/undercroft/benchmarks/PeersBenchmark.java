@@ -2,7 +2,7 @@ package io.undercroft.benchmarks;
 
 import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CheckpointFile;
+import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.Storage;
@@ -316,7 +316,7 @@ final class PeersBenchmark {
     private Contender ourSecondSave(Map<String, Tensor> state) throws IOException {
         Path path = bench.file("snapshots.croft");
         Checkpoint.save(path, state);
-        CheckpointFile file = CheckpointFile.open(path);
+        CroftFile file = CroftFile.open(path);
         List<Storage> changing = state.values().stream().limit(Math.max(1, state.size() / CHANGED))
                 .map(Tensor::storage).toList();
         return Contender.of(OURS, nbytes(state), () -> file.commit(state, SaveOptions.defaults())).after(() -> {

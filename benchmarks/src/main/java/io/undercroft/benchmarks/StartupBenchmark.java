@@ -1,7 +1,7 @@
 package io.undercroft.benchmarks;
 
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.Published;
+import io.undercroft.serializer.PublishedCheckpoint;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
@@ -69,10 +69,11 @@ final class StartupBenchmark {
         try (Checkpoint made = Checkpoint.open(file("safetensors"))) {
             Checkpoint.save(file(CROFT), new LinkedHashMap<>(made.tensors()));
         }
-        try (Checkpoint made = Checkpoint.open(file(CROFT)); Published _ = Published.publish(name, made)) {
+        try (Checkpoint made = Checkpoint.open(file(CROFT));
+                PublishedCheckpoint _ = PublishedCheckpoint.publish(name, made)) {
             measure(jars());
         } finally {
-            Published.unpublish(name);
+            PublishedCheckpoint.unpublish(name);
         }
     }
 

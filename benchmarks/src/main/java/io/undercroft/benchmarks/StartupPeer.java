@@ -1,7 +1,7 @@
 package io.undercroft.benchmarks;
 
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.Published;
+import io.undercroft.serializer.PublishedCheckpoint;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -37,7 +37,7 @@ final class StartupPeer {
 
     private static Checkpoint open(String file) throws IOException {
         return file.startsWith(PUBLISHED)
-                ? Published.attach(file.substring(PUBLISHED.length()))
+                ? PublishedCheckpoint.attach(file.substring(PUBLISHED.length()))
                 : Checkpoint.open(Path.of(file));
     }
 }

@@ -15,7 +15,7 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.ReferencedFileException;
 import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.serializer.SourceFileException;
-import io.undercroft.storage.spi.Faults;
+import io.undercroft.storage.internal.support.Faults;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;

@@ -16,18 +16,18 @@ import io.undercroft.cli.internal.Text;
 import io.undercroft.cli.internal.Weights;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CheckpointFile;
+import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.SourceFileException;
 import io.undercroft.serializer.UnsavableValueException;
-import io.undercroft.serializer.spi.CheckpointFormat.Capability;
+import io.undercroft.serializer.internal.tree.StateIndex;
+import io.undercroft.serializer.internal.tree.StatePart;
+import io.undercroft.serializer.internal.tree.Unreadable;
 import io.undercroft.serializer.spi.CheckpointFormat;
+import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Setting;
-import io.undercroft.serializer.spi.Unreadable;
-import io.undercroft.serializer.state.StateIndex;
-import io.undercroft.serializer.state.StatePart;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -275,7 +275,7 @@ final class ConvertCommand extends Commands {
         }
         return run.writing(target, () -> {
             try (ProgressBar bar = ProgressBar.onTerminal();
-                    CheckpointFile file = CheckpointFile.open(source, SaveOptions.defaults().progress(bar),
+                    CroftFile file = CroftFile.open(source, SaveOptions.defaults().progress(bar),
                             arguments.opening())) {
                 if (arguments.has(KEEP_BASES)) {
                     file.copy(target, number);

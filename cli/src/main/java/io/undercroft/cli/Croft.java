@@ -3,7 +3,7 @@ package io.undercroft.cli;
 import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.quickstart.PeerSide;
 import io.undercroft.cli.internal.quickstart.Quickstart;
-import io.undercroft.storage.spi.NearNames;
+import io.undercroft.storage.internal.support.NearNames;
 import java.io.BufferedReader;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
@@ -23,13 +23,13 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.Set;
+import picocli.CommandLine;
 import picocli.CommandLine.Model.ArgSpec;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.UnmatchedArgumentException;
-import picocli.CommandLine;
 
 /// The `croft` command: its subcommands and their selection.
 ///

@@ -63,7 +63,7 @@ final class DedupCommand extends Commands {
         int code = found;
         try (ProgressBar bar = ProgressBar.onTerminal()) {
             long total = Sizes.sum(files.stream().mapToLong(DedupCommand::size));
-            UniqueBytes unique = new UniqueBytes(done -> bar.written(Math.min(done, total), total));
+            UniqueBytes unique = new UniqueBytes(done -> bar.onProgress(Math.min(done, total), total));
             Set<Path> inModels = new HashSet<>();
             code = run.worse(found, run.ofEach(files, file -> run.of(file, () -> inModels.contains(file.toRealPath())
                     ? CommandRunner.OK

@@ -18,7 +18,7 @@ import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.analysis.LastLoan;
 import io.undercroft.serializer.internal.analysis.OutputFile;
 import io.undercroft.serializer.internal.analysis.TensorBlocks;
-import io.undercroft.serializer.state.StatePart;
+import io.undercroft.serializer.internal.tree.StatePart;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;

@@ -9,7 +9,7 @@ import io.undercroft.cli.internal.Savings;
 import io.undercroft.cli.internal.Text;
 import io.undercroft.cli.internal.inspect.JsonReport;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CheckpointFile;
+import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.Salvage;
@@ -70,7 +70,7 @@ final class GrowingCommands extends Commands {
         }
         return saver.save(arguments.path(1), file, arguments, (checkpoint, options) -> {
             DedupReport report;
-            try (CheckpointFile growing = CheckpointFile.open(file)) {
+            try (CroftFile growing = CroftFile.open(file)) {
                 report = growing.commit(checkpoint.tree(),
                         options.time(Instant.now()).message(arguments.text(MESSAGE).orElse("")));
             }
@@ -111,7 +111,7 @@ final class GrowingCommands extends Commands {
     private int compact(Path file, long keep, long count, Arguments arguments) throws IOException {
         long saved;
         try (ProgressBar bar = ProgressBar.onTerminal();
-                CheckpointFile growing = CheckpointFile.open(file, SaveOptions.defaults().progress(bar),
+                CroftFile growing = CroftFile.open(file, SaveOptions.defaults().progress(bar),
                         OpenOptions.defaults())) {
             saved = growing.compact(snapshot -> snapshot.sequence() > count - keep);
         }
@@ -149,7 +149,7 @@ final class GrowingCommands extends Commands {
                 return Targets.refuseSame(source, "TARGET", run);
             }
             try (ProgressBar bar = ProgressBar.onTerminal();
-                    CheckpointFile file = CheckpointFile.open(source, SaveOptions.defaults(),
+                    CroftFile file = CroftFile.open(source, SaveOptions.defaults(),
                             arguments.opening().progress(bar));
                     Salvage salvage = file.salvage()) {
                 bar.erase();

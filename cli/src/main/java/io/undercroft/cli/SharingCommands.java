@@ -9,7 +9,7 @@ import io.undercroft.cli.internal.Text;
 import io.undercroft.cli.internal.inspect.SegmentList;
 import io.undercroft.mmap.SharedMemory;
 import io.undercroft.mmap.SharedSegment;
-import io.undercroft.serializer.Published;
+import io.undercroft.serializer.PublishedCheckpoint;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -57,7 +57,7 @@ final class SharingCommands extends Commands {
         }
         return saver.save(arguments.path(0), Path.of(name), arguments, (checkpoint, options) -> {
             run.noteUnusedRoot(checkpoint, arguments);
-            try (Published published = Published.publish(name, checkpoint.tree(),
+            try (PublishedCheckpoint published = PublishedCheckpoint.publish(name, checkpoint.tree(),
                     arguments.has(WRITABLE) ? options.writableInPlace() : options)) {
                 run.say(arguments, "%s (%s, %s) -> shared memory %s (%s): %s".formatted(checkpoint.location(),
                         checkpoint.format(), Text.size(checkpoint), published.name(), Text.bytes(published.nbytes()),
@@ -75,15 +75,15 @@ final class SharingCommands extends Commands {
 
     private void explain(String name, Arguments arguments) {
         if (!arguments.has(JSON)) {
-            run.say("Java opens it with Published.attach(\"%1$s\"), and on Linux it is the file /dev/shm/%1$s. "
-                    .formatted(name) + "It stays until: croft shm remove " + name);
+            run.say(("Java opens it with PublishedCheckpoint.attach(\"%1$s\"), and on Linux it is the file "
+                    + "/dev/shm/%1$s. It stays until: croft shm remove %1$s").formatted(name));
         }
     }
 
     private int remove(Arguments arguments) {
         String name = arguments.word(0);
         return run.of(() -> {
-            if (!Published.unpublish(name)) {
+            if (!PublishedCheckpoint.unpublish(name)) {
                 return run.fail(CommandRunner.MISSING,
                         "there is no shared memory %s; croft shm list shows all names".formatted(name));
             }
@@ -111,9 +111,9 @@ final class SharingCommands extends Commands {
         return run.of(() -> {
             List<SharedSegment> removed = new ArrayList<>(SharedMemory.gc());
             if (arguments.has(PUBLISHED)) {
-                removed.addAll(Published.unpublishUnheld());
+                removed.addAll(PublishedCheckpoint.unpublishUnheld());
             }
-            List<String> unheld = Published.unheld().stream().map(SharedSegment::name).toList();
+            List<String> unheld = PublishedCheckpoint.unheld().stream().map(SharedSegment::name).toList();
             if (arguments.has(JSON)) {
                 SegmentList.printCollectedJson(removed, unheld, out);
                 return CommandRunner.OK;

@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CheckpointFile;
+import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
@@ -78,7 +78,7 @@ class CommandsOfThePagesTest {
         Files.copy(Invocation.TRAINING, checkpoints.resolve("2.pt"));
         Files.createDirectory(files.resolve("out"));
         try (Checkpoint checkpoint = Checkpoint.open(model);
-                CheckpointFile snapshots = CheckpointFile.open(files.resolve("model.croft"))) {
+                CroftFile snapshots = CroftFile.open(files.resolve("model.croft"))) {
             for (int number = 1; number <= 3; number++) {
                 snapshots.commit(checkpoint.tree(), SaveOptions.defaults());
             }

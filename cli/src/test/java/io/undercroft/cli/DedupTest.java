@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CheckpointFile;
+import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
@@ -56,7 +56,7 @@ class DedupTest {
 
         Path all = folder.resolve("all.croft");
         long written = 0;
-        try (CheckpointFile file = CheckpointFile.open(all)) {
+        try (CroftFile file = CroftFile.open(all)) {
             for (Path each : new Path[]{three, two, one}) {
                 try (Checkpoint checkpoint = Checkpoint.open(each)) {
                     written += file.commit(checkpoint.tree(), SaveOptions.defaults()).written();

@@ -3,7 +3,7 @@ package io.undercroft.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CheckpointFile;
+import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
@@ -68,7 +68,7 @@ class HostileTextTest {
         state.put("object", new Typed("java:" + HOSTILE, List.of()));
         SaveOptions options = SaveOptions.defaults().message(HOSTILE).metadata(Map.of(HOSTILE, HOSTILE));
         Checkpoint.save(croft, state, options);
-        CheckpointFile.open(croft).commit(state, options);
+        CroftFile.open(croft).commit(state, options);
         flat = folder.resolve("f" + HOSTILE + ".safetensors");
         Checkpoint.save(flat, Map.of(HOSTILE, Tensor.of(1f), HOSTILE + "/2", Tensor.of(2f)),
                 SaveOptions.defaults().metadata(Map.of(HOSTILE, HOSTILE)));

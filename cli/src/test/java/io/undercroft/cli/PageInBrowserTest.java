@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CheckpointFile;
+import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.Complex;
 import io.undercroft.storage.DType;
@@ -312,7 +312,7 @@ class PageInBrowserTest {
         Path file = folder.resolve("a.croft");
         Tensor weights = Tensor.arange(DType.INT64, 10_000);
         Checkpoint.save(file, Map.of("w", weights, "same", weights.copy()));
-        CheckpointFile.open(file).commit(Map.of("w", Tensor.arange(DType.INT64, 20_000)), "second");
+        CroftFile.open(file).commit(Map.of("w", Tensor.arange(DType.INT64, 20_000)), "second");
 
         open(file, "--at", "1");
 

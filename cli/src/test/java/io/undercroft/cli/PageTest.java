@@ -9,7 +9,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.undercroft.cli.internal.PickledModules;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CheckpointFile;
+import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
@@ -18,8 +18,8 @@ import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
@@ -208,7 +208,7 @@ class PageTest {
     void theMapOfACroftFileHasTheIndexesOfAllSnapshots() throws IOException {
         Path file = folder.resolve("a.croft");
         Checkpoint.save(file, Map.of("w", Tensor.of(1f, 2f)));
-        CheckpointFile.open(file).commit(Map.of("w", Tensor.of(3f, 4f)), "second");
+        CroftFile.open(file).commit(Map.of("w", Tensor.of(3f, 4f)), "second");
 
         JsonNode data = data(page(file));
 

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.cli.internal.Sha256;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CheckpointFile;
+import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.Retention;
 import io.undercroft.serializer.SaveOptions;
@@ -52,7 +52,7 @@ class ProgressTest {
             assertThat(done.getFirst()).isZero();
             assertReported(file.toString().endsWith(".npz") ? 1 : 1_600_000);
         }
-        try (CheckpointFile file = CheckpointFile.open(croft, SaveOptions.defaults(),
+        try (CroftFile file = CroftFile.open(croft, SaveOptions.defaults(),
                 OpenOptions.defaults().progress(this::report))) {
             file.salvage().close();
         }
@@ -64,7 +64,7 @@ class ProgressTest {
         Path croft = folder.resolve("a.croft");
         Invocation.of("convert", TRAINING, croft);
         Invocation.of("append", croft, Invocation.torch("tied.pt"));
-        try (CheckpointFile file = CheckpointFile.open(croft, SaveOptions.defaults().progress(this::report),
+        try (CroftFile file = CroftFile.open(croft, SaveOptions.defaults().progress(this::report),
                 OpenOptions.defaults())) {
             file.copy(folder.resolve("copy.croft"), 1);
             assertReported(1_600_000);

@@ -45,7 +45,7 @@ class RemediesTest {
 
     private static void assertSaid(Invocation refused, String... words) {
         assertThat(refused.code()).isBetween(1, 4);
-        assertThat(refused.err()).contains(words).doesNotContain("OpenOptions", "SaveOptions", "CheckpointFile",
+        assertThat(refused.err()).contains(words).doesNotContain("OpenOptions", "SaveOptions", "CroftFile",
                 "Checkpoint.", "{}");
     }
 

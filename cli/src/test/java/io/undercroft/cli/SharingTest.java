@@ -15,7 +15,7 @@ import io.undercroft.mmap.SharedMemory;
 import io.undercroft.mmap.SharedMemoryException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
-import io.undercroft.serializer.Published;
+import io.undercroft.serializer.PublishedCheckpoint;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -54,9 +54,10 @@ class SharingTest {
         assertThat(published.code()).isZero();
         assertThat(published.out()).hasLineCount(2)
                 .startsWith(TRAINING + " (torch-zip, 1.6 MiB) -> shared memory " + name)
-                .contains("113 tensors on 112 storages", "Published.attach(\"" + name + "\")", image.toString(),
+                .contains("113 tensors on 112 storages", "PublishedCheckpoint.attach(\"" + name + "\")",
+                        image.toString(),
                         "croft shm remove " + name);
-        try (Checkpoint c = Published.attach(name)) {
+        try (Checkpoint c = PublishedCheckpoint.attach(name)) {
             assertThat(c.tensor(EMBEDDING).storage()).isSameAs(c.tensor(HEAD).storage());
         }
         assertThat(Invocation.of("verify", image).out()).contains(": no damage found", "113 tensors on 112 storages");
@@ -76,7 +77,7 @@ class SharingTest {
     @Test
     void publishingAgainReplacesItAndReadersKeepWhatTheyHave() throws IOException {
         Invocation.of("shm", "publish", TRAINING, name);
-        try (Checkpoint old = Published.attach(name)) {
+        try (Checkpoint old = PublishedCheckpoint.attach(name)) {
             assertThat(Invocation.of("shm", "publish", torch("tied.pt"), name).code()).isZero();
 
             assertThat(old.verify().isIntact()).isTrue();
@@ -89,7 +90,8 @@ class SharingTest {
         assertThat(Invocation.of("shm", "publish", "--writable", TRAINING, name).code()).isZero();
 
         OpenOptions shared = OpenOptions.defaults().mapping(MapMode.SHARED);
-        try (Checkpoint one = Published.attach(name, shared); Checkpoint other = Published.attach(name, shared)) {
+        try (Checkpoint one = PublishedCheckpoint.attach(name, shared);
+                Checkpoint other = PublishedCheckpoint.attach(name, shared)) {
             one.names().forEach(each -> assertThat(other.tensor(each).contentEquals(one.tensor(each))).isTrue());
             one.tensor(EMBEDDING).setDouble(0, 0, 42);
             assertThat(other.tensor(HEAD).getDouble(0, 0)).isEqualTo(42);
@@ -114,7 +116,7 @@ class SharingTest {
     @Test
     void unpublishingTakesTheNameAway() throws IOException {
         Invocation.of("shm", "publish", TRAINING, name);
-        try (Checkpoint c = Published.attach(name)) {
+        try (Checkpoint c = PublishedCheckpoint.attach(name)) {
             Invocation unpublished = Invocation.of("shm", "remove", name);
 
             assertThat(unpublished.err()).isEmpty();

@@ -10,7 +10,7 @@ import io.undercroft.format.internal.Checksums;
 import io.undercroft.format.internal.index.Index;
 import io.undercroft.format.internal.index.Records;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.Published;
+import io.undercroft.serializer.PublishedCheckpoint;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.ByteArrayOutputStream;
@@ -205,10 +205,10 @@ class UnreadableTensorsTest {
         ran.put("extract -o", Invocation.of("extract", file, "bad", "-o", folder.resolve("bad.npy")));
         String shared = "croft-test-unreadable-" + ProcessHandle.current().pid();
         ran.put("publish", Invocation.of("shm publish", file, shared));
-        try (Checkpoint published = Published.attach(shared)) {
+        try (Checkpoint published = PublishedCheckpoint.attach(shared)) {
             assertThat(published.names()).containsExactly("a", "c");
         } finally {
-            Published.unpublish(shared);
+            PublishedCheckpoint.unpublish(shared);
         }
 
         ran.forEach((command, result) -> {

@@ -8,8 +8,8 @@ import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CheckpointFile;
 import io.undercroft.serializer.ChecksumPolicy;
+import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.PendingSave;
@@ -292,7 +292,7 @@ class OtherFormatsTest {
         Path file = folder.resolve("a.pt");
         Map<String, Object> state = Map.of("w", Tensor.of(1f));
         Checkpoint.save(file, state);
-        try (CheckpointFile growing = CheckpointFile.open(file)) {
+        try (CroftFile growing = CroftFile.open(file)) {
             assertThatThrownBy(() -> growing.commit(state, "next")).isInstanceOf(IllegalArgumentException.class)
                     .hasMessageContaining("torch-zip").hasMessageContaining("convert it first");
             assertThatThrownBy(() -> growing.commitAsync(state, "next")).isInstanceOf(IllegalArgumentException.class)
@@ -521,7 +521,7 @@ class OtherFormatsTest {
             assertThat(Checkpoint.save(thin, source.tree(), whole).dedup().orElseThrow().written()).isZero();
         }
         OpenOptions below = OpenOptions.defaults().root(folder);
-        CheckpointFile.open(thin, SaveOptions.defaults(), below).copyWithBases(flat);
+        CroftFile.open(thin, SaveOptions.defaults(), below).copyWithBases(flat);
 
         try (Checkpoint source = Checkpoint.open(file);
                 Checkpoint adopted = Checkpoint.open(thin, below);

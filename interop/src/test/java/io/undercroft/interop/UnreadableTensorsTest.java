@@ -6,11 +6,11 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CheckpointFile;
+import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.SaveReport.Kind;
-import io.undercroft.serializer.spi.Unreadable;
+import io.undercroft.serializer.internal.tree.Unreadable;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
@@ -54,7 +54,7 @@ class UnreadableTensorsTest {
     @Test
     void aStateWithThemIsRefusedWithTheOption() throws IOException {
         Path target = folder.resolve("out.croft");
-        try (Checkpoint c = Checkpoint.open(file()); CheckpointFile growing = CheckpointFile.open(target)) {
+        try (Checkpoint c = Checkpoint.open(file()); CroftFile growing = CroftFile.open(target)) {
             for (String name : List.of("out.croft", "out.npz", "out.pt")) {
                 Path out = folder.resolve(name);
                 assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Checkpoint.save(out, c.tree()))
@@ -93,7 +93,7 @@ class UnreadableTensorsTest {
     @Test
     void aCommitLeavesThemOutToo() throws IOException {
         try (Checkpoint c = Checkpoint.open(file());
-                CheckpointFile growing = CheckpointFile.open(folder.resolve("run.croft"))) {
+                CroftFile growing = CroftFile.open(folder.resolve("run.croft"))) {
             growing.commit(c.tree(), LEAVING_OUT);
             assertThat(growing.newest().orElseThrow().names()).containsExactly("a", "z");
         }

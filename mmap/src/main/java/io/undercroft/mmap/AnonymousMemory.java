@@ -48,7 +48,7 @@ public final class AnonymousMemory {
 
     /// Returns the allocator of memory that can be frozen: a reader sees the bytes of that moment without a copy, and
     /// the storage can still be written. It is for states that are saved while they change: a save in the background
-    /// then keeps its caller for milliseconds, whatever the size ([io.undercroft.storage.spi.Freezable]).
+    /// then keeps its caller for milliseconds, whatever the size ([io.undercroft.storage.internal.support.Freezable]).
     ///
     /// The bytes lie in a file in memory that has no name, and a storage maps a part of it. Until it is first frozen
     /// that is memory like any other. Freezing turns the mapping into a private one, at the same addresses: the file

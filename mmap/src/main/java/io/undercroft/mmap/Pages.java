@@ -6,7 +6,7 @@ import io.undercroft.mmap.internal.Constant;
 import io.undercroft.mmap.internal.ErrnoException;
 import io.undercroft.mmap.internal.Libc;
 import io.undercroft.mmap.internal.Mapping;
-import io.undercroft.storage.spi.Faults;
+import io.undercroft.storage.internal.support.Faults;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;

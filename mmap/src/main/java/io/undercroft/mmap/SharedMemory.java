@@ -10,14 +10,14 @@ import io.undercroft.mmap.SharedMemoryException.Reason;
 import io.undercroft.mmap.internal.Constant;
 import io.undercroft.mmap.internal.ErrnoException;
 import io.undercroft.mmap.internal.FileIdentity;
-import io.undercroft.mmap.internal.IoTask;
-import io.undercroft.mmap.internal.Libc;
-import io.undercroft.mmap.internal.Lifetime;
-import io.undercroft.mmap.internal.Mapping;
 import io.undercroft.mmap.internal.HolderRegistry;
 import io.undercroft.mmap.internal.HolderRegistry.Attached;
 import io.undercroft.mmap.internal.HolderRegistry.Draft;
 import io.undercroft.mmap.internal.HolderRegistry.Hold;
+import io.undercroft.mmap.internal.IoTask;
+import io.undercroft.mmap.internal.Libc;
+import io.undercroft.mmap.internal.Lifetime;
+import io.undercroft.mmap.internal.Mapping;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Allocator;
 import java.io.IOException;
@@ -51,8 +51,8 @@ import org.jspecify.annotations.Nullable;
 /// [IllegalStateException]. A segment that is never closed is released by the garbage collector, or when the JVM exits
 /// normally.
 ///
-/// **Contents** are defined by the processes that share it. `Published` of the serializer puts a whole state into one
-/// segment, tensors with their names and storages.
+/// **Contents** are defined by the processes that share it. `PublishedCheckpoint` of the serializer puts a whole state
+/// into one segment, tensors with their names and storages.
 ///
 /// **Threads and processes.** All methods are safe for any thread. Writes are visible to all processes at once but in
 /// no guaranteed order; use the access modes of [java.lang.invoke.VarHandle] to order them.

@@ -8,8 +8,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.Storage;
-import io.undercroft.storage.spi.Freezable;
-import io.undercroft.storage.spi.Freezable.Image;
+import io.undercroft.storage.internal.support.Freezable;
+import io.undercroft.storage.internal.support.Freezable.Image;
 import io.undercroft.testsupport.Proc;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;

@@ -113,7 +113,9 @@ class ModuleDependencyTest {
     @Test
     void internalPackagesAreUsedByTheirOwnModuleOnly() {
         classes().that().resideInAPackage("io.undercroft..internal..").and()
-                .resideOutsideOfPackages(ROOT + "format.internal", ROOT + "serializer.internal.analysis").and()
+                .resideOutsideOfPackages(ROOT + "format.internal", ROOT + "serializer.internal.analysis",
+                        ROOT + "serializer.internal.tree", ROOT + "storage.internal.support")
+                .and()
                 .doNotBelongToAnyOf(CudaMemory.class, RingSize.class, DeviceChecks.class, RandomBytes.class)
                 .should(beUsedBy(Set.of())).check(CLASSES);
     }
@@ -140,8 +142,21 @@ class ModuleDependencyTest {
 
     @Test
     void analysesOfFilesAreUsedByTheCommandAndSparkOnly() {
-        classes().that().resideInAPackage(ROOT + "serializer.internal.analysis").should(beUsedBy(Set.of("cli", "spark")))
+        classes().that().resideInAPackage(ROOT + "serializer.internal.analysis")
+                .should(beUsedBy(Set.of("cli", "spark")))
                 .check(CLASSES);
+    }
+
+    @Test
+    void walksThroughStatesAreUsedByFormatsAndByWhatShowsFilesOnly() {
+        classes().that().resideInAPackage(ROOT + "serializer.internal.tree")
+                .should(beUsedBy(Set.of("interop", "cli", "spark"))).check(CLASSES);
+    }
+
+    @Test
+    void utilitiesOfStoragesAreUsedByTheModulesThatTheyAreExportedTo() {
+        classes().that().resideInAPackage(ROOT + "storage.internal.support")
+                .should(beUsedBy(Set.of("mmap", "serializer", "cuda", "cli", "testsupport"))).check(CLASSES);
     }
 
     @Test

@@ -27,14 +27,14 @@ import io.undercroft.serializer.internal.loading.InPlaceLoad;
 import io.undercroft.serializer.internal.loading.NameLookup;
 import io.undercroft.serializer.internal.loading.StateMatch;
 import io.undercroft.serializer.internal.loading.ValueAs;
+import io.undercroft.serializer.internal.tree.StateIndex;
+import io.undercroft.serializer.internal.tree.StatePart;
 import io.undercroft.serializer.internal.writing.Save;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Companion;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.StoreTarget;
-import io.undercroft.serializer.state.StateIndex;
-import io.undercroft.serializer.state.StatePart;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -494,7 +494,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @param state a tree as [io.undercroft.serializer.state] describes it
     /// @return the running save
     /// @throws LockedException if another writer has the file
-    /// @throws SnapshotMemoryException if there is no memory for a copy
+    /// @throws StagingMemoryException if there is no memory for a copy
     /// @throws IOException if the file cannot be written to
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path.
     public static PendingSave saveAsync(Path path, @Nullable Object state) throws IOException {
@@ -507,7 +507,7 @@ public final class Checkpoint implements AutoCloseable {
     /// The tensors must not be written while the snapshot is taken. Storages in
     /// [io.undercroft.mmap.AnonymousMemory#freezableAllocator] are frozen, which takes milliseconds; of others the
     /// bytes that tensors reach are copied. For formats other than `.croft` these are copied whole, and all are
-    /// compared with the checksums of their file. Callers that save often should give [SaveOptions#snapshotMemory],
+    /// compared with the checksums of their file. Callers that save often should give [SaveOptions#stagingMemory],
     /// which keeps the memory for that.
     ///
     /// @param path the file to make or replace
@@ -515,7 +515,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @param options what else to save, and how
     /// @return the running save, which reports later failures
     /// @throws LockedException if another writer has the file, for instance a save that has not ended
-    /// @throws SnapshotMemoryException if there is no memory for a copy
+    /// @throws StagingMemoryException if there is no memory for a copy
     /// @throws IOException if the file cannot be written to
     /// @throws FormatException if bytes of the state are in a damaged file, and the format is not `croft`
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path.
@@ -535,7 +535,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @param state a tree as [io.undercroft.serializer.state] describes it
     /// @return the running save
     /// @throws RemoteFileException if nothing writes such a URI, or the store refuses or does not respond
-    /// @throws SnapshotMemoryException if there is no memory for a copy
+    /// @throws StagingMemoryException if there is no memory for a copy
     /// @throws IOException if the file cannot be written to
     /// @throws IllegalArgumentException as [#save(URI, Object, SaveOptions)]
     public static PendingSave saveAsync(URI uri, @Nullable Object state) throws IOException {
@@ -555,7 +555,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @param options what else to save, and how
     /// @return the running save, which reports later failures
     /// @throws RemoteFileException if nothing writes such a URI, or the store refuses or does not respond
-    /// @throws SnapshotMemoryException if there is no memory for a copy
+    /// @throws StagingMemoryException if there is no memory for a copy
     /// @throws IOException if the file cannot be written to
     /// @throws FormatException if bytes of the state are in a damaged file, and the format is not `croft`
     /// @throws IllegalArgumentException as [#save(URI, Object, SaveOptions)]
@@ -581,9 +581,9 @@ public final class Checkpoint implements AutoCloseable {
     private static PendingSave saveAsync(Target target, @Nullable Object state, SaveOptions options)
             throws IOException {
         CheckpointFormat format = formatToWrite(target, options);
-        try (SnapshotMemory once = new SnapshotMemory()) {
+        try (StagingMemory once = new StagingMemory()) {
             return PendingSave.start(Save.prepare(target, format, state, options,
-                    options.snapshotMemory().orElse(once).staging()));
+                    options.stagingMemory().orElse(once).staging()));
         }
     }
 
@@ -809,7 +809,7 @@ public final class Checkpoint implements AutoCloseable {
         return named(contents::metadata);
     }
 
-    /// {@return the names of all tensors in the order of the state; see [io.undercroft.serializer.state.StateIndex]}
+    /// {@return the names of all tensors in the order of the state; see [io.undercroft.serializer.state]}
     public SequencedCollection<String> names() {
         checkOpen();
         try {

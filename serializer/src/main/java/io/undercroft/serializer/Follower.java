@@ -9,10 +9,10 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 
 /// A reader of the newest version of a published state, which returns a lease on that version for each operation. See
-/// [Published#follow].
+/// [PublishedCheckpoint#follow].
 ///
 /// ```java
-/// try (Follower weights = Published.follow("weights")) {
+/// try (Follower weights = PublishedCheckpoint.follow("weights")) {
 ///     while (true) {
 ///         Request request = requests.take();
 ///         try (Follower.Lease lease = weights.lease()) {
@@ -89,7 +89,7 @@ public final class Follower implements AutoCloseable {
         this.name = name;
         this.options = options;
         this.owner = owner;
-        this.newest = new Version(Published.attach(name, options, owner));
+        this.newest = new Version(PublishedCheckpoint.attach(name, options, owner));
     }
 
     /// Returns a lease on the newest version.
@@ -113,7 +113,7 @@ public final class Follower implements AutoCloseable {
     private void renew() throws IOException {
         try {
             Version before = newest;
-            newest = new Version(Published.attach(name, options, owner));
+            newest = new Version(PublishedCheckpoint.attach(name, options, owner));
             before.release();
         } catch (SharedMemoryException e) {
             if (e.reason() != Reason.NOT_FOUND) {

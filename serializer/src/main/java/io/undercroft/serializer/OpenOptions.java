@@ -40,7 +40,7 @@ public final class OpenOptions {
     private static final Option<ChecksumPolicy> CHECKSUMS = new Option<>("checksums", ChecksumPolicy.WHEN_READ_WHOLE);
     /// The memory that storages are read into when the file is opened; empty for that of this library.
     private static final Option<Optional<Allocator>> IN_MEMORY = new Option<>("inMemory");
-    private static final Option<LoadProgress> PROGRESS = new Option<>("progress");
+    private static final Option<ProgressListener> PROGRESS = new Option<>("progress");
     private static final Option<Predicate<String>> ONLY = new Option<>("only");
     /// What was given for [#ONLY]; each has to match some name.
     private static final Option<List<Glob>> PATTERNS = new Option<>("only", List.of());
@@ -234,11 +234,11 @@ public final class OpenOptions {
     }
 
     /// Sets a listener for the progress of reads: when a checkpoint is opened [in memory][#inMemory], verified
-    /// ([Checkpoint#verify]) or salvaged ([CheckpointFile#salvage]).
+    /// ([Checkpoint#verify]) or salvaged ([CroftFile#salvage]).
     ///
     /// @param progress called with the number of bytes read so far
     /// @return the changed options
-    public OpenOptions progress(LoadProgress progress) {
+    public OpenOptions progress(ProgressListener progress) {
         return with(PROGRESS, progress);
     }
 
@@ -385,7 +385,7 @@ public final class OpenOptions {
     }
 
     /// {@return the listener for the progress of reads}
-    public LoadProgress progress() {
+    public ProgressListener progress() {
         return values.find(PROGRESS).orElse((_, _) -> {});
     }
 

@@ -9,7 +9,7 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 
-/// A save that runs in the background: of [Checkpoint#saveAsync] or [CheckpointFile#commitAsync(Object, String)].
+/// A save that runs in the background: of [Checkpoint#saveAsync] or [CroftFile#commitAsync(Object, String)].
 ///
 /// ```java
 /// try (PendingSave save = Checkpoint.saveAsync(path, state)) {

@@ -34,10 +34,10 @@ import java.util.SequencedSet;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// What is left of a damaged `.croft` file: [CheckpointFile#salvage].
+/// What is left of a damaged `.croft` file: [CroftFile#salvage].
 ///
 /// ```java
-/// try (CheckpointFile file = CheckpointFile.open(Path.of("model.croft"));
+/// try (CroftFile file = CroftFile.open(Path.of("model.croft"));
 ///         Salvage salvage = file.salvage()) {
 ///     Map<String, Tensor> left = new LinkedHashMap<>();
 ///     salvage.names().forEach(name -> left.put(name, salvage.tensor(name)));
@@ -64,7 +64,7 @@ public final class Salvage implements AutoCloseable {
     private final MappedFile file;
     private final Snapshot snapshot;
     private final boolean isSearched;
-    private final LoadProgress listener;
+    private final ProgressListener listener;
     private final CroftContents contents;
     private final Map<Integer, List<StorageChunk>> damagedStorages = new HashMap<>();
     private final Map<Integer, FormatException> lostStorages = new HashMap<>();
@@ -125,7 +125,7 @@ public final class Salvage implements AutoCloseable {
     }
 
     private Salvage sort() {
-        Progress progress = new Progress(listener::loaded, nbytes());
+        Progress progress = new Progress(listener, nbytes());
         StorageCheck.Pass pass = contents.pass();
         for (int storage = 0; storage < snapshot.storageCount(); storage++) {
             readStorage(storage, pass);

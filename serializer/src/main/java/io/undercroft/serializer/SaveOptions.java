@@ -44,8 +44,8 @@ public final class SaveOptions {
     private static final Option<Boolean> WRITABLE_IN_PLACE = new Option<>("writableInPlace", false);
     private static final Option<Long> CHUNK_SIZE = new Option<>("chunkSize", 1L << FileLayout.DEFAULT_CHUNK_LOG2);
     private static final Option<StateClasses> CLASSES = new Option<>("classes", StateClasses.of());
-    private static final Option<SaveProgress> PROGRESS = new Option<>("progress");
-    private static final Option<SnapshotMemory> SNAPSHOT_MEMORY = new Option<>("snapshotMemory");
+    private static final Option<ProgressListener> PROGRESS = new Option<>("progress");
+    private static final Option<StagingMemory> STAGING_MEMORY = new Option<>("stagingMemory");
     private static final Option<Boolean> REPLACING_REFERENCED = new Option<>("replacingReferenced", false);
     private static final Option<Boolean> REPLACING_SOURCE = new Option<>("replacingSource", false);
     private static final Option<Boolean> DELETING_FORMER_FILES = new Option<>("deletingFormerFiles", false);
@@ -349,17 +349,17 @@ public final class SaveOptions {
     /// Sets the memory that [Checkpoint#saveAsync] copies a state to, which is reused by later saves. By default, each
     /// save allocates and frees its memory.
     ///
-    /// @param snapshotMemory the memory, which the caller closes after the last save
+    /// @param stagingMemory the memory, which the caller closes after the last save
     /// @return the changed options
-    public SaveOptions snapshotMemory(SnapshotMemory snapshotMemory) {
-        return with(SNAPSHOT_MEMORY, snapshotMemory);
+    public SaveOptions stagingMemory(StagingMemory stagingMemory) {
+        return with(STAGING_MEMORY, stagingMemory);
     }
 
     /// Sets a listener for the progress of a save. It counts the bytes of the file, or of all files of a set.
     ///
     /// @param progress the listener
     /// @return the changed options
-    public SaveOptions progress(SaveProgress progress) {
+    public SaveOptions progress(ProgressListener progress) {
         return with(PROGRESS, progress);
     }
 
@@ -474,12 +474,12 @@ public final class SaveOptions {
     }
 
     /// {@return the memory that background saves copy a state to, if it was set}
-    public Optional<SnapshotMemory> snapshotMemory() {
-        return values.find(SNAPSHOT_MEMORY);
+    public Optional<StagingMemory> stagingMemory() {
+        return values.find(STAGING_MEMORY);
     }
 
     /// {@return the listener for the progress of the save}
-    public SaveProgress progress() {
+    public ProgressListener progress() {
         return values.find(PROGRESS).orElse((_, _) -> {});
     }
 

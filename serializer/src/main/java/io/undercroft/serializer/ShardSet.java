@@ -269,7 +269,7 @@ public final class ShardSet implements AutoCloseable {
     }
 
     /// Saves a manifest, durably and atomically, of files as they are now, each at its newest snapshot. The files
-    /// should be on the disk already, as they are when [Checkpoint#save] and [CheckpointFile#commit] return. A manifest
+    /// should be on the disk already, as they are when [Checkpoint#save] and [CroftFile#commit] return. A manifest
     /// of that name is replaced: the last one of several writers wins. Where they might write at the same time, use
     /// [#create].
     ///

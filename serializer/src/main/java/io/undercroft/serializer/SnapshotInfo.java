@@ -6,7 +6,7 @@ import java.util.Optional;
 
 /// One committed state of a file.
 ///
-/// @param commit the number of the commit, from 1, for [OpenOptions#snapshot(long)] and [CheckpointFile#at]. Each
+/// @param commit the number of the commit, from 1, for [OpenOptions#snapshot(long)] and [CroftFile#at]. Each
 ///     commit has the number of its predecessor plus 1, and keeps it when others are dropped. [#UNKNOWN] if the number
 ///     is damaged
 /// @param sequence the position in the file, from 1, which changes when earlier snapshots are dropped

@@ -2,8 +2,8 @@ package io.undercroft.serializer;
 
 import java.nio.file.FileSystemException;
 
-/// Thrown by a [CheckpointFile] if another writer has committed to the file after its last operation, or has compacted,
-/// replaced or deleted the file. Nothing was changed. After [CheckpointFile#newest] has returned the present newest
+/// Thrown by a [CroftFile] if another writer has committed to the file after its last operation, or has compacted,
+/// replaced or deleted the file. Nothing was changed. After [CroftFile#newest] has returned the present newest
 /// snapshot, a commit succeeds.
 public final class StaleFileException extends FileSystemException {
     private static final long serialVersionUID = 1;
@@ -14,6 +14,6 @@ public final class StaleFileException extends FileSystemException {
     /// @param what a description of the change
     public StaleFileException(String file, String what) {
         super(file, null, what + " since this writer saw its newest snapshot, and nothing was written. Take "
-                + "CheckpointFile.newest() into account, or open the file again; then repeat this");
+                + "CroftFile.newest() into account, or open the file again; then repeat this");
     }
 }

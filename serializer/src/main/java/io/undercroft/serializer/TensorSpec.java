@@ -1,7 +1,7 @@
 package io.undercroft.serializer;
 
 import io.undercroft.serializer.internal.graph.ObjectEncoder;
-import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
@@ -31,7 +31,8 @@ public record TensorSpec(DType dtype, Shape shape) {
     /// {@return the specs of the tensors of a state by name, in the order of the state}
     ///
     /// @param state a tree as [io.undercroft.serializer.state] describes it, which may have meta tensors
-    /// @throws IllegalArgumentException if it is deeper or has longer names than [StateIndex] allows
+    /// @throws IllegalArgumentException if it is deeper or has longer names than a
+    ///     [state][io.undercroft.serializer.state] may have
     public static SequencedMap<String, TensorSpec> ofState(@Nullable Object state) {
         return ofState(state, StateClasses.of());
     }
@@ -41,8 +42,8 @@ public record TensorSpec(DType dtype, Shape shape) {
     /// @param state a tree as [io.undercroft.serializer.state] describes it, which may have meta tensors and objects of
     ///     the classes
     /// @param classes the classes whose objects may be in it
-    /// @throws IllegalArgumentException if it has other objects, or is deeper or has longer names than [StateIndex]
-    ///     allows
+    /// @throws IllegalArgumentException if it has other objects, or is deeper or has longer names than a
+    ///     [state][io.undercroft.serializer.state] may have
     public static SequencedMap<String, TensorSpec> ofState(@Nullable Object state, StateClasses classes) {
         Objects.requireNonNull(classes, "classes");
         SequencedMap<String, TensorSpec> specs = new LinkedHashMap<>();

@@ -18,7 +18,7 @@ public final class UnsavableValueException extends IllegalArgumentException {
         this.path = path;
     }
 
-    /// {@return the path of the value, as [StatePart][io.undercroft.serializer.state.StatePart] has it; empty for the
+    /// {@return the path of the value, as [names][io.undercroft.serializer.state] of tensors; empty for the
     /// state itself}
     public String path() {
         return path;

@@ -7,7 +7,7 @@
 /// [io.undercroft.serializer.spi].
 ///
 /// A `.croft` file may hold several *snapshots* of a state ([SnapshotInfo][io.undercroft.serializer.SnapshotInfo]),
-/// which [CheckpointFile][io.undercroft.serializer.CheckpointFile] appends, copies and compacts; bytes that they have
+/// which [CroftFile][io.undercroft.serializer.CroftFile] appends, copies and compacts; bytes that they have
 /// in common are stored once, which the [DedupReport][io.undercroft.serializer.DedupReport] of each counts. It may
 /// reference bytes of other files, its *bases*: other `.croft` files, or *adopted* files, which are bases of other
 /// formats. It may be one *shard* of a [ShardSet][io.undercroft.serializer.ShardSet]. Its bytes have
@@ -25,8 +25,9 @@
 /// [Checkpoint.rows][io.undercroft.serializer.Checkpoint#rows] reads a part of one tensor, and
 /// [Checkpoint.loadInto][io.undercroft.serializer.Checkpoint#loadInto(Object)] copies all into existing tensors.
 ///
-/// A state in shared memory is one image that all processes map: [Published][io.undercroft.serializer.Published]. A
-/// [Follower][io.undercroft.serializer.Follower] gives leases on the newest version.
+/// A state in shared memory is one image that all processes map:
+/// [PublishedCheckpoint][io.undercroft.serializer.PublishedCheckpoint]. A [Follower][io.undercroft.serializer.Follower]
+/// gives leases on the newest version.
 ///
 /// Parameters and results are never null unless documented otherwise.
 @NullMarked

@@ -59,8 +59,8 @@ class CommitHistoryTest {
         path = folder.resolve("run.croft");
     }
 
-    private CheckpointFile open() {
-        return CheckpointFile.open(disk, path, SaveOptions.defaults(), OpenOptions.defaults());
+    private CroftFile open() {
+        return CroftFile.open(disk, path, SaveOptions.defaults(), OpenOptions.defaults());
     }
 
     /// A state of which some tensors differ from step to step.
@@ -72,13 +72,13 @@ class CommitHistoryTest {
         return state;
     }
 
-    private static DedupReport commit(CheckpointFile file, Object state) throws IOException {
+    private static DedupReport commit(CroftFile file, Object state) throws IOException {
         return file.commit(state, SaveOptions.defaults());
     }
 
     @Test
     void whatACommitReadsDoesNotGrowWithTheNumberOfSnapshots() throws IOException {
-        try (CheckpointFile file = open()) {
+        try (CroftFile file = open()) {
             commit(file, state(1));
             commit(file, state(2));
             long third = disk.during(() -> commit(file, state(3)));
@@ -93,12 +93,12 @@ class CommitHistoryTest {
     @Test
     void aWriterThatOpensTheFileReadsTheIndexOfEachSnapshotOnce() throws IOException {
         long index = 0;
-        try (CheckpointFile file = open()) {
+        try (CroftFile file = open()) {
             for (int step = 1; step <= 5; step++) {
                 index = commit(file, state(step)).index();
             }
         }
-        try (CheckpointFile file = open()) {
+        try (CroftFile file = open()) {
             assertThat(disk.during(() -> commit(file, state(6)))).isBetween(5 * index, 6 * index);
             assertThat(disk.during(() -> commit(file, state(7)))).isLessThan(2 * index);
         }
@@ -106,7 +106,7 @@ class CommitHistoryTest {
 
     @Test
     void bytesOfAnEarlierSnapshotAreFoundAgain() throws IOException {
-        try (CheckpointFile file = open()) {
+        try (CroftFile file = open()) {
             for (int step = 1; step <= 4; step++) {
                 commit(file, state(step));
             }
@@ -121,10 +121,10 @@ class CommitHistoryTest {
     void theFileIsTheSameHoweverManyWritersMadeIt() throws IOException {
         int[] steps = {1, 2, 1, 3, 3, 2, 4};
         Path other = folder.resolve("other.croft");
-        try (CheckpointFile file = open()) {
+        try (CroftFile file = open()) {
             for (int step : steps) {
                 commit(file, state(step));
-                try (CheckpointFile anew = CheckpointFile.open(other)) {
+                try (CroftFile anew = CroftFile.open(other)) {
                     commit(anew, state(step));
                 }
             }
@@ -134,7 +134,7 @@ class CommitHistoryTest {
 
     @Test
     void whatAnotherWriterHasCommittedIsFound() throws IOException {
-        try (CheckpointFile file = open(); CheckpointFile another = CheckpointFile.open(path)) {
+        try (CroftFile file = open(); CroftFile another = CroftFile.open(path)) {
             commit(file, state(1));
             commit(file, state(2));
             commit(another, state(3));
@@ -149,7 +149,7 @@ class CommitHistoryTest {
 
     @Test
     void afterTheFileWasReplacedNothingOfTheFormerOneIsUsed() throws IOException {
-        try (CheckpointFile file = open(); CheckpointFile another = CheckpointFile.open(path)) {
+        try (CroftFile file = open(); CroftFile another = CroftFile.open(path)) {
             for (int step = 1; step <= 3; step++) {
                 commit(file, state(step));
             }
@@ -169,7 +169,7 @@ class CommitHistoryTest {
 
     @Test
     void whatAFailedCommitWroteIsNotUsed() throws IOException {
-        try (CheckpointFile file = open()) {
+        try (CroftFile file = open()) {
             commit(file, state(1));
             commit(file, state(2));
             disk.isFailing = true;

@@ -31,7 +31,7 @@ class CommitNumbersTest {
     private Path appended(int snapshots) throws IOException {
         Checkpoint.save(path(), state(1));
         for (int step = 2; step <= snapshots; step++) {
-            CheckpointFile.open(path()).commit(state(step), SaveOptions.defaults());
+            CroftFile.open(path()).commit(state(step), SaveOptions.defaults());
         }
         return path();
     }
@@ -53,7 +53,7 @@ class CommitNumbersTest {
     void aFileThatWasOnlyAppendedToKeepsItsNumbersWhenItIsCompacted() throws IOException {
         Path path = appended(5);
         assertThat(numbers(path)).containsExactly(5L, 4L, 3L, 2L, 1L);
-        CheckpointFile.open(path).compact(snapshot -> snapshot.commit() % 2 == 0);
+        CroftFile.open(path).compact(snapshot -> snapshot.commit() % 2 == 0);
         assertThat(numbers(path)).containsExactly(4L, 2L);
         assertThat(stepAt(path, 2)).isEqualTo(2);
         assertThat(stepAt(path, 4)).isEqualTo(4);
@@ -61,9 +61,9 @@ class CommitNumbersTest {
             assertThatExceptionOfType(NoSuchElementException.class).isThrownBy(() -> stepAt(path, gone))
                     .withMessageContaining("no snapshot " + gone).withMessageContaining("is 4");
         }
-        CheckpointFile.open(path).commit(state(6), SaveOptions.defaults());
+        CroftFile.open(path).commit(state(6), SaveOptions.defaults());
         assertThat(numbers(path)).containsExactly(5L, 4L, 2L);
-        CheckpointFile.open(path).compact(snapshot -> snapshot.commit() == 5);
+        CroftFile.open(path).compact(snapshot -> snapshot.commit() == 5);
         assertThat(numbers(path)).containsExactly(5L);
         assertThat(stepAt(path, 5)).isEqualTo(6);
     }
@@ -71,10 +71,10 @@ class CommitNumbersTest {
     @Test
     void aSnapshotThatIsCopiedAloneKeepsItsNumber() throws IOException {
         Path alone = folder.resolve("alone.croft");
-        CheckpointFile.open(appended(3)).copy(alone, 2);
+        CroftFile.open(appended(3)).copy(alone, 2);
         assertThat(numbers(alone)).containsExactly(2L);
         assertThat(stepAt(alone, 2)).isEqualTo(2);
-        CheckpointFile.open(alone).copyWithBases(folder.resolve("flat.croft"), 2);
+        CroftFile.open(alone).copyWithBases(folder.resolve("flat.croft"), 2);
         assertThat(numbers(folder.resolve("flat.croft"))).containsExactly(2L);
     }
 
@@ -85,7 +85,7 @@ class CommitNumbersTest {
             assertThat(c.metadata()).isEmpty();
         }
         Map<String, String> text = Map.of("commit", "8d0bef0", "undercroft.commit", "77");
-        CheckpointFile.open(path).commit(state(3), SaveOptions.defaults().metadata(text));
+        CroftFile.open(path).commit(state(3), SaveOptions.defaults().metadata(text));
         try (Checkpoint c = Checkpoint.open(path)) {
             assertThat(c.metadata()).isEqualTo(Map.of("commit", "8d0bef0"));
             assertThat(c.snapshot().orElseThrow().commit()).isEqualTo(3);
@@ -102,9 +102,9 @@ class CommitNumbersTest {
         Checkpoint.save(path(), large);
         int count = 40;
         for (int i = 0; i < count; i++) {
-            CheckpointFile.open(path()).commit(large, SaveOptions.defaults());
+            CroftFile.open(path()).commit(large, SaveOptions.defaults());
         }
-        CheckpointFile.open(path()).compact(snapshot -> snapshot.commit() > 1);
+        CroftFile.open(path()).compact(snapshot -> snapshot.commit() > 1);
         try (Checkpoint c = Checkpoint.open(path())) {
             long before = Proc.bytesReadByThisThread();
             assertThat(c.snapshots()).hasSize(count).first().extracting(SnapshotInfo::commit).isEqualTo(count + 1L);

@@ -49,11 +49,11 @@ class CroftFileTest {
     }
 
     private DedupReport append() throws IOException {
-        return CheckpointFile.open(path).commit(state, SaveOptions.defaults());
+        return CroftFile.open(path).commit(state, SaveOptions.defaults());
     }
 
     private void export(long sequence, Path target) throws IOException {
-        CheckpointFile.open(path).copy(target, sequence);
+        CroftFile.open(path).copy(target, sequence);
     }
 
     private Snapshot snapshot() throws IOException {
@@ -79,7 +79,7 @@ class CroftFileTest {
         Checkpoint.save(path, state);
         byte[] before = Files.readAllBytes(path);
         state.put("bias", noise(50, 2));
-        CheckpointFile.open(path).commit(state, SaveOptions.defaults().message("with a bias"));
+        CroftFile.open(path).commit(state, SaveOptions.defaults().message("with a bias"));
 
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
             assertThat(checkpoint.names()).containsExactly("weight", "bias");
@@ -324,9 +324,9 @@ class CroftFileTest {
         Path link = Files.createSymbolicLink(folder.resolve("latest"), path.getFileName());
         try (WriterLock _ = WriterLock.of(path)) {
             assertThatExceptionOfType(LockedException.class)
-                    .isThrownBy(() -> CheckpointFile.open(link).commit(state, SaveOptions.defaults()));
+                    .isThrownBy(() -> CroftFile.open(link).commit(state, SaveOptions.defaults()));
         }
-        CheckpointFile.open(link).commit(state, SaveOptions.defaults());
+        CroftFile.open(link).commit(state, SaveOptions.defaults());
         assertThat(snapshot().commit().sequence()).isEqualTo(2);
     }
 
@@ -352,12 +352,12 @@ class CroftFileTest {
         state.put("bias", noise(100, 2));
         Checkpoint.save(path, state, SaveOptions.defaults().message("first"));
         weight.storage().fill((byte) 7);
-        CheckpointFile.open(path).commit(state, SaveOptions.defaults().message("second"));
+        CroftFile.open(path).commit(state, SaveOptions.defaults().message("second"));
         weight.storage().set(0, (byte) 8);
-        CheckpointFile.open(path).commit(state, SaveOptions.defaults().message("third"));
+        CroftFile.open(path).commit(state, SaveOptions.defaults().message("third"));
         var old = snapshot();
 
-        long freed = CheckpointFile.open(path).compact(info -> info.sequence() > 1);
+        long freed = CroftFile.open(path).compact(info -> info.sequence() > 1);
 
         assertThat(freed).isGreaterThanOrEqualTo(3 * MIB);
         assertSound();
@@ -378,7 +378,7 @@ class CroftFileTest {
     void aFileIsNotCompactedToNothing() throws IOException {
         Checkpoint.save(path, state);
         assertThatExceptionOfType(IllegalArgumentException.class)
-                .isThrownBy(() -> CheckpointFile.open(path).compact(_ -> false));
+                .isThrownBy(() -> CroftFile.open(path).compact(_ -> false));
         assertThat(snapshot().commit().sequence()).isEqualTo(1);
         assertThat(folder.toFile().list()).containsExactly("state.croft");
     }
@@ -389,7 +389,7 @@ class CroftFileTest {
         Checkpoint.save(path, state);
         append();
         vandalise(1024 + 3, 1);
-        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> CheckpointFile.open(path).compact(_ -> true))
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> CroftFile.open(path).compact(_ -> true))
                 .withMessageContaining("not carried over").withMessageContaining(path.toString());
         assertThatExceptionOfType(FormatException.class)
                 .isThrownBy(() -> export(1, folder.resolve("other.croft")));
@@ -402,7 +402,7 @@ class CroftFileTest {
         Checkpoint.save(path, state);
         append();
         vandalise(snapshot().commit().previousRecord() + 8, 1);
-        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> CheckpointFile.open(path).compact(_ -> true))
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> CroftFile.open(path).compact(_ -> true))
                 .withMessageContaining(path.toString());
     }
 
@@ -443,7 +443,7 @@ class CroftFileTest {
         }
         assertThatExceptionOfType(FormatException.class).isThrownBy(this::append).withMessageContaining("sealed");
         export(1, folder.resolve("open.croft"));
-        CheckpointFile.open(folder.resolve("open.croft")).commit(state, SaveOptions.defaults());
+        CroftFile.open(folder.resolve("open.croft")).commit(state, SaveOptions.defaults());
     }
 
     @Test
@@ -479,14 +479,14 @@ class CroftFileTest {
             assertThat(checkpoint.tensor("weight").equal(weight)).isTrue();
         }
         Path flat = folder.resolve("flat.croft");
-        CheckpointFile.open(path).copyWithBases(flat);
+        CroftFile.open(path).copyWithBases(flat);
         Files.delete(base);
         try (Checkpoint checkpoint = Checkpoint.open(flat)) {
             assertThat(checkpoint.tensor("weight").equal(weight)).isTrue();
             assertThat(checkpoint.verify().unverifiedExtents()).isZero();
         }
         assertThatExceptionOfType(FormatException.class)
-                .isThrownBy(() -> CheckpointFile.open(path).copyWithBases(flat))
+                .isThrownBy(() -> CroftFile.open(path).copyWithBases(flat))
                 .withMessageContaining("base.croft").extracting(FormatException::code).isEqualTo("V18-BASE");
     }
 
@@ -496,12 +496,12 @@ class CroftFileTest {
         state.put("weight", noise(100, 1));
         Checkpoint.save(base, state);
         state.put("weight", noise(70_000, 2));
-        CheckpointFile.open(base).commit(state, SaveOptions.defaults());
+        CroftFile.open(base).commit(state, SaveOptions.defaults());
         Checkpoint.save(path, state, SaveOptions.defaults().base(base));
         state.put("weight", noise(100, 1));
         Checkpoint.save(base, state);
         state.put("weight", noise(70_000, 3));
-        CheckpointFile.open(base).commit(state, SaveOptions.defaults());
+        CroftFile.open(base).commit(state, SaveOptions.defaults());
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
             assertThatExceptionOfType(FormatException.class)
                     .isThrownBy(() -> checkpoint.tensor("weight").storage().get(0))

@@ -108,7 +108,7 @@ class DamagedSourceTest {
             case SAVE_ASYNC -> Checkpoint.saveAsync(copy, c.tree()).join();
             case STREAM -> Checkpoint.save(Channels.newChannel(new ByteArrayOutputStream()), c.tree(), options);
             case COMMIT -> {
-                try (CheckpointFile growing = CheckpointFile.open(copy, options, OpenOptions.defaults())) {
+                try (CroftFile growing = CroftFile.open(copy, options, OpenOptions.defaults())) {
                     growing.commit(c.tree(), "first");
                 }
             }
@@ -203,9 +203,9 @@ class DamagedSourceTest {
     void publishingFindsItToo() throws IOException {
         String name = "croft-test-" + UUID.randomUUID().toString().substring(0, 12);
         try (Checkpoint c = Checkpoint.open(file)) {
-            assertRefused(() -> Published.publish(name, c.tree(), SaveOptions.defaults()));
+            assertRefused(() -> PublishedCheckpoint.publish(name, c.tree(), SaveOptions.defaults()));
         }
-        assertThat(Published.unpublish(name)).isFalse();
+        assertThat(PublishedCheckpoint.unpublish(name)).isFalse();
     }
 
     @Test
@@ -363,7 +363,7 @@ class DamagedSourceTest {
     @Test
     void appendingToTheSameFileGivesDamageNoNewChecksum() throws IOException {
         try (Checkpoint c = Checkpoint.open(file)) {
-            CheckpointFile.open(file).commit(c.tree(), SaveOptions.defaults());
+            CroftFile.open(file).commit(c.tree(), SaveOptions.defaults());
         }
         try (Checkpoint c = Checkpoint.open(file)) {
             assertThat(c.verify().damages()).extracting(Damage::where).contains("tensor 'middle'");
@@ -387,7 +387,7 @@ class DamagedSourceTest {
 
     @Test
     void salvagedTensorsAreSaved() throws IOException {
-        try (Salvage salvage = CheckpointFile.open(file).salvage()) {
+        try (Salvage salvage = CroftFile.open(file).salvage()) {
             Map<String, Object> left = new LinkedHashMap<>();
             salvage.names().forEach(name -> left.put(name, salvage.tensor(name)));
             assertThat(left).containsOnlyKeys("start", "end", "other");

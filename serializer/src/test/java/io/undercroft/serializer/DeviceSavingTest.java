@@ -108,12 +108,12 @@ class DeviceSavingTest {
         put("wte", Tensor.arange(DType.INT32, 10_000_000));
         Path file = folder.resolve("model.croft");
         Checkpoint.save(file, there, SaveOptions.defaults().chunkSize(chunkSize));
-        assertThat(CheckpointFile.open(file).commit(there, SaveOptions.defaults()).written()).isZero();
+        assertThat(CroftFile.open(file).commit(there, SaveOptions.defaults()).written()).isZero();
         Storage storage = ((Tensor) there.get("wte")).storage();
         Storage part = storage.slice(20_000_000, 4);
         part.fill((byte) 1);
         part.release();
-        assertThat(CheckpointFile.open(file).commit(there, SaveOptions.defaults()).written()).isEqualTo(chunkSize);
+        assertThat(CroftFile.open(file).commit(there, SaveOptions.defaults()).written()).isEqualTo(chunkSize);
         try (Checkpoint c = Checkpoint.open(file, TO_CPU)) {
             assertThat(c.tensor("wte").getLong(5_000_000)).isEqualTo(0x01010101);
             assertThat(c.tensor("wte").getLong(5_000_001)).isEqualTo(5_000_001);

@@ -53,8 +53,8 @@ class FailingDiskTest {
     void write() throws IOException {
         path = folder.resolve("a.croft");
         Checkpoint.save(path, state(1), OPTIONS);
-        CheckpointFile.open(path).commit(state(2), OPTIONS);
-        CheckpointFile.open(path).commit(state(3), OPTIONS);
+        CroftFile.open(path).commit(state(2), OPTIONS);
+        CroftFile.open(path).commit(state(3), OPTIONS);
         before = Files.readAllBytes(path);
     }
 
@@ -105,7 +105,7 @@ class FailingDiskTest {
 
     private void assertLifeGoesOn(int operation) throws IOException {
         long last = assertSound(operation);
-        CheckpointFile.open(path).commit(NEXT, OPTIONS);
+        CroftFile.open(path).commit(NEXT, OPTIONS);
         assertThat(assertSound(operation)).as("after operation %d", operation).isEqualTo(last + 1);
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
             MemorySegment bytes = ((Tensor) NEXT.get("changing")).storage().segment();
@@ -236,7 +236,7 @@ class FailingDiskTest {
         }
         assertThatExceptionOfType(FileSystemException.class)
                 .isThrownBy(() -> Checkpoint.saveAsync(new FullDisk(), path, state(4), all));
-        try (CheckpointFile file = CheckpointFile.open(new FullDisk(), path, all, OpenOptions.defaults())) {
+        try (CroftFile file = CroftFile.open(new FullDisk(), path, all, OpenOptions.defaults())) {
             assertThatExceptionOfType(FileSystemException.class).isThrownBy(() -> file.commitAsync(state(4), all));
         }
         assertThat(path).hasBinaryContent(before);

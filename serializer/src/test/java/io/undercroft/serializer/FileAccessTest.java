@@ -56,7 +56,7 @@ class FileAccessTest {
         COPY("a.croft") {
             @Override
             void write(Disk disk, Path source, Path file) throws IOException {
-                try (CheckpointFile open = CheckpointFile.open(disk, source, OPTIONS, OpenOptions.defaults())) {
+                try (CroftFile open = CroftFile.open(disk, source, OPTIONS, OpenOptions.defaults())) {
                     open.copy(file);
                 }
             }
@@ -67,9 +67,9 @@ class FileAccessTest {
                 if (!Files.exists(file)) {
                     Files.createFile(file);
                     Checkpoint.save(file, state(3));
-                    CheckpointFile.open(file).commit(state(4), OPTIONS);
+                    CroftFile.open(file).commit(state(4), OPTIONS);
                 }
-                try (CheckpointFile open = CheckpointFile.open(disk, file, OPTIONS, OpenOptions.defaults())) {
+                try (CroftFile open = CroftFile.open(disk, file, OPTIONS, OpenOptions.defaults())) {
                     open.compact(_ -> true);
                 }
             }

@@ -58,7 +58,7 @@ class FileRegionsTest {
         Path file = folder.resolve("a.croft");
         Checkpoint.save(file, Map.of("a", Tensor.of(1L)));
         long first = Files.size(file);
-        CheckpointFile.open(file).commit(Map.of("a", Tensor.of(2L)), "second");
+        CroftFile.open(file).commit(Map.of("a", Tensor.of(2L)), "second");
 
         List<FileRegion> regions = regions(file);
 
@@ -73,7 +73,7 @@ class FileRegionsTest {
     void anEarlierSnapshotHasTheRegionsOfTheWholeFile() throws IOException {
         Path file = folder.resolve("a.croft");
         Checkpoint.save(file, Map.of("a", Tensor.of(1L)));
-        CheckpointFile.open(file).commit(Map.of("a", Tensor.of(2L)), "second");
+        CroftFile.open(file).commit(Map.of("a", Tensor.of(2L)), "second");
 
         try (Checkpoint earlier = Checkpoint.open(file, OpenOptions.defaults().snapshot(1))) {
             assertThat(earlier.regions()).isEqualTo(regions(file));

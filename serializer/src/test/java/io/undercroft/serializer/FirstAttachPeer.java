@@ -8,7 +8,7 @@ final class FirstAttachPeer {
 
     @SuppressWarnings("SystemOut")
     public static void main(String[] args) throws IOException {
-        try (Checkpoint checkpoint = Published.attach(args[0])) {
+        try (Checkpoint checkpoint = PublishedCheckpoint.attach(args[0])) {
             String name = checkpoint.names().iterator().next();
             System.out.println(name.concat(" ").concat(Float.toString(checkpoint.tensor(name).getFloat(3, 17))));
         }

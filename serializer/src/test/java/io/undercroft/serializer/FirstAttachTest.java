@@ -36,11 +36,11 @@ class FirstAttachTest {
         List<String> options = Stream
                 .concat(PeerJvm.NATIVE.stream(), Stream.of("-Xshare:auto", "-Xlog:class+load:file=" + log)).toList();
         Map<String, Tensor> state = Map.of("weight", Tensor.full(DType.FLOAT32, 0.5, 64, 64));
-        try (Published _ = Published.publish(name, state, SaveOptions.defaults());
+        try (PublishedCheckpoint _ = PublishedCheckpoint.publish(name, state, SaveOptions.defaults());
                 PeerJvm peer = PeerJvm.startWith(options, FirstAttachPeer.class, name)) {
             assertThat(peer.lines()).containsExactly("weight 0.5");
         } finally {
-            Published.unpublish(name);
+            PublishedCheckpoint.unpublish(name);
         }
 
         List<String> loaded = Files.readAllLines(log).stream().filter(line -> line.contains(" source: "))

@@ -49,7 +49,7 @@ final class FullDiskPeer {
         Map<String, Object> large = state(LARGE, 2);
         String saving = refused(() -> Checkpoint.save(path, large));
         String other = refused(() -> Checkpoint.save(path.resolveSibling("new.croft"), large));
-        String appending = refused(() -> CheckpointFile.open(path).commit(large, SaveOptions.defaults()));
+        String appending = refused(() -> CroftFile.open(path).commit(large, SaveOptions.defaults()));
         if (Files.isWritable(path.getParent())) {
             Checkpoint.save(path, state(SMALL, 3));
         }
@@ -60,13 +60,13 @@ final class FullDiskPeer {
     private String runWithoutSpace() throws IOException {
         Path rest = path.resolveSibling("rest");
         Checkpoint.save(path, state(SMALL, 1));
-        CheckpointFile.open(path).commit(state(SMALL, 2), SaveOptions.defaults());
+        CroftFile.open(path).commit(state(SMALL, 2), SaveOptions.defaults());
         fill(rest);
         Map<String, Object> small = state(SMALL, 3);
-        String appending = refused(() -> CheckpointFile.open(path).commit(small, SaveOptions.defaults()));
+        String appending = refused(() -> CroftFile.open(path).commit(small, SaveOptions.defaults()));
         String saving = refused(() -> Checkpoint.save(path, small));
-        String compacting = refused(() -> CheckpointFile.open(path).compact(snapshot -> snapshot.sequence() == 2));
-        try (CheckpointFile file = CheckpointFile.open(path)) {
+        String compacting = refused(() -> CroftFile.open(path).compact(snapshot -> snapshot.sequence() == 2));
+        try (CroftFile file = CroftFile.open(path)) {
             refused(() -> file.commit(small, "no space"));
             compacting += "; " + refused(() -> file.retain(Retention.last(1)));
             try (FileChannel channel = FileChannel.open(rest, StandardOpenOption.WRITE)) {

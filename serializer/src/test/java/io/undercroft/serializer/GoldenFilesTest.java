@@ -86,7 +86,7 @@ class GoldenFilesTest {
                 if (sequence == 1) {
                     Checkpoint.save(saved, checkpoint.state(), options);
                 } else {
-                    CheckpointFile.open(saved).commit(checkpoint.state(), options);
+                    CroftFile.open(saved).commit(checkpoint.state(), options);
                 }
             }
         }

@@ -94,7 +94,7 @@ class HostileBasesTest {
         int tensors = 3;
         try {
             for (; tensors < 20; tensors++) {
-                CheckpointFile.open(turns.getFirst()).commit(state(tensors),
+                CroftFile.open(turns.getFirst()).commit(state(tensors),
                         SaveOptions.defaults().base(turns.getLast()));
                 turns = turns.reversed();
             }
@@ -105,7 +105,7 @@ class HostileBasesTest {
 
         assertHolds(turns.getLast(), tensors - 1);
         assertHolds(turns.getFirst(), tensors - 2);
-        CheckpointFile.open(turns.getLast()).copyWithBases(file("flat"));
+        CroftFile.open(turns.getLast()).copyWithBases(file("flat"));
         try (Checkpoint _ = Checkpoint.open(a)) {
             assertThatExceptionOfType(ReferencedFileException.class).isThrownBy(() -> Checkpoint.save(a, state(1)));
             assertThatExceptionOfType(ReferencedFileException.class).isThrownBy(() -> Checkpoint.save(b, state(1)));
@@ -130,7 +130,7 @@ class HostileBasesTest {
         try (Checkpoint checkpoint = Checkpoint.open(self)) {
             assertThat(checkpoint.bases()).singleElement().matches(BaseFile::isFound);
         }
-        CheckpointFile.open(self).copyWithBases(file("flat"));
+        CroftFile.open(self).copyWithBases(file("flat"));
         Files.delete(self);
         assertHolds(file("flat"), 1);
     }
@@ -166,7 +166,7 @@ class HostileBasesTest {
             assertThatExceptionOfType(ReferencedFileException.class)
                     .isThrownBy(() -> Checkpoint.save(file(LONG_CHAIN - 3), state(1)));
         }
-        CheckpointFile.open(last).copyWithBases(file("flat"));
+        CroftFile.open(last).copyWithBases(file("flat"));
         assertThat(reads() - reads).isLessThan(300);
         assertThatIllegalArgumentException().isThrownBy(
                 () -> Checkpoint.save(file("new"), state(1), SaveOptions.defaults().base(file(7))))
@@ -244,7 +244,7 @@ class HostileBasesTest {
                 assertThat(checkpoint.bases()).singleElement().matches(each -> !each.isFound());
             }
             assertThatExceptionOfType(FormatException.class)
-                    .isThrownBy(() -> CheckpointFile.open(file, SaveOptions.defaults(), options)
+                    .isThrownBy(() -> CroftFile.open(file, SaveOptions.defaults(), options)
                             .copyWithBases(file("flat")));
         }
         assertThatExceptionOfType(IOException.class).isThrownBy(

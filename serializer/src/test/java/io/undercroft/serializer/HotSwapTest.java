@@ -62,7 +62,7 @@ class HotSwapTest {
     }
 
     private static void publish(String name, long number) throws IOException {
-        Published.publish(name, version(number), SaveOptions.defaults()).close();
+        PublishedCheckpoint.publish(name, version(number), SaveOptions.defaults()).close();
     }
 
     /// Reads the number of a version, and fails if it has two.
@@ -87,7 +87,7 @@ class HotSwapTest {
     @Test
     void aLeaseStaysOnItsVersionAndTheNextOneIsOnTheNewest() throws IOException {
         publish(name, 1);
-        try (Follower follower = Published.follow(name)) {
+        try (Follower follower = PublishedCheckpoint.follow(name)) {
             Follower.Lease first = follower.lease();
             Follower.Lease second = follower.lease();
             assertThat(second.checkpoint()).isSameAs(first.checkpoint());
@@ -106,7 +106,7 @@ class HotSwapTest {
     @Test
     void aVersionThatNobodyLeasesIsClosedWhenTheNextOneIsOpened() throws IOException {
         publish(name, 1);
-        try (Follower follower = Published.follow(name)) {
+        try (Follower follower = PublishedCheckpoint.follow(name)) {
             for (long number = 2; number < 20; number++) {
                 publish(name, number);
                 assertThat(numberOf(follower)).isEqualTo(number);
@@ -119,7 +119,7 @@ class HotSwapTest {
     @Test
     void aVersionThatSomebodyClosedIsOpenedAgain() throws IOException {
         publish(name, 1);
-        try (Follower follower = Published.follow(name)) {
+        try (Follower follower = PublishedCheckpoint.follow(name)) {
             try (Follower.Lease lease = follower.lease(); Checkpoint closed = lease.checkpoint()) {
                 assertThat(numberOf(closed)).isEqualTo(1);
             }
@@ -132,8 +132,8 @@ class HotSwapTest {
     @Test
     void theLastVersionStaysWhileNothingHasTheName() throws IOException {
         publish(name, 1);
-        try (Follower follower = Published.follow(name)) {
-            Published.unpublish(name);
+        try (Follower follower = PublishedCheckpoint.follow(name)) {
+            PublishedCheckpoint.unpublish(name);
             assertThat(numberOf(follower)).isEqualTo(1);
             assertThat(numberOf(follower)).isEqualTo(1);
             publish(name, 2);
@@ -144,8 +144,8 @@ class HotSwapTest {
     @Test
     void whatCannotBeOpenedIsToldAndTriedAgain() throws IOException {
         publish(name, 1);
-        try (Follower follower = Published.follow(name); Follower.Lease lease = follower.lease()) {
-            Published.unpublish(name);
+        try (Follower follower = PublishedCheckpoint.follow(name); Follower.Lease lease = follower.lease()) {
+            PublishedCheckpoint.unpublish(name);
             SharedMemory.create(name, 1000).close();
             assertThatExceptionOfType(FormatException.class).isThrownBy(follower::lease);
             assertThat(numberOf(lease.checkpoint())).isEqualTo(1);
@@ -158,7 +158,7 @@ class HotSwapTest {
     @Test
     void afterTheFollowerIsClosedLeasesStayGoodAndNoneAreGiven() throws IOException {
         publish(name, 1);
-        Follower follower = Published.follow(name);
+        Follower follower = PublishedCheckpoint.follow(name);
         try (Follower.Lease lease = follower.lease()) {
             follower.close();
             follower.close();
@@ -173,7 +173,8 @@ class HotSwapTest {
         publish(name, 1);
         AtomicLong published = new AtomicLong(1);
         AtomicBoolean over = new AtomicBoolean();
-        try (Follower follower = Published.follow(name); ExecutorService threads = Executors.newFixedThreadPool(4)) {
+        try (Follower follower = PublishedCheckpoint.follow(name);
+                ExecutorService threads = Executors.newFixedThreadPool(4)) {
             Callable<Long> reader = () -> {
                 long seen = 0;
                 while (!over.get() || seen < published.get()) {
@@ -220,7 +221,7 @@ class HotSwapTest {
         publish(name, 1);
         long last = 1;
         List<Long> pids = new ArrayList<>();
-        try (Follower follower = Published.follow(name)) {
+        try (Follower follower = PublishedCheckpoint.follow(name)) {
             for (int round = 0; round < 5; round++) {
                 try (PeerJvm publisher = PeerJvm.start(Publisher.class, name, "" + (last + 1))) {
                     pids.add(publisher.pid());
@@ -237,7 +238,7 @@ class HotSwapTest {
                     last = numberOf(follower);
                     assertThat(last).isBetween(said, said + 1);
                 }
-                try (Checkpoint c = Published.attach(name)) {
+                try (Checkpoint c = PublishedCheckpoint.attach(name)) {
                     assertThat(numberOf(c)).isEqualTo(last);
                     assertThat(c.verify().isIntact()).isTrue();
                 }
@@ -245,7 +246,7 @@ class HotSwapTest {
         }
         SharedMemory.gc();
         assertThat(leftBy(pids)).isEmpty();
-        assertThat(Published.unpublish(name)).isTrue();
+        assertThat(PublishedCheckpoint.unpublish(name)).isTrue();
         assertThat(leftBy(pids)).isEmpty();
     }
 
@@ -253,7 +254,7 @@ class HotSwapTest {
     void publishersOfOneNameReplaceEachOthersVersions() throws Exception {
         long other = 1_000_000;
         publish(name, 0);
-        try (Follower follower = Published.follow(name);
+        try (Follower follower = PublishedCheckpoint.follow(name);
                 PeerJvm one = PeerJvm.start(Publisher.class, name, "1");
                 PeerJvm another = PeerJvm.start(Publisher.class, name, "" + other)) {
             assertThat(one.answer()).isEqualTo("1");
@@ -267,7 +268,7 @@ class HotSwapTest {
             one.kill();
             another.kill();
             long last = numberOf(follower);
-            try (Checkpoint c = Published.attach(name)) {
+            try (Checkpoint c = PublishedCheckpoint.attach(name)) {
                 assertThat(numberOf(c)).isEqualTo(last);
                 assertThat(c.verify().isIntact()).isTrue();
             }

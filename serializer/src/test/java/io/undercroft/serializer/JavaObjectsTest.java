@@ -311,10 +311,10 @@ class JavaObjectsTest {
         Path copied = directory.resolve("copied.croft");
         SaveOptions saving = SaveOptions.defaults().classes(CLASSES);
         Checkpoint.save(path, Map.of("step", 0));
-        CheckpointFile.open(path).commit(trainer(), saving);
-        CheckpointFile.open(path).commit(trainer(), saving);
-        CheckpointFile.open(path).copy(exported, 2);
-        CheckpointFile.open(path).compact(snapshot -> snapshot.sequence() == 3);
+        CroftFile.open(path).commit(trainer(), saving);
+        CroftFile.open(path).commit(trainer(), saving);
+        CroftFile.open(path).copy(exported, 2);
+        CroftFile.open(path).compact(snapshot -> snapshot.sequence() == 3);
         try (Checkpoint c = Checkpoint.open(path)) {
             Checkpoint.save(copied, c.tree());
         }

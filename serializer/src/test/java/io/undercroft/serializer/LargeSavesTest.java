@@ -183,7 +183,7 @@ class LargeSavesTest {
             throw new CancellationException("enough");
         });
         assertThatExceptionOfType(CancellationException.class)
-                .isThrownBy(() -> CheckpointFile.open(path).commit(state(1), options));
+                .isThrownBy(() -> CroftFile.open(path).commit(state(1), options));
         assertOnlyTheFormerFile(former);
     }
 

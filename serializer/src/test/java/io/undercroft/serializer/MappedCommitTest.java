@@ -46,12 +46,12 @@ class MappedCommitTest {
     Path folder;
 
     private Path path;
-    private CheckpointFile file;
+    private CroftFile file;
 
     @BeforeEach
     void saveTwoStorages() throws IOException {
         path = folder.resolve("run.croft");
-        file = CheckpointFile.open(path);
+        file = CroftFile.open(path);
         file.commit(state(1, 2), OPTIONS);
     }
 
@@ -144,7 +144,7 @@ class MappedCommitTest {
     @Test
     void aFileThatReplacedTheMappedOneIsComparedWith() throws IOException {
         Path other = folder.resolve("other.croft");
-        CheckpointFile.open(other).commit(state(3, 2), OPTIONS);
+        CroftFile.open(other).commit(state(3, 2), OPTIONS);
         try (Checkpoint checkpoint = open(MapMode.PRIVATE)) {
             Map<String, Object> state = tensors(checkpoint);
             Files.move(other, path, StandardCopyOption.REPLACE_EXISTING);
@@ -158,7 +158,7 @@ class MappedCommitTest {
     @Test
     void aStorageOfAnotherFileIsReadEvenIfItHasTheSamePlaceThere() throws IOException {
         Path other = folder.resolve("other.croft");
-        CheckpointFile.open(other).commit(state(3, 2), OPTIONS);
+        CroftFile.open(other).commit(state(3, 2), OPTIONS);
         try (Checkpoint checkpoint = Checkpoint.open(other)) {
             assertThat(file.commit(tensors(checkpoint), OPTIONS).written()).isEqualTo(SIZE);
         }
@@ -281,7 +281,7 @@ class MappedCommitTest {
             file.commit(tensors(checkpoint), OPTIONS);
             Map<String, Object> inMemory = new LinkedHashMap<>();
             tensors(checkpoint).forEach((name, tensor) -> inMemory.put(name, ((Tensor) tensor).copy()));
-            CheckpointFile.open(copied).commit(inMemory, OPTIONS);
+            CroftFile.open(copied).commit(inMemory, OPTIONS);
         }
         assertThat(Files.mismatch(path, copied)).isEqualTo(-1);
     }
@@ -289,7 +289,7 @@ class MappedCommitTest {
     @Test
     void zerosThatWereWrittenAreLeftOutByALaterCommitThatLeavesZerosOut() throws IOException {
         Path dense = folder.resolve("dense.croft");
-        CheckpointFile zeros = CheckpointFile.open(dense);
+        CroftFile zeros = CroftFile.open(dense);
         Tensor tensor = Tensor.zeros(DType.UINT8, SIZE);
         zeros.commit(Map.of("z", tensor), OPTIONS.writableInPlace());
         try (Checkpoint checkpoint = Checkpoint.open(dense)) {

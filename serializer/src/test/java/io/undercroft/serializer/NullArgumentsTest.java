@@ -2,8 +2,8 @@ package io.undercroft.serializer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.undercroft.serializer.state.StateIndex;
-import io.undercroft.serializer.state.StateKeys;
+import io.undercroft.serializer.internal.tree.StateIndex;
+import io.undercroft.serializer.internal.tree.StateKeys;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.TensorNodes;
 import io.undercroft.serializer.state.Tuple;
@@ -44,9 +44,9 @@ class NullArgumentsTest {
         Checkpoint.save(path, Map.of("t", Tensor.of(1f)));
         List<String> wrong = new ArrayList<>();
         try (Checkpoint checkpoint = Checkpoint.open(path);
-                CheckpointFile file = CheckpointFile.open(path);
-                SnapshotMemory memory = new SnapshotMemory();
-                Salvage salvage = CheckpointFile.open(path).salvage()) {
+                CroftFile file = CroftFile.open(path);
+                StagingMemory memory = new StagingMemory();
+                Salvage salvage = CroftFile.open(path).salvage()) {
             for (Object instance : List.of(checkpoint, file, memory, salvage, OpenOptions.defaults(),
                     SaveOptions.defaults(), StateClasses.of(), Retention.last(1))) {
                 for (Method method : instance.getClass().getMethods()) {
@@ -55,8 +55,8 @@ class NullArgumentsTest {
                     }
                 }
             }
-            for (Class<?> type : List.of(Checkpoint.class, CheckpointFile.class, OpenOptions.class,
-                    StateClasses.class, ShardSet.class, Published.class, Follower.class, TensorSpec.class,
+            for (Class<?> type : List.of(Checkpoint.class, CroftFile.class, OpenOptions.class,
+                    StateClasses.class, ShardSet.class, PublishedCheckpoint.class, Follower.class, TensorSpec.class,
                     StateIndex.class,
                     StateKeys.class, TensorNodes.class, Tuple.class, Typed.class, TypedMap.class, Symbol.class)) {
                 for (Method method : type.getMethods()) {

@@ -63,8 +63,8 @@ class OccupiedNamesTest {
     void aPipeNamedLikeALeftTemporaryFileStopsNoSave() throws Exception {
         Path pipe = pipe(temporary());
         Checkpoint.save(path, STATE);
-        CheckpointFile.open(path).commit(STATE, OPTIONS);
-        CheckpointFile.open(path).compact(_ -> true);
+        CroftFile.open(path).commit(STATE, OPTIONS);
+        CroftFile.open(path).compact(_ -> true);
         assertThat(pipe).exists();
         try (Checkpoint saved = Checkpoint.open(path)) {
             assertThat(saved.snapshots()).hasSize(2);
@@ -106,12 +106,12 @@ class OccupiedNamesTest {
     void aLockThatIsAPipeOrADirectoryIsRefusedAndStays() throws Exception {
         Checkpoint.save(path, STATE);
         Path lock = pipe(folder.resolve("a.croft.lock"));
-        refused(() -> CheckpointFile.open(path).commit(STATE, OPTIONS), path, lock.toString(), "no regular file");
+        refused(() -> CroftFile.open(path).commit(STATE, OPTIONS), path, lock.toString(), "no regular file");
         Files.delete(lock);
         Files.createDirectory(lock);
-        refused(() -> CheckpointFile.open(path).commit(STATE, OPTIONS), path, lock.toString(), "it is a directory");
+        refused(() -> CroftFile.open(path).commit(STATE, OPTIONS), path, lock.toString(), "it is a directory");
         Files.delete(lock);
-        CheckpointFile.open(path).commit(STATE, OPTIONS);
+        CroftFile.open(path).commit(STATE, OPTIONS);
     }
 
     /// As `poetry.lock` is for a file that is called `poetry`.
@@ -120,7 +120,7 @@ class OccupiedNamesTest {
         Path file = folder.resolve("poetry");
         Checkpoint.save(file, STATE);
         Path other = Files.writeString(folder.resolve("poetry.lock"), "[[package]]\n");
-        refused(() -> CheckpointFile.open(file).commit(STATE, OPTIONS), file, other.toString(), "another program");
+        refused(() -> CroftFile.open(file).commit(STATE, OPTIONS), file, other.toString(), "another program");
         refused(() -> Checkpoint.save(file, STATE), file, other.toString(), "another program");
         assertThat(other).hasContent("[[package]]\n");
     }
@@ -128,11 +128,11 @@ class OccupiedNamesTest {
     @Test
     void aPipeIsNotAppendedToNorOpenedNorABase() throws Exception {
         Path pipe = pipe(folder.resolve("pipe"));
-        refused(() -> CheckpointFile.open(pipe).commit(STATE, OPTIONS), pipe, "no regular file");
-        refused(() -> CheckpointFile.open(pipe).compact(_ -> true), pipe, "only regular files");
+        refused(() -> CroftFile.open(pipe).commit(STATE, OPTIONS), pipe, "no regular file");
+        refused(() -> CroftFile.open(pipe).compact(_ -> true), pipe, "only regular files");
         refused(() -> Checkpoint.open(pipe), pipe, "only regular files");
         refused(() -> Checkpoint.save(path, STATE, OPTIONS.base(pipe)), pipe, "regular file");
-        try (CheckpointFile file = CheckpointFile.open(pipe)) {
+        try (CroftFile file = CroftFile.open(pipe)) {
             refused(file::newest, pipe, "only regular files");
             refused(() -> file.commit(STATE, ""), pipe, "regular file");
         }
@@ -151,20 +151,20 @@ class OccupiedNamesTest {
             refused(() -> Checkpoint.save(inside, STATE), inside, words);
             refused(() -> Checkpoint.save(fresh, STATE), fresh, words);
             refused(() -> Checkpoint.saveAsync(fresh, STATE, OPTIONS), fresh, words);
-            refused(() -> CheckpointFile.open(inside).commit(STATE, OPTIONS), inside, words);
-            refused(() -> CheckpointFile.open(inside).commitAsync(STATE, OPTIONS), inside, words);
-            refused(() -> CheckpointFile.open(inside).compact(_ -> true), inside, words);
-            refused(() -> CheckpointFile.open(path).copy(fresh), fresh, words);
-            refused(() -> CheckpointFile.open(inside).copy(path), inside, words);
-            refused(() -> CheckpointFile.open(path).copyWithBases(fresh), fresh, words);
+            refused(() -> CroftFile.open(inside).commit(STATE, OPTIONS), inside, words);
+            refused(() -> CroftFile.open(inside).commitAsync(STATE, OPTIONS), inside, words);
+            refused(() -> CroftFile.open(inside).compact(_ -> true), inside, words);
+            refused(() -> CroftFile.open(path).copy(fresh), fresh, words);
+            refused(() -> CroftFile.open(inside).copy(path), inside, words);
+            refused(() -> CroftFile.open(path).copyWithBases(fresh), fresh, words);
             refused(() -> Checkpoint.open(inside), inside, words);
-            refused(() -> CheckpointFile.open(inside).salvage(), inside, words);
+            refused(() -> CroftFile.open(inside).salvage(), inside, words);
             refused(() -> ShardSet.open(inside), inside, words);
-            try (CheckpointFile file = CheckpointFile.open(fresh)) {
+            try (CroftFile file = CroftFile.open(fresh)) {
                 refused(() -> file.commit(STATE, ""), fresh, words);
                 refused(() -> file.commitAsync(STATE, ""), fresh, words);
             }
-            try (CheckpointFile file = CheckpointFile.open(inside)) {
+            try (CroftFile file = CroftFile.open(inside)) {
                 refused(() -> file.commit(STATE, ""), inside, words);
                 refused(file::newest, inside, words);
                 refused(file::snapshots, inside, words);

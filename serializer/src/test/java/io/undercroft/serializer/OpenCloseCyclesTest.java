@@ -37,12 +37,12 @@ class OpenCloseCyclesTest {
         Path file = folder.resolve("cycles.croft");
         String name = "croft-cycles-" + UUID.randomUUID();
         Checkpoint.save(file, state);
-        Published.publish(name, state, SaveOptions.defaults()).close();
+        PublishedCheckpoint.publish(name, state, SaveOptions.defaults()).close();
         try {
             assertNothingStays(() -> Checkpoint.open(file));
-            assertNothingStays(() -> Published.attach(name));
+            assertNothingStays(() -> PublishedCheckpoint.attach(name));
         } finally {
-            Published.unpublish(name);
+            PublishedCheckpoint.unpublish(name);
         }
     }
 

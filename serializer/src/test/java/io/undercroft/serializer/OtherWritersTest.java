@@ -72,7 +72,7 @@ class OtherWritersTest {
         tree.writeNull();
         index.addName("c", 0);
         Path path = save();
-        CheckpointFile.open(path).commit(Map.of(), SaveOptions.defaults());
+        CroftFile.open(path).commit(Map.of(), SaveOptions.defaults());
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
             assertThatExceptionOfType(FormatException.class).isThrownBy(checkpoint::verify)
                     .extracting(FormatException::code).isEqualTo("V6-NAME");

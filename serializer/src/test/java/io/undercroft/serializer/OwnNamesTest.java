@@ -39,7 +39,7 @@ class OwnNamesTest {
     void whatOnlyACroftFileCanDoIsRefusedForTheNameOfAnotherFormat(String name) {
         Path path = folder.resolve(name);
 
-        try (CheckpointFile file = CheckpointFile.open(path)) {
+        try (CroftFile file = CroftFile.open(path)) {
             assertRefused(() -> file.commit(state, "first"));
             assertRefused(() -> file.commitAsync(state, "first"));
         }
@@ -65,8 +65,8 @@ class OwnNamesTest {
         Path raw = folder.resolve("model.raw");
         Checkpoint.save(croft, state);
 
-        assertRefused(() -> CheckpointFile.open(croft).copyWithBases(raw));
-        assertRefused(() -> CheckpointFile.open(croft).copy(raw));
+        assertRefused(() -> CroftFile.open(croft).copyWithBases(raw));
+        assertRefused(() -> CroftFile.open(croft).copy(raw));
 
         assertThat(raw).doesNotExist();
     }
@@ -77,8 +77,8 @@ class OwnNamesTest {
         Checkpoint.save(croft, state);
         Path raw = Files.move(croft, folder.resolve("model.raw"));
 
-        CheckpointFile.open(raw).commit(state, SaveOptions.defaults());
-        try (CheckpointFile file = CheckpointFile.open(raw)) {
+        CroftFile.open(raw).commit(state, SaveOptions.defaults());
+        try (CroftFile file = CroftFile.open(raw)) {
             file.commit(state, "third");
         }
 
@@ -102,10 +102,10 @@ class OwnNamesTest {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         String name = "undercroft-own-names-" + ProcessHandle.current().pid();
 
-        try (CheckpointFile file = CheckpointFile.open(path)) {
+        try (CroftFile file = CroftFile.open(path)) {
             Stream.<ThrowingCallable>of(() -> file.commit(state, options), () -> file.commitAsync(state, options),
                     () -> Checkpoint.save(Channels.newChannel(out), state, options),
-                    () -> Published.publish(name, state, options))
+                    () -> PublishedCheckpoint.publish(name, state, options))
                     .forEach(save -> assertThatThrownBy(save).isInstanceOf(IllegalArgumentException.class)
                             .hasMessageContaining(why));
         }

@@ -19,7 +19,7 @@ final class PublishedPeer {
     @SuppressWarnings("SystemOut")
     public static void main(String[] args) throws IOException {
         OpenOptions options = OpenOptions.defaults().mapping(MapMode.valueOf(args[1]));
-        try (Checkpoint checkpoint = Published.attach(args[0], options)) {
+        try (Checkpoint checkpoint = PublishedCheckpoint.attach(args[0], options)) {
             PublishedPeer peer = new PublishedPeer(checkpoint);
             System.out.println("attached");
             BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));

@@ -75,9 +75,9 @@ class ReferencedFilesTest {
     @Test
     void aFileOfAnotherFileSystemThatWasClosedStopsNoSave() throws IOException {
         Checkpoint.save(base, OTHER);
-        CheckpointFile file;
+        CroftFile file;
         try (FileSystem zip = FileSystems.newFileSystem(folder.resolve("a.zip"), Map.of("create", "true"))) {
-            file = CheckpointFile.open(zip.getPath("/a.croft"));
+            file = CroftFile.open(zip.getPath("/a.croft"));
         }
 
         Checkpoint.save(base, state());
@@ -97,10 +97,10 @@ class ReferencedFilesTest {
         try (Checkpoint c = Checkpoint.open(thin)) {
             assertRefused(base, thin, () -> Checkpoint.save(base, OTHER));
             assertRefused(base, thin, () -> Checkpoint.saveAsync(base, OTHER).join());
-            assertRefused(base, thin, () -> CheckpointFile.open(single).copy(base));
-            assertRefused(base, thin, () -> CheckpointFile.open(single).copyWithBases(base));
-            assertRefused(base, thin, () -> CheckpointFile.open(thin).copyWithBases(base));
-            assertRefused(base, thin, () -> CheckpointFile.open(base).compact(_ -> true));
+            assertRefused(base, thin, () -> CroftFile.open(single).copy(base));
+            assertRefused(base, thin, () -> CroftFile.open(single).copyWithBases(base));
+            assertRefused(base, thin, () -> CroftFile.open(thin).copyWithBases(base));
+            assertRefused(base, thin, () -> CroftFile.open(base).compact(_ -> true));
             assertRefused(base, thin, () -> ShardSet.save(base, List.of(single)));
             assertRefused(base, thin,
                     () -> Checkpoint.save(base, Tensor.zeros(DType.UINT8, 3), SaveOptions.defaults().format("raw")));
@@ -116,8 +116,8 @@ class ReferencedFilesTest {
         saveThin();
 
         assertRefused(base, thin, () -> ShardSet.save(base, List.of(thin)));
-        assertRefused(base, thin, () -> CheckpointFile.open(thin).copy(base));
-        assertRefused(base, thin, () -> CheckpointFile.open(thin).copyWithBases(base));
+        assertRefused(base, thin, () -> CroftFile.open(thin).copy(base));
+        assertRefused(base, thin, () -> CroftFile.open(thin).copyWithBases(base));
     }
 
     /// What only a closed file needs is replaced, as in every other process. That file says what is missing.
@@ -130,7 +130,7 @@ class ReferencedFilesTest {
             Checkpoint.open(opened).close();
         }
         ShardSet.open(set).close();
-        try (CheckpointFile file = CheckpointFile.open(thin)) {
+        try (CroftFile file = CroftFile.open(thin)) {
             assertThat(file.newest()).isPresent();
         }
 
@@ -147,7 +147,7 @@ class ReferencedFilesTest {
     @Test
     void snapshotsOfABaseAreNotDropped() throws IOException {
         saveThin();
-        try (CheckpointFile file = CheckpointFile.open(base)) {
+        try (CroftFile file = CroftFile.open(base)) {
             file.commit(OTHER, "more");
             try (Checkpoint _ = Checkpoint.open(thin)) {
                 assertRefused(base, thin, () -> file.compact(Retention.last(1)));
@@ -155,7 +155,7 @@ class ReferencedFilesTest {
             }
         }
         try (Checkpoint _ = Checkpoint.open(thin);
-                CheckpointFile file = CheckpointFile.open(base, SaveOptions.defaults().replacingReferenced(),
+                CroftFile file = CroftFile.open(base, SaveOptions.defaults().replacingReferenced(),
                         OpenOptions.defaults())) {
             assertThat(file.compact(Retention.last(1))).isPositive();
         }
@@ -166,7 +166,7 @@ class ReferencedFilesTest {
     void aBaseIsAppendedTo() throws IOException {
         saveThin();
 
-        CheckpointFile.open(base).commit(OTHER, SaveOptions.defaults());
+        CroftFile.open(base).commit(OTHER, SaveOptions.defaults());
 
         try (Checkpoint c = Checkpoint.open(thin)) {
             assertThat(c.verify().damages()).isEmpty();
@@ -195,23 +195,23 @@ class ReferencedFilesTest {
         Path single = folder.resolve("single.croft");
         Checkpoint.save(single, OTHER);
         saveThin();
-        CheckpointFile.open(base).commit(OTHER, SaveOptions.defaults());
+        CroftFile.open(base).commit(OTHER, SaveOptions.defaults());
         try (Checkpoint _ = Checkpoint.open(thin)) {
-            assertThat(CheckpointFile.open(base, allowed, OpenOptions.defaults())
+            assertThat(CroftFile.open(base, allowed, OpenOptions.defaults())
                     .compact(snapshot -> snapshot.sequence() == 2)).isPositive();
         }
         saveThin();
         try (Checkpoint _ = Checkpoint.open(thin)) {
-            CheckpointFile.open(single, allowed, newest).copy(base);
+            CroftFile.open(single, allowed, newest).copy(base);
             assertThat(base).hasSameBinaryContentAs(single);
         }
         saveThin();
         try (Checkpoint _ = Checkpoint.open(thin)) {
-            CheckpointFile.open(single, allowed, newest).copyWithBases(base);
+            CroftFile.open(single, allowed, newest).copyWithBases(base);
             assertThat(base).hasSameBinaryContentAs(single);
         }
         saveThin();
-        CheckpointFile.open(thin, allowed, newest).copyWithBases(base);
+        CroftFile.open(thin, allowed, newest).copyWithBases(base);
         try (Checkpoint c = Checkpoint.open(base)) {
             assertThat(c.bases()).isEmpty();
             assertThat(c.tensor("weight").equal(state().get("weight"))).isTrue();
@@ -224,9 +224,9 @@ class ReferencedFilesTest {
         saveThin();
         SaveOptions allowed = SaveOptions.defaults().replacingReferenced().replacingSource();
 
-        assertRefused(base, thin, () -> CheckpointFile.open(thin, allowed, OpenOptions.defaults()).copy(base));
+        assertRefused(base, thin, () -> CroftFile.open(thin, allowed, OpenOptions.defaults()).copy(base));
 
-        CheckpointFile.open(thin, allowed, OpenOptions.defaults()).copy(thin);
+        CroftFile.open(thin, allowed, OpenOptions.defaults()).copy(thin);
         try (Checkpoint c = Checkpoint.open(thin)) {
             assertThat(c.verify().damages()).isEmpty();
         }
@@ -235,7 +235,7 @@ class ReferencedFilesTest {
     @Test
     void aBaseIsReplacedOnceNothingThatIsOpenReferencesIt() throws IOException {
         saveThin();
-        try (CheckpointFile file = CheckpointFile.open(thin)) {
+        try (CroftFile file = CroftFile.open(thin)) {
             assertRefused(base, thin, () -> Checkpoint.save(base, OTHER));
             Checkpoint.save(thin, state());
             Checkpoint.save(base, OTHER);
@@ -405,7 +405,7 @@ class ReferencedFilesTest {
     @Test
     void basesOfFormerSnapshotsCount() throws IOException {
         saveThin();
-        CheckpointFile.open(thin).commit(OTHER, SaveOptions.defaults().root(folder));
+        CroftFile.open(thin).commit(OTHER, SaveOptions.defaults().root(folder));
 
         try (Checkpoint _ = Checkpoint.open(thin)) {
             assertRefused(base, thin, () -> Checkpoint.save(base, OTHER));
@@ -526,11 +526,11 @@ class ReferencedFilesTest {
 
         try (ShardSet _ = ShardSet.open(set)) {
             assertRefused(base, set, () -> Checkpoint.save(base, OTHER));
-            assertRefused(base, set, () -> CheckpointFile.open(base).compact(_ -> true));
+            assertRefused(base, set, () -> CroftFile.open(base).compact(_ -> true));
         }
         try (Checkpoint _ = Checkpoint.open(set)) {
             assertRefused(base, set, () -> Checkpoint.save(base, OTHER));
-            CheckpointFile.open(base).commit(OTHER, SaveOptions.defaults());
+            CroftFile.open(base).commit(OTHER, SaveOptions.defaults());
             ShardSet.save(set, List.of(base));
         }
         Checkpoint.save(base, OTHER);
@@ -619,7 +619,7 @@ class ReferencedFilesTest {
             channel.truncate(nbytes);
 
             Checkpoint.save(base, state());
-            CheckpointFile.open(base).compact(_ -> true);
+            CroftFile.open(base).compact(_ -> true);
         }
         try (Checkpoint c = Checkpoint.open(base)) {
             assertThat(c.verify().damages()).isEmpty();

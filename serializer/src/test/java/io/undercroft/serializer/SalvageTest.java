@@ -82,7 +82,7 @@ class SalvageTest {
         byte[] damaged = Files.readAllBytes(constant);
         damaged[(int) FileLayout.MAPPING_ALIGNMENT + 5] ^= 1;
         Files.write(constant, damaged);
-        try (CheckpointFile checkpoints = CheckpointFile.open(constant); Salvage salvage = checkpoints.salvage()) {
+        try (CroftFile checkpoints = CroftFile.open(constant); Salvage salvage = checkpoints.salvage()) {
             assertThat(checkpoints.verify().damages()).hasSize(1);
             assertThat(salvage.damages()).hasSize(1);
         }
@@ -90,7 +90,7 @@ class SalvageTest {
 
     @Test
     void aSoundFileIsAllThere() throws IOException {
-        try (Salvage salvage = CheckpointFile.open(file).salvage()) {
+        try (Salvage salvage = CroftFile.open(file).salvage()) {
             assertThat(salvage.names()).containsExactly("all", "left", "middle", "other", "right");
             assertThat(salvage.damagedNames()).isEmpty();
             assertThat(salvage.damages()).isEmpty();
@@ -104,7 +104,7 @@ class SalvageTest {
     void soundTensorsAreGivenAndDamagedOnesOnlyAsWhatTheyAre() throws IOException {
         bytes[(int) middle + 5] ^= 1;
         Files.write(file, bytes);
-        try (Salvage salvage = CheckpointFile.open(file).salvage()) {
+        try (Salvage salvage = CroftFile.open(file).salvage()) {
             assertThat(salvage.names()).containsExactly("left", "other", "right");
             assertThat(salvage.damagedNames()).containsExactly("all", "middle");
             assertThat(salvage.damages()).containsExactly(new Damage("tensors 'middle', 'all'", middle, CHUNK,
@@ -131,7 +131,7 @@ class SalvageTest {
         bytes[(int) middle + 5] ^= 1;
         Files.write(file, bytes);
         Path rescued = folder.resolve("rescued.croft");
-        try (Salvage salvage = CheckpointFile.open(file).salvage()) {
+        try (Salvage salvage = CroftFile.open(file).salvage()) {
             Map<String, Tensor> left = new LinkedHashMap<>();
             salvage.names().forEach(name -> left.put(name, salvage.tensor(name)));
             Checkpoint.save(rescued, left);
@@ -146,7 +146,7 @@ class SalvageTest {
     void anOlderSnapshotIsOpenedIfTheNewerOnesDoNot() throws IOException {
         bytes[(int) indexes[2] + 40] ^= 1;
         Files.write(file, bytes);
-        try (Salvage salvage = CheckpointFile.open(file).salvage()) {
+        try (Salvage salvage = CroftFile.open(file).salvage()) {
             assertThat(salvage.snapshot().message()).isEqualTo("second");
             assertThat(salvage.isSearched()).isFalse();
             assertThat(salvage.skippedCommit()).get().extracting(FormatException::code).isEqualTo("V14-CHECKSUM");
@@ -154,7 +154,7 @@ class SalvageTest {
         bytes[(int) indexes[1] + 40] ^= 1;
         Files.write(file, bytes);
         assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Checkpoint.open(file));
-        try (Salvage salvage = CheckpointFile.open(file).salvage()) {
+        try (Salvage salvage = CroftFile.open(file).salvage()) {
             assertThat(salvage.snapshot().message()).isEqualTo("first");
             assertThat(salvage.isSearched()).isTrue();
             assertThat(salvage.skippedCommit()).isPresent();
@@ -164,7 +164,7 @@ class SalvageTest {
 
     @Test
     void aSnapshotMayBeAskedFor() throws IOException {
-        try (Salvage salvage = CheckpointFile.open(file, SaveOptions.defaults(),
+        try (Salvage salvage = CroftFile.open(file, SaveOptions.defaults(),
                 OpenOptions.defaults().snapshot(1)).salvage()) {
             assertThat(salvage.snapshot().message()).isEqualTo("first");
         }
@@ -183,7 +183,7 @@ class SalvageTest {
         int at = new String(bytes, StandardCharsets.ISO_8859_1).indexOf(name);
         bytes[at] ^= 1;
         Files.write(file, bytes);
-        try (Salvage salvage = CheckpointFile.open(file).salvage()) {
+        try (Salvage salvage = CroftFile.open(file).salvage()) {
             assertThat(salvage.names()).hasSizeBetween(1000, 1999).contains("tensor 0000", "tensor 1999")
                     .doesNotContain(name);
             assertThat(salvage.damages()).isNotEmpty()
@@ -198,7 +198,7 @@ class SalvageTest {
         int base = image.base(BaseRecord.foreign("gone.bin", Digest128.ZERO, CHUNK));
         image.borrow(base, 0, chunk(1)).tensor("gone", CHUNK).write(chunk(2));
         Files.write(file, image.tensor("here", CHUNK).commit());
-        try (Salvage salvage = CheckpointFile.open(file, SaveOptions.defaults(),
+        try (Salvage salvage = CroftFile.open(file, SaveOptions.defaults(),
                 OpenOptions.defaults().root(folder)).salvage()) {
             assertThat(salvage.names()).containsExactly("gone", "here");
             assertThat(salvage.tensor("here").getLong(0)).isEqualTo(chunk(2)[0]);
@@ -211,7 +211,7 @@ class SalvageTest {
     void everyTruncationGivesTensorsThatAreRightOrATypedError() throws IOException {
         for (int length = bytes.length - 1; length > 0; length -= 4093) {
             Files.write(file, Arrays.copyOf(bytes, length));
-            try (Salvage salvage = CheckpointFile.open(file).salvage()) {
+            try (Salvage salvage = CroftFile.open(file).salvage()) {
                 assertThat(salvage.tensor("left").getLong(7)).isEqualTo(chunk(1)[7]);
             } catch (FormatException e) {
                 assertThat(e.getMessage()).contains(file.toString());
@@ -222,16 +222,16 @@ class SalvageTest {
     @Test
     void whatIsNoCroftFileOrIsToBeWrittenToIsRefused() throws IOException {
         assertThatIllegalArgumentException().isThrownBy(
-                () -> CheckpointFile.open(file, SaveOptions.defaults(),
+                () -> CroftFile.open(file, SaveOptions.defaults(),
                         OpenOptions.defaults().mapping(MapMode.SHARED)).salvage());
         Files.writeString(file, "something else");
-        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> CheckpointFile.open(file).salvage())
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> CroftFile.open(file).salvage())
                 .withMessageContaining("only those can be salvaged");
     }
 
     @Test
     void whatWasClosedIsGone() throws IOException {
-        Salvage salvage = CheckpointFile.open(file).salvage();
+        Salvage salvage = CroftFile.open(file).salvage();
         Tensor left = salvage.tensor("left");
         salvage.close();
         assertThatIllegalStateException().isThrownBy(() -> left.getLong(0));

@@ -130,8 +130,8 @@ class SaveAsyncTest {
         assertThat(other).hasSameBinaryContentAs(path);
 
         ((Tensor) ((List<?>) state.get("tied")).getFirst()).storage().set(2 * MEBIBYTE, (byte) 5);
-        report = CheckpointFile.open(path).commit(state, OPTIONS);
-        try (PendingSave save = CheckpointFile.open(other).commitAsync(state, OPTIONS)) {
+        report = CroftFile.open(path).commit(state, OPTIONS);
+        try (PendingSave save = CroftFile.open(other).commitAsync(state, OPTIONS)) {
             assertThat(save.join().dedup()).contains(report);
         }
         assertThat(other).hasSameBinaryContentAs(path);
@@ -142,11 +142,11 @@ class SaveAsyncTest {
     @MethodSource("memories")
     void whatIsWrittenAfterwardsIsNotInTheFile(List<Allocator> memory) throws IOException {
         Map<String, Object> state = state(memory, 6);
-        try (SnapshotMemory kept = new SnapshotMemory()) {
+        try (StagingMemory kept = new StagingMemory()) {
             for (long round = 1; round <= 5; round++) {
                 fill(state, round);
                 Path file = folder.resolve(round + ".croft");
-                try (PendingSave save = Checkpoint.saveAsync(file, state, OPTIONS.snapshotMemory(kept))) {
+                try (PendingSave save = Checkpoint.saveAsync(file, state, OPTIONS.stagingMemory(kept))) {
                     do {
                         fill(state, -round);
                     } while (!save.isDone());
@@ -161,7 +161,7 @@ class SaveAsyncTest {
     void snapshotsThatAreAppendedWhileTheStateChangesAreAllThere(List<Allocator> memory) throws IOException {
         Map<String, Object> state = state(memory, 4);
         Checkpoint.save(path, state, OPTIONS);
-        try (CheckpointFile file = CheckpointFile.open(path)) {
+        try (CroftFile file = CroftFile.open(path)) {
             for (long round = 1; round <= 8; round++) {
                 Tensor changed = (Tensor) state.get("t" + round % 4);
                 changed.fill(round);
@@ -184,11 +184,11 @@ class SaveAsyncTest {
         Map<String, Object> state = state(memory, 3);
         HeldDisk disk = new HeldDisk();
         List<PendingSave> saves = new ArrayList<>();
-        try (SnapshotMemory kept = new SnapshotMemory()) {
+        try (StagingMemory kept = new StagingMemory()) {
             for (long round = 1; round <= 4; round++) {
                 fill(state, round);
                 saves.add(Checkpoint.saveAsync(disk, folder.resolve(round + ".croft"), state,
-                        OPTIONS.snapshotMemory(kept)));
+                        OPTIONS.stagingMemory(kept)));
             }
             fill(state, 0);
             disk.letGo();
@@ -331,8 +331,8 @@ class SaveAsyncTest {
         byte[] before = Files.readAllBytes(path);
         Random random = new Random(3);
         int cancelled = 0;
-        try (SnapshotMemory kept = new SnapshotMemory(); CheckpointFile file = CheckpointFile.open(path)) {
-            SaveOptions options = OPTIONS.snapshotMemory(kept);
+        try (StagingMemory kept = new StagingMemory(); CroftFile file = CroftFile.open(path)) {
+            SaveOptions options = OPTIONS.stagingMemory(kept);
             for (int round = 0; round < 15; round++) {
                 fill(state, round + 2);
                 boolean appends = random.nextBoolean();
@@ -394,10 +394,10 @@ class SaveAsyncTest {
             assertThat(files()).containsExactly(path);
         }
         HeldDisk disk = new HeldDisk();
-        try (PendingSave save = CheckpointFile.open(disk, path, SaveOptions.defaults(), OpenOptions.defaults())
+        try (PendingSave save = CroftFile.open(disk, path, SaveOptions.defaults(), OpenOptions.defaults())
                 .commitAsync(state, OPTIONS)) {
             assertThatExceptionOfType(LockedException.class)
-                    .isThrownBy(() -> CheckpointFile.open(path).commitAsync(state, OPTIONS));
+                    .isThrownBy(() -> CroftFile.open(path).commitAsync(state, OPTIONS));
             disk.letGo();
             save.join();
         }
@@ -415,7 +415,7 @@ class SaveAsyncTest {
             byte[] before = Files.readAllBytes(path);
             fill(state, operation + 1);
             FailingDisk disk = new FailingDisk(operation, failure);
-            try (CheckpointFile file = CheckpointFile.open(disk, path, OPTIONS, OpenOptions.defaults());
+            try (CroftFile file = CroftFile.open(disk, path, OPTIONS, OpenOptions.defaults());
                     PendingSave save = operation % 2 == 0
                             ? file.commitAsync(state, OPTIONS)
                             : Checkpoint.saveAsync(disk, path, state, OPTIONS)) {
@@ -466,7 +466,7 @@ class SaveAsyncTest {
                 .withMessageContaining("state/rng");
         Files.writeString(path, "no checkpoint");
         assertThatExceptionOfType(FormatException.class)
-                .isThrownBy(() -> CheckpointFile.open(path).commitAsync(state, OPTIONS));
+                .isThrownBy(() -> CroftFile.open(path).commitAsync(state, OPTIONS));
         assertThat(files()).containsExactly(path);
     }
 
@@ -479,7 +479,7 @@ class SaveAsyncTest {
         // Nothing is read before there is memory.
         state.put("vast", whole(Storage.ofAddress(1 << 12, nbytes)));
 
-        assertThatExceptionOfType(SnapshotMemoryException.class)
+        assertThatExceptionOfType(StagingMemoryException.class)
                 .isThrownBy(() -> Checkpoint.saveAsync(path, state, OPTIONS)).withMessageContaining("bytes are copied")
                 .satisfies(e -> assertThat(e.wanted()).isBetween(nbytes, nbytes + 3 * MEBIBYTE));
         state.remove("vast");

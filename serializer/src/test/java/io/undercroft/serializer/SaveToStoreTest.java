@@ -11,11 +11,11 @@ import io.undercroft.serializer.spi.StoreOutput;
 import io.undercroft.serializer.spi.StoreTarget;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
-import java.net.URLClassLoader;
-import java.net.URL;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.net.URI;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
@@ -56,7 +56,7 @@ class SaveToStoreTest {
             assertThat(opened.tensor("weight").contentEquals(weight)).isTrue();
             assertThat(opened.verify().isIntact()).isTrue();
         }
-        assertThatThrownBy(() -> CheckpointFile.open(folder.resolve("a.croft")).commit(Map.of(),
+        assertThatThrownBy(() -> CroftFile.open(folder.resolve("a.croft")).commit(Map.of(),
                 SaveOptions.defaults())).isInstanceOf(FormatException.class).hasMessageContaining("sealed");
     }
 

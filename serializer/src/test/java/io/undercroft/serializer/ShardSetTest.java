@@ -52,7 +52,7 @@ class ShardSetTest {
         b = Files.createDirectory(folder.resolve("more")).resolve("b.croft");
         Checkpoint.save(a, state(1));
         Checkpoint.save(b, state(2));
-        CheckpointFile.open(b).commit(state(3), SaveOptions.defaults());
+        CroftFile.open(b).commit(state(3), SaveOptions.defaults());
         ShardSet.save(manifest, List.of(a, b));
     }
 
@@ -71,8 +71,8 @@ class ShardSetTest {
 
     @Test
     void whatIsAppendedLaterIsNotSeenBeforeTheSetIsSavedAgain() throws IOException {
-        CheckpointFile.open(a).commit(state(4), SaveOptions.defaults());
-        CheckpointFile.open(b).commit(state(5), SaveOptions.defaults());
+        CroftFile.open(a).commit(state(4), SaveOptions.defaults());
+        CroftFile.open(b).commit(state(5), SaveOptions.defaults());
         try (ShardSet set = ShardSet.open(manifest)) {
             assertThat(ranks(set)).containsExactly(1L, 3L);
             assertThat(set.shards().get(1).snapshot().orElseThrow().sequence()).isEqualTo(2);
@@ -107,11 +107,11 @@ class ShardSetTest {
     @Test
     void aStaleShardIsRefused() throws IOException {
         byte[] old = Files.readAllBytes(b);
-        CheckpointFile.open(b).commit(state(4), SaveOptions.defaults());
+        CroftFile.open(b).commit(state(4), SaveOptions.defaults());
         ShardSet.save(manifest, List.of(a, b));
         Files.write(b, old);
         assertRefused().contains("'more/b.croft'", "has no snapshot 3");
-        CheckpointFile.open(b).commit(state(7), SaveOptions.defaults());
+        CroftFile.open(b).commit(state(7), SaveOptions.defaults());
         assertRefused().contains("'more/b.croft'", "has another snapshot 3");
     }
 

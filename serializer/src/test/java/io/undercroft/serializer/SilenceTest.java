@@ -22,7 +22,7 @@ class SilenceTest {
             Path path = Path.of(arguments[0]);
             Map<String, Object> state = Map.of("weight", Tensor.arange(DType.FLOAT32, 4), "step", List.of(1, "two"));
             Checkpoint.save(path, state);
-            CheckpointFile.open(path).commit(state, "again");
+            CroftFile.open(path).commit(state, "again");
             try (Checkpoint checkpoint = Checkpoint.open(path)) {
                 System.out.println(checkpoint.tensor("weight").getFloat(3));
             }

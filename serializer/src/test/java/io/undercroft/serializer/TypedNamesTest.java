@@ -106,7 +106,7 @@ class TypedNamesTest {
 
     @Test
     void salvageTakesKeysAsTheyAre() throws IOException {
-        try (Salvage salvage = CheckpointFile.open(saved(FLAX, Tensor.of(1f))).salvage()) {
+        try (Salvage salvage = CroftFile.open(saved(FLAX, Tensor.of(1f))).salvage()) {
             assertThat(salvage.tensor(FLAX).getFloat(0)).isEqualTo(1);
             assertThatExceptionOfType(NoSuchElementException.class)
                     .isThrownBy(() -> salvage.tensor("params/Dense_0/kernal"))

@@ -86,11 +86,11 @@ class UncachedCommitTest {
         }
     }
 
-    private CheckpointFile open(Disk on) {
-        return CheckpointFile.open(on, path, SaveOptions.defaults(), OpenOptions.defaults());
+    private CroftFile open(Disk on) {
+        return CroftFile.open(on, path, SaveOptions.defaults(), OpenOptions.defaults());
     }
 
-    private DedupReport commit(CheckpointFile file) throws IOException {
+    private DedupReport commit(CroftFile file) throws IOException {
         disk.forget();
         return file.commit(state, SaveOptions.defaults());
     }
@@ -116,7 +116,7 @@ class UncachedCommitTest {
 
     @Test
     void whatHasNotChangedIsReadOnceAndWhatHasIsNotRead() throws IOException {
-        try (CheckpointFile file = open(disk)) {
+        try (CroftFile file = open(disk)) {
             commit(file);
             assertThat(disk.requests).isZero();
             change(3, 0);
@@ -137,7 +137,7 @@ class UncachedCommitTest {
     void chunksAreReadAMebibyteAtATimeAndSmallOnesThroughThePageCache() throws IOException {
         state.put("large", Tensor.of(noise(9 * MIB + 5000, 99)));
         SaveOptions options = SaveOptions.defaults().chunkSize(4 * MIB);
-        try (CheckpointFile file = CheckpointFile.open(disk, path, options, OpenOptions.defaults())) {
+        try (CroftFile file = CroftFile.open(disk, path, options, OpenOptions.defaults())) {
             file.commit(state, options);
             assertThat(commit(file).written()).isZero();
             assertThat(disk.bytes).isEqualTo((TENSORS + 9L) * MIB + 5000);
@@ -149,7 +149,7 @@ class UncachedCommitTest {
     @Test
     void theFileIsTheSameAsWithThePageCache() throws IOException {
         Path other = folder.resolve("other.croft");
-        try (CheckpointFile file = open(disk); CheckpointFile cached = CheckpointFile.open(other)) {
+        try (CroftFile file = open(disk); CroftFile cached = CroftFile.open(other)) {
             for (int step = 0; step < 5; step++) {
                 change(step, 500);
                 // This one is as it was two commits before.
@@ -163,7 +163,7 @@ class UncachedCommitTest {
 
     @Test
     void bytesOfWhichOnlyTheDigestIsTheSameAreWritten() throws IOException {
-        try (CheckpointFile file = open(disk)) {
+        try (CroftFile file = open(disk)) {
             commit(file);
             try (RandomAccessFile bytes = new RandomAccessFile(path.toFile(), "rw")) {
                 bytes.seek(Files.size(path) / 2);
@@ -183,7 +183,7 @@ class UncachedCommitTest {
         PretendDevice.Memory device = PretendDevice.fresh();
         StorageCopier moving = StorageCopier.to(device.device());
         state.replaceAll((_, tensor) -> moving.copy((Tensor) tensor));
-        try (CheckpointFile file = open(disk)) {
+        try (CroftFile file = open(disk)) {
             commit(file);
             assertThat(commit(file).written()).isZero();
             assertThat(disk.requests).isEqualTo(TENSORS);
@@ -193,7 +193,7 @@ class UncachedCommitTest {
 
     @Test
     void aCommitThatCannotReadThrowsAndTheFileHasItsSnapshots() throws IOException {
-        try (CheckpointFile file = open(disk)) {
+        try (CroftFile file = open(disk)) {
             commit(file);
             long size = Files.size(path);
             disk.failing = ForwardingDisk.Operation.READ_ONCE;
@@ -211,7 +211,7 @@ class UncachedCommitTest {
     @Test
     void aComparisonDoesNotFillThePageCache() throws IOException {
         UncachedDisk real = new UncachedDisk(false);
-        try (CheckpointFile file = open(real); MappedFile saved = saved(file)) {
+        try (CroftFile file = open(real); MappedFile saved = saved(file)) {
             assumeTrue(saved.isReadPastCache(0, saved.size()), "the page cache is always used here");
             assertThat(file.commit(state, SaveOptions.defaults()).written()).isZero();
             assertThat(saved.isReadPastCache(0, saved.size())).isTrue();
@@ -223,14 +223,14 @@ class UncachedCommitTest {
     @Test
     void whatIsInThePageCacheIsComparedThere() throws IOException {
         UncachedDisk real = new UncachedDisk(false);
-        try (CheckpointFile file = open(real); MappedFile saved = saved(file)) {
+        try (CroftFile file = open(real); MappedFile saved = saved(file)) {
             saved.read(0, MemorySegment.ofArray(new byte[(int) saved.size()]));
             assertThat(file.commit(state, SaveOptions.defaults()).written()).isZero();
             assertThat(real.requests).isZero();
         }
     }
 
-    private MappedFile saved(CheckpointFile file) throws IOException {
+    private MappedFile saved(CroftFile file) throws IOException {
         file.commit(state, SaveOptions.defaults());
         return MappedFile.open(path, MapMode.READ_ONLY);
     }

@@ -76,7 +76,7 @@ class UnusualWritesTest {
 
     private static void assertRefusesDirectory(Path file) {
         assertThatExceptionOfType(IOException.class)
-                .isThrownBy(() -> CheckpointFile.open(file).commit(state(100, 2), SaveOptions.defaults()))
+                .isThrownBy(() -> CroftFile.open(file).commit(state(100, 2), SaveOptions.defaults()))
                 .withMessageStartingWith(file.toString()).withMessageContaining("it is a directory")
                 .withMessageContaining("take another name").withMessageNotContaining("remove");
     }
@@ -88,14 +88,14 @@ class UnusualWritesTest {
             if (seed == 1) {
                 Checkpoint.save(path, state(3 * CHUNK, seed), OPTIONS);
             } else {
-                CheckpointFile.open(path).commit(state(3 * CHUNK, seed), OPTIONS);
+                CroftFile.open(path).commit(state(3 * CHUNK, seed), OPTIONS);
             }
         }
         Path dependent = folder.resolve("dependent.croft");
         Checkpoint.save(dependent, state(3 * CHUNK, 3), OPTIONS.base(path));
         Header before = snapshot(path).header();
-        CheckpointFile.open(path).compact(info -> info.sequence() != 2);
-        CheckpointFile.open(path).commit(state(9 * CHUNK, 4), OPTIONS);
+        CroftFile.open(path).compact(info -> info.sequence() != 2);
+        CroftFile.open(path).commit(state(9 * CHUNK, 4), OPTIONS);
 
         assertThat(snapshot(path).header().uuid()).isNotEqualTo(before.uuid());
         try (Checkpoint checkpoint = Checkpoint.open(dependent)) {
@@ -110,8 +110,8 @@ class UnusualWritesTest {
         Map<String, Object> state = new LinkedHashMap<>(Map.of("large", Tensor.of(large)));
         Checkpoint.save(path, state, OPTIONS);
         state.put("small", Tensor.of(Arrays.copyOfRange(large, CHUNK, CHUNK + 5000)));
-        assertThat(CheckpointFile.open(path).commit(state, OPTIONS).written()).isZero();
-        assertThat(CheckpointFile.open(path).compact(_ -> true)).isZero();
+        assertThat(CroftFile.open(path).commit(state, OPTIONS).written()).isZero();
+        assertThat(CroftFile.open(path).compact(_ -> true)).isZero();
     }
 
     private static byte[] file(long sequence, IndexBuilder builder) {
@@ -136,7 +136,7 @@ class UnusualWritesTest {
         index.addUnknownSection(new UnknownSection("rows", true, 3, MemorySegment.ofArray(new byte[]{1, 2, 3})));
         index.addUnknownSection(new UnknownSection("NEXT", false, 1, MemorySegment.ofArray(new byte[]{4})));
         Files.write(path, file(1, index));
-        CheckpointFile.open(path).commit(state(100, 1), OPTIONS);
+        CroftFile.open(path).commit(state(100, 1), OPTIONS);
         assertThat(snapshot(path).unknownSections()).singleElement().satisfies(section -> {
             assertThat(section.code()).isEqualTo("rows");
             assertThat(section.bytes().toArray(ValueLayout.JAVA_BYTE)).containsExactly(1, 2, 3);
@@ -147,7 +147,7 @@ class UnusualWritesTest {
     void aFileWithAllTheSnapshotsItCanHaveIsNotAppendedTo() throws IOException {
         Files.write(path, file(Limits.DEFAULT.maxSnapshots(), new IndexBuilder(FileLayout.DEFAULT_CHUNK_LOG2)));
         assertThatExceptionOfType(IOException.class)
-                .isThrownBy(() -> CheckpointFile.open(path).commit(state(100, 1), OPTIONS))
+                .isThrownBy(() -> CroftFile.open(path).commit(state(100, 1), OPTIONS))
                 .withMessageContaining("compact it");
     }
 
@@ -158,7 +158,7 @@ class UnusualWritesTest {
         Path victim = Files.writeString(folder.resolve("victim"), "somebody else's");
         Files.createSymbolicLink(folder.resolve("a.croft.lock"), victim);
         assertThatExceptionOfType(IOException.class)
-                .isThrownBy(() -> CheckpointFile.open(path).commit(state(100, 2), OPTIONS));
+                .isThrownBy(() -> CroftFile.open(path).commit(state(100, 2), OPTIONS));
         assertThat(victim).hasContent("somebody else's");
     }
 
@@ -170,7 +170,7 @@ class UnusualWritesTest {
         assertThatExceptionOfType(IOException.class).isThrownBy(() -> Checkpoint.save(pipe, state(100, 1)))
                 .withMessageContaining("no regular file");
         assertThatExceptionOfType(IOException.class)
-                .isThrownBy(() -> CheckpointFile.open(pipe).commit(state(100, 1), OPTIONS))
+                .isThrownBy(() -> CroftFile.open(pipe).commit(state(100, 1), OPTIONS))
                 .withMessageContaining("no regular file");
         assertThatExceptionOfType(IOException.class)
                 .isThrownBy(() -> Checkpoint.save(path, state(100, 1), OPTIONS.base(pipe)));
@@ -182,8 +182,8 @@ class UnusualWritesTest {
     void aDirectoryIsNoFile() {
         assertThatExceptionOfType(IOException.class).isThrownBy(() -> Checkpoint.save(folder, state(100, 1)));
         assertThatExceptionOfType(IOException.class)
-                .isThrownBy(() -> CheckpointFile.open(folder).commit(state(100, 1), OPTIONS));
-        assertThatExceptionOfType(IOException.class).isThrownBy(() -> CheckpointFile.open(folder).compact(_ -> true));
+                .isThrownBy(() -> CroftFile.open(folder).commit(state(100, 1), OPTIONS));
+        assertThatExceptionOfType(IOException.class).isThrownBy(() -> CroftFile.open(folder).compact(_ -> true));
         assertThatExceptionOfType(IOException.class)
                 .isThrownBy(() -> Checkpoint.save(path, state(100, 1), OPTIONS.base(folder)));
     }
@@ -225,7 +225,7 @@ class UnusualWritesTest {
             }
         });
         for (int times = 0; times < 20; times++) {
-            CheckpointFile.open(path).commit(List.of(weight), OPTIONS);
+            CroftFile.open(path).commit(List.of(weight), OPTIONS);
         }
         done.set(true);
         other.join();

@@ -1,8 +1,8 @@
 package io.undercroft.serializer;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.undercroft.mmap.MappingException;
@@ -173,7 +173,7 @@ class VanishingFileTest {
     void anAppendOfEqualBytesOfAFileThatWasCutNamesThatFile() throws IOException {
         Path target = Files.copy(file, folder.resolve("target.croft"));
         byte[] before = Files.readAllBytes(target);
-        try (Checkpoint c = Checkpoint.open(file); CheckpointFile into = CheckpointFile.open(target)) {
+        try (Checkpoint c = Checkpoint.open(file); CroftFile into = CroftFile.open(target)) {
             assertThat(c.tensor("weight").getLong(0, 0)).isZero();
             cut();
             assertThatThrownBy(() -> into.commit(c.state(), "again")).hasMessageContaining(file.toString())

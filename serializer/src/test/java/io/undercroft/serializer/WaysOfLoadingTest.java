@@ -88,8 +88,8 @@ class WaysOfLoadingTest {
             case FILE, BASED, BASED_ON_TWO, COMPACTED -> opened(Checkpoint.open(file("model"), options));
             case EARLIER_SNAPSHOT -> opened(Checkpoint.open(file("model"), options.snapshot(1)));
             case SHARD -> opened(ShardSet.open(folder.resolve("model.croftset"), options)).shards().getLast();
-            case PUBLISHED -> opened(Published.attach(name, options));
-            case FOLLOWED -> opened(opened(Published.follow(name, options)).lease()).checkpoint();
+            case PUBLISHED -> opened(PublishedCheckpoint.attach(name, options));
+            case FOLLOWED -> opened(opened(PublishedCheckpoint.follow(name, options)).lease()).checkpoint();
         };
     }
 
@@ -107,14 +107,14 @@ class WaysOfLoadingTest {
             assertThat(Files.size(file("model"))).isLessThan(Files.size(file("parent")) / 2);
         }
         switch (place) {
-            case EARLIER_SNAPSHOT -> CheckpointFile.open(file("model")).commit(state(1), saving);
+            case EARLIER_SNAPSHOT -> CroftFile.open(file("model")).commit(state(1), saving);
             case COMPACTED -> {
-                CheckpointFile.open(file("model")).commit(state(1), saving);
-                CheckpointFile.open(file("model")).commit(state, saving);
-                CheckpointFile.open(file("model")).compact(snapshot -> snapshot.sequence() == 3);
+                CroftFile.open(file("model")).commit(state(1), saving);
+                CroftFile.open(file("model")).commit(state, saving);
+                CroftFile.open(file("model")).compact(snapshot -> snapshot.sequence() == 3);
             }
             case SHARD -> ShardSet.save(folder.resolve("model.croftset"), List.of(file("other"), file("model")));
-            case PUBLISHED, FOLLOWED -> Published.publish(name, state, saving).close();
+            case PUBLISHED, FOLLOWED -> PublishedCheckpoint.publish(name, state, saving).close();
             case FILE, BASED, BASED_ON_TWO -> {
                 // That is all.
             }

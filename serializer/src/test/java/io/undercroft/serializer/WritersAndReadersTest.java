@@ -98,7 +98,7 @@ class WritersAndReadersTest {
             Future<Long> other = threads.submit(reader);
             try {
                 for (long number = 2; number <= 60; number++) {
-                    CheckpointFile.open(path).commit(state(number), SaveOptions.defaults());
+                    CroftFile.open(path).commit(state(number), SaveOptions.defaults());
                     committed.set(number);
                 }
             } finally {
@@ -118,8 +118,8 @@ class WritersAndReadersTest {
         Path path = folder.resolve("state.croft");
         Checkpoint.save(path, state(1));
         try (Checkpoint first = Checkpoint.open(path)) {
-            CheckpointFile.open(path).commit(state(2), SaveOptions.defaults());
-            CheckpointFile.open(path).compact(info -> info.sequence() == 2);
+            CroftFile.open(path).commit(state(2), SaveOptions.defaults());
+            CroftFile.open(path).compact(info -> info.sequence() == 2);
             assertThat(first.tensor("numbers").getLong(ELEMENTS - 1)).isEqualTo(1);
         }
         assertThat(numberIn(path)).isEqualTo(2);
@@ -151,7 +151,7 @@ class WritersAndReadersTest {
     void whatAFailedAppendCutsOffIsNotMissedByReaders(int snapshots, boolean isTouchedBefore) throws IOException {
         Path path = folder.resolve("state.croft");
         for (long number = 1; number <= snapshots; number++) {
-            CheckpointFile.open(path).commit(state(number), SaveOptions.defaults());
+            CroftFile.open(path).commit(state(number), SaveOptions.defaults());
         }
         long size = Files.size(path);
         List<Checkpoint> readers = new ArrayList<>();
@@ -168,7 +168,7 @@ class WritersAndReadersTest {
             }
         });
         assertThatIOException()
-                .isThrownBy(() -> CheckpointFile.open(disk, path, SaveOptions.defaults(), OpenOptions.defaults())
+                .isThrownBy(() -> CroftFile.open(disk, path, SaveOptions.defaults(), OpenOptions.defaults())
                         .commit(state(9), SaveOptions.defaults()));
         assertThat(path).hasSize(size);
         for (Checkpoint reader : readers) {
@@ -189,7 +189,7 @@ class WritersAndReadersTest {
         Path path = folder.resolve("state.croft");
         Checkpoint.save(path, state(1));
         try (MappedFile file = MappedFile.open(path, MapMode.READ_ONLY)) {
-            CheckpointFile.open(path).commit(state(2), SaveOptions.defaults());
+            CroftFile.open(path).commit(state(2), SaveOptions.defaults());
             CroftContents contents = (CroftContents) new CroftFormat().open(file, OpenOptions.defaults());
             assertThat(contents.skippedCommit()).isEmpty();
             assertThat(contents.tensor("numbers").orElseThrow().toLongArray()).containsOnly(2);
@@ -204,7 +204,7 @@ class WritersAndReadersTest {
             Path path = Path.of(arguments[0]);
             for (long number = 2; number < 2 + Long.parseLong(arguments[1]);) {
                 try {
-                    CheckpointFile.open(path).commit(state(number), SaveOptions.defaults());
+                    CroftFile.open(path).commit(state(number), SaveOptions.defaults());
                     System.out.println(number++);
                 } catch (LockedException _) {
                     Thread.onSpinWait();
@@ -239,13 +239,13 @@ class WritersAndReadersTest {
             }
             assertThatExceptionOfType(LockedException.class).isThrownBy(() -> {
                 while (true) {
-                    CheckpointFile.open(path).compact(_ -> true);
+                    CroftFile.open(path).compact(_ -> true);
                 }
             }).withMessageContaining("is being written by");
             writer.kill();
         }
         assertThat(numberIn(path)).isGreaterThanOrEqualTo(last);
-        CheckpointFile.open(path).commit(state(1000), SaveOptions.defaults());
+        CroftFile.open(path).commit(state(1000), SaveOptions.defaults());
         assertThat(numberIn(path)).isEqualTo(1000);
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
             assertThat(checkpoint.verify().damages()).isEmpty();

@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CheckpointFile;
+import io.undercroft.serializer.CroftFile;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
@@ -292,7 +292,7 @@ class JobsTest {
 
         assertThat(Files.size(file)).isLessThan(before);
         assertThat(run("compact", in()).out()).isEqualTo("1 file, 1 current, 0 bytes freed\n");
-        try (CheckpointFile growing = CheckpointFile.open(file)) {
+        try (CroftFile growing = CroftFile.open(file)) {
             assertThat(growing.snapshots()).hasSize(1);
         }
     }
@@ -302,7 +302,7 @@ class JobsTest {
         TestFiles.tree(in());
         run("convert", in(), out());
         Path grown = out().resolve("a.croft");
-        try (CheckpointFile growing = CheckpointFile.open(grown)) {
+        try (CroftFile growing = CroftFile.open(grown)) {
             growing.commit(TestFiles.state(8), "mine");
         }
         Files.setLastModifiedTime(grown, FileTime.fromMillis(0));

@@ -1,7 +1,7 @@
 package io.undercroft.spark;
 
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CheckpointFile;
+import io.undercroft.serializer.CroftFile;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -43,7 +43,7 @@ final class TestFiles {
         Map<String, Object> flat = new LinkedHashMap<>(state(2));
         flat.put("head.weight", ((Tensor) flat.get("head.weight")).contiguous());
         Checkpoint.save(sub.resolve("b.safetensors"), flat);
-        try (CheckpointFile growing = CheckpointFile.open(sub.resolve("c.croft"))) {
+        try (CroftFile growing = CroftFile.open(sub.resolve("c.croft"))) {
             growing.commit(state(3), "first");
             growing.commit(state(4), "second");
         }

@@ -1,7 +1,7 @@
 package io.undercroft.storage;
 
+import io.undercroft.storage.internal.support.Faults;
 import io.undercroft.storage.spi.Backing;
-import io.undercroft.storage.spi.Faults;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.ref.Reference;

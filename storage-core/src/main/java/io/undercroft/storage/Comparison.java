@@ -4,7 +4,7 @@ import io.undercroft.storage.DType.Kind;
 import io.undercroft.storage.Tensor.NaNs;
 import io.undercroft.storage.internal.Elements;
 import io.undercroft.storage.internal.Layouts;
-import io.undercroft.storage.spi.Faults;
+import io.undercroft.storage.internal.support.Faults;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.function.DoubleUnaryOperator;

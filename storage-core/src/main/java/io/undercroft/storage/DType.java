@@ -1,6 +1,6 @@
 package io.undercroft.storage;
 
-import io.undercroft.storage.spi.NearNames;
+import io.undercroft.storage.internal.support.NearNames;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;

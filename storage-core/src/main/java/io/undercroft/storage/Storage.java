@@ -1,11 +1,11 @@
 package io.undercroft.storage;
 
 import io.undercroft.storage.internal.Endian;
+import io.undercroft.storage.internal.support.Faults;
+import io.undercroft.storage.internal.support.Freezable;
 import io.undercroft.storage.spi.Backing;
-import io.undercroft.storage.spi.DeviceMemory.HostWriter;
 import io.undercroft.storage.spi.DeviceMemory;
-import io.undercroft.storage.spi.Faults;
-import io.undercroft.storage.spi.Freezable;
+import io.undercroft.storage.spi.DeviceMemory.HostWriter;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;

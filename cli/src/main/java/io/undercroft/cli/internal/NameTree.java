@@ -1,6 +1,6 @@
 package io.undercroft.cli.internal;
 
-import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.storage.Tensor;
 import java.util.LinkedHashMap;
 import java.util.Map;

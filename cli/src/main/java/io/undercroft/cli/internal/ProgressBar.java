@@ -1,7 +1,6 @@
 package io.undercroft.cli.internal;
 
-import io.undercroft.serializer.LoadProgress;
-import io.undercroft.serializer.SaveProgress;
+import io.undercroft.serializer.ProgressListener;
 import java.io.Console;
 import java.io.PrintWriter;
 import java.io.Writer;
@@ -13,7 +12,7 @@ import java.util.function.LongSupplier;
 
 /// A progress line on a terminal for work that takes long, such as a save; it is erased at the end, and when the
 /// process ends before, by Ctrl-C for instance.
-public final class ProgressBar implements SaveProgress, LoadProgress, AutoCloseable {
+public final class ProgressBar implements ProgressListener, AutoCloseable {
     /// Shorter work prints results only.
     private static final long PATIENCE = Duration.ofSeconds(1).toNanos();
     private static final long BETWEEN = Duration.ofMillis(100).toNanos();
@@ -71,7 +70,7 @@ public final class ProgressBar implements SaveProgress, LoadProgress, AutoClosea
     }
 
     @Override
-    public void written(long done, long total) {
+    public void onProgress(long done, long total) {
         if (total > 0) {
             show(nanos -> line(done, total, nanos));
         }
@@ -94,11 +93,6 @@ public final class ProgressBar implements SaveProgress, LoadProgress, AutoClosea
 
     private static long rate(long done, long nanos) {
         return (long) (done / (nanos / 1e9));
-    }
-
-    @Override
-    public void loaded(long done, long total) {
-        written(done, total);
     }
 
     private String line(long done, long total, long nanos) {

@@ -2,12 +2,12 @@ package io.undercroft.cli.internal;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappingException;
-import io.undercroft.serializer.SaveProgress;
+import io.undercroft.serializer.ProgressListener;
 import io.undercroft.serializer.internal.analysis.ElementBudget;
 import io.undercroft.serializer.internal.analysis.LastLoan;
 import io.undercroft.serializer.internal.analysis.Sizes;
 import io.undercroft.serializer.internal.analysis.TensorBlocks;
-import io.undercroft.serializer.spi.Unreadable;
+import io.undercroft.serializer.internal.tree.Unreadable;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -144,7 +144,7 @@ public final class Sha256 implements AutoCloseable {
     /// @param storages storages
     /// @param tensors tensors
     /// @param progress called with the number of bytes that were hashed
-    public void computeAll(Collection<Storage> storages, Collection<Tensor> tensors, SaveProgress progress) {
+    public void computeAll(Collection<Storage> storages, Collection<Tensor> tensors, ProgressListener progress) {
         Set<Object> counted = new HashSet<>();
         long total = 0;
         for (Storage storage : storages) {
@@ -159,7 +159,7 @@ public final class Sha256 implements AutoCloseable {
         long[] done = new long[1];
         hashed = nbytes -> {
             done[0] += nbytes;
-            progress.written(Math.min(done[0], all), all);
+            progress.onProgress(Math.min(done[0], all), all);
         };
         storages.forEach(this::of);
         tensors.forEach(this::of);

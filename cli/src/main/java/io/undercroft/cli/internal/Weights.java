@@ -1,8 +1,8 @@
 package io.undercroft.cli.internal;
 
-import io.undercroft.serializer.state.PythonObjects;
-import io.undercroft.serializer.state.StateIndex;
-import io.undercroft.serializer.state.StatePart;
+import io.undercroft.serializer.internal.tree.PythonObjects;
+import io.undercroft.serializer.internal.tree.StateIndex;
+import io.undercroft.serializer.internal.tree.StatePart;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Tensor;

@@ -2,7 +2,7 @@ package io.undercroft.cli.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.util.LinkedHashMap;

@@ -15,7 +15,7 @@ class ProgressBarTest {
 
     private void after(Duration time, long done) {
         now += time.toNanos();
-        bar.written(done, TOTAL);
+        bar.onProgress(done, TOTAL);
     }
 
     private String lastLine() {
@@ -69,7 +69,7 @@ class ProgressBarTest {
     void thingsAreCounted() {
         ProgressBar entries = new ProgressBar(screen, () -> now, count -> count + " entries");
         now += Duration.ofSeconds(2).toNanos();
-        entries.written(10, 40);
+        entries.onProgress(10, 40);
         assertThat(lastLine()).isEqualTo("[#######.......................] 25 % of 40 entries, 5 entries/s, 0:06 left");
     }
 }

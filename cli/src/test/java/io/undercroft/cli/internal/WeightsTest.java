@@ -4,7 +4,7 @@ import static io.undercroft.cli.internal.PickledModules.module;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.InstanceOfAssertFactories.MAP;
 
-import io.undercroft.serializer.state.StatePart;
+import io.undercroft.serializer.internal.tree.StatePart;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Tensor;

@@ -2,7 +2,7 @@ package io.undercroft.interop.gguf;
 
 import io.undercroft.interop.internal.Utf8;
 import io.undercroft.interop.internal.Values;
-import io.undercroft.serializer.spi.RepeatedTexts;
+import io.undercroft.serializer.internal.tree.RepeatedTexts;
 import io.undercroft.serializer.state.Typed;
 import java.io.ByteArrayOutputStream;
 import java.math.BigInteger;

@@ -1,7 +1,7 @@
 package io.undercroft.interop.gguf;
 
 import io.undercroft.interop.internal.Utf8;
-import io.undercroft.serializer.state.ScalarList;
+import io.undercroft.serializer.internal.tree.ScalarList;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.math.BigInteger;

@@ -12,8 +12,7 @@
 /// | uint8 to uint64 | `Typed` of type `gguf:uint8` … of a `Long`, or of a `BigInteger` from 2^63 on |
 /// | array | `Typed` of type `gguf:array:uint8` … of a `List` of such values; unsigned elements are plain numbers |
 ///
-/// The list of an array is read-only if it holds no arrays: a [io.undercroft.serializer.state.ScalarList] of the bytes
-/// in the file, whose elements are decoded when they are read.
+/// The list of an array that holds no arrays is read-only, and decodes its elements when they are read.
 ///
 /// Tensors of numbers have their dtype. Tensors that are quantized in blocks have an opaque dtype: one element is one
 /// block, for instance of the dtype `gguf:Q4_0` with 144 bits, and the last dimension counts blocks.

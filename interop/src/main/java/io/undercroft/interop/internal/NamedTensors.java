@@ -4,9 +4,9 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.UnsavableValueException;
-import io.undercroft.serializer.state.PythonObjects;
-import io.undercroft.serializer.state.StateIndex;
-import io.undercroft.serializer.state.StatePart;
+import io.undercroft.serializer.internal.tree.PythonObjects;
+import io.undercroft.serializer.internal.tree.StateIndex;
+import io.undercroft.serializer.internal.tree.StatePart;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Tensor;

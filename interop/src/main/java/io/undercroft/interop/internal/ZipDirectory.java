@@ -6,7 +6,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.mmap.FileReadException;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Damage;
-import io.undercroft.serializer.LoadProgress;
+import io.undercroft.serializer.ProgressListener;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.spi.FileStorages;
@@ -270,18 +270,18 @@ public final class ZipDirectory {
     /// @param listener called with the number of bytes that were read, last with all, damaged or not
     /// @return the damage
     /// @throws IOException if reading fails
-    public List<Damage> damages(LoadProgress listener) throws IOException {
+    public List<Damage> damages(ProgressListener listener) throws IOException {
         List<Damage> damages = new ArrayList<>();
         // Of a damaged archive the sum may be anything.
         long total = records.values().stream().mapToLong(ZipRecord::size)
                 .reduce(0, (sum, size) -> sum + Math.min(size, Long.MAX_VALUE - sum));
         long[] done = new long[1];
-        listener.loaded(0, total);
+        listener.onProgress(0, total);
         for (ZipRecord record : records()) {
             try {
                 stream(record).check(nbytes -> {
                     done[0] += nbytes;
-                    listener.loaded(done[0], total);
+                    listener.onProgress(done[0], total);
                 });
             } catch (FormatException e) {
                 damages.add(Damage.of("record " + record.name(), record.compressedSize(), e));
@@ -289,7 +289,7 @@ public final class ZipDirectory {
                 damages.add(Damage.unread("record " + record.name(), e.offset(), record.compressedSize()));
             }
         }
-        listener.loaded(total, total);
+        listener.onProgress(total, total);
         return damages;
     }
 

@@ -2,8 +2,8 @@ package io.undercroft.interop.torch;
 
 import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.UnreadPart;
+import io.undercroft.serializer.internal.tree.PythonObjects;
 import io.undercroft.serializer.spi.ReadBudget;
-import io.undercroft.serializer.state.PythonObjects;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.TypedMap;

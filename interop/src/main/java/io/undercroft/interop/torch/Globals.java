@@ -1,6 +1,10 @@
 package io.undercroft.interop.torch;
 
-import io.undercroft.serializer.state.PythonObjects;
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.undercroft.serializer.internal.tree.PythonObjects;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
@@ -15,9 +19,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
-import static java.nio.charset.StandardCharsets.ISO_8859_1;
-import static java.nio.charset.StandardCharsets.US_ASCII;
-import static java.nio.charset.StandardCharsets.UTF_8;
 
 /// Everything that a pickle may name: the whole of it, by name. It follows the list that
 /// `torch.load(weights_only=True)` allows, plus what is harmless and common in checkpoints (`frozenset`, `defaultdict`,

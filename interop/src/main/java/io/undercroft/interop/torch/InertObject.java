@@ -1,7 +1,7 @@
 package io.undercroft.interop.torch;
 
+import io.undercroft.serializer.internal.tree.PythonObjects;
 import io.undercroft.serializer.spi.ReadBudget;
-import io.undercroft.serializer.state.PythonObjects;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.TypedMap;

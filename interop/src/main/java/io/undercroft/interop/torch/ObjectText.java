@@ -1,8 +1,8 @@
 package io.undercroft.interop.torch;
 
-import io.undercroft.serializer.state.PythonObjects;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.undercroft.serializer.internal.tree.PythonObjects;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.TypedMap;

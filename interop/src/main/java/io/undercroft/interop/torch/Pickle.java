@@ -1,9 +1,9 @@
 package io.undercroft.interop.torch;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.internal.tree.StateIndex;
+import io.undercroft.serializer.internal.tree.Unreadable;
 import io.undercroft.serializer.spi.ReadBudget;
-import io.undercroft.serializer.spi.Unreadable;
-import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;

@@ -1,6 +1,5 @@
 package io.undercroft.interop.torch;
 
-import io.undercroft.serializer.state.PythonObjects;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import io.undercroft.format.FormatException;
@@ -11,8 +10,9 @@ import io.undercroft.interop.internal.numpy.ArrayNodes.Allowance;
 import io.undercroft.interop.internal.numpy.NumpyText;
 import io.undercroft.interop.internal.numpy.NumpyType;
 import io.undercroft.interop.internal.numpy.NumpyType.Kind;
+import io.undercroft.serializer.internal.tree.PythonObjects;
+import io.undercroft.serializer.internal.tree.Unreadable;
 import io.undercroft.serializer.spi.ReadBudget;
-import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;

@@ -1,7 +1,7 @@
 package io.undercroft.interop.torch;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.serializer.state.StateKeys;
+import io.undercroft.serializer.internal.tree.StateKeys;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.storage.Complex;
 import io.undercroft.storage.Shape;

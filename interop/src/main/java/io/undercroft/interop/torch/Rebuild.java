@@ -3,8 +3,8 @@ package io.undercroft.interop.torch;
 import static io.undercroft.interop.internal.NamedTensors.withGrad;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.internal.tree.Unreadable;
 import io.undercroft.serializer.spi.ReadBudget;
-import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;

@@ -1,9 +1,9 @@
 package io.undercroft.interop.torch;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.internal.tree.PythonObjects;
+import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.serializer.spi.ReadBudget;
-import io.undercroft.serializer.state.PythonObjects;
-import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Tensor;
 import java.util.LinkedHashMap;

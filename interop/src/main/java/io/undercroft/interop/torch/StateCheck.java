@@ -1,7 +1,7 @@
 package io.undercroft.interop.torch;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;

@@ -1,6 +1,7 @@
 package io.undercroft.interop.torch;
 
 import io.undercroft.interop.torch.Pickler.Call;
+import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
@@ -232,7 +233,7 @@ final class TensorPickler {
     }
 
     private static boolean requiresGrad(Typed parameter) {
-        return Typed.held(parameter) instanceof Tensor tensor && requiresGrad(tensor);
+        return StateIndex.held(parameter) instanceof Tensor tensor && requiresGrad(tensor);
     }
 
     private static boolean requiresGrad(Tensor tensor) {

@@ -2,15 +2,15 @@ package io.undercroft.interop.torch;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import io.undercroft.interop.internal.ZipWriter;
 import io.undercroft.interop.internal.NamedTensors;
+import io.undercroft.interop.internal.ZipWriter;
 import io.undercroft.interop.internal.ZipWriter.Dialect;
 import io.undercroft.serializer.SaveReport.Kind;
 import io.undercroft.serializer.SaveReport.Loss;
+import io.undercroft.serializer.internal.tree.PythonObjects;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
-import io.undercroft.serializer.state.PythonObjects;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Storage;

@@ -10,8 +10,8 @@ import io.undercroft.interop.internal.ZipDirectory;
 import io.undercroft.interop.internal.ZipRecord;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.MappingException;
-import io.undercroft.serializer.LoadProgress;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.ProgressListener;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.UnreadPart.Kind;
@@ -185,7 +185,7 @@ public final class TorchZipFormat implements CheckpointFormat {
     /// @param isForeign whether the elements of storages have to be swapped
     /// @param progress called when the archive is verified
     private record Archive(MappedFile file, ZipDirectory zip, ArrayStorages arrays, ForeignNames names,
-            boolean isForeign, LoadProgress progress) {}
+            boolean isForeign, ProgressListener progress) {}
 
     /// The storages in the parts of an archive.
     private interface Storages {

@@ -1,7 +1,7 @@
 package io.undercroft.interop.torch7;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.serializer.state.StateKeys;
+import io.undercroft.serializer.internal.tree.StateKeys;
 import io.undercroft.serializer.state.StateMap;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;

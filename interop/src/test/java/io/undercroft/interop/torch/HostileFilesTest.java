@@ -1,6 +1,5 @@
 package io.undercroft.interop.torch;
 
-import io.undercroft.serializer.state.PythonObjects;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
@@ -10,9 +9,10 @@ import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.internal.tree.PythonObjects;
+import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
-import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Device;

@@ -1,6 +1,5 @@
 package io.undercroft.interop.torch;
 
-import io.undercroft.serializer.state.PythonObjects;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -12,9 +11,10 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.SaveReport.Kind;
 import io.undercroft.serializer.SaveReport.Loss;
-import io.undercroft.serializer.SaveReport;
+import io.undercroft.serializer.internal.tree.PythonObjects;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;

@@ -10,7 +10,7 @@ import io.undercroft.interop.RealPython;
 import io.undercroft.interop.numpy.TextArray;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
-import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;

@@ -9,7 +9,7 @@ import io.undercroft.interop.RealPython;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.SaveOptions;
-import io.undercroft.serializer.state.PythonObjects;
+import io.undercroft.serializer.internal.tree.PythonObjects;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.testsupport.Sameness;

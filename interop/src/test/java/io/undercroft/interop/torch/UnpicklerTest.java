@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.internal.tree.Unreadable;
 import io.undercroft.serializer.spi.ReadBudget;
-import io.undercroft.serializer.spi.Unreadable;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;

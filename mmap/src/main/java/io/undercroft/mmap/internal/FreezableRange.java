@@ -9,7 +9,7 @@ import static io.undercroft.mmap.internal.Constant.PROT_NONE;
 
 import io.undercroft.mmap.ReadAdvice;
 import io.undercroft.mmap.internal.PageMap.Span;
-import io.undercroft.storage.spi.Freezable;
+import io.undercroft.storage.internal.support.Freezable;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;

@@ -13,7 +13,7 @@ import io.undercroft.properties.Effort;
 import io.undercroft.properties.RandomProof;
 import io.undercroft.properties.Scratch;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CheckpointFile;
+import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.disk.Target.Replacing;
 import io.undercroft.serializer.internal.sets.SetWriter;
@@ -521,7 +521,7 @@ public final class CrashesProof {
         appended++;
         Path path = scratch.write("crashed.croft", bytes);
         Map<String, Object> state = new LinkedHashMap<>(Map.of("after", noise(2000)));
-        CheckpointFile.open(path).commit(state, SaveOptions.defaults());
+        CroftFile.open(path).commit(state, SaveOptions.defaults());
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
             boolean same = checkpoint.tensor("after").equal((Tensor) state.get("after"));
             if (!same || faultOf(Files.readAllBytes(path), Set.of(rootOf(Files.readAllBytes(path)))) != null) {

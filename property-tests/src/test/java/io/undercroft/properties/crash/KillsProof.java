@@ -7,7 +7,7 @@ import io.undercroft.properties.Main;
 import io.undercroft.properties.RandomProof;
 import io.undercroft.properties.Scratch;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CheckpointFile;
+import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
@@ -82,7 +82,7 @@ public final class KillsProof {
                 Map<String, Object> state = state(Long.parseLong(words[1]));
                 System.out.println("start");
                 if (words[0].equals("append")) {
-                    CheckpointFile.open(path).commit(state, SaveOptions.defaults());
+                    CroftFile.open(path).commit(state, SaveOptions.defaults());
                 } else {
                     Checkpoint.save(path, state);
                 }

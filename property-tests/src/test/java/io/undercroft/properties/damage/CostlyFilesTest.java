@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.StateTreeWriter;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CheckpointFile;
+import io.undercroft.serializer.CroftFile;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.ByteArrayOutputStream;
@@ -594,7 +594,7 @@ class CostlyFilesTest {
     @Test
     void aCroftFileOfManySnapshots() throws IOException {
         Path file = folder.resolve("a.croft");
-        try (CheckpointFile growing = CheckpointFile.open(file)) {
+        try (CroftFile growing = CroftFile.open(file)) {
             for (long i = 0; i < 100; i++) {
                 growing.commit(List.of(i), "");
             }

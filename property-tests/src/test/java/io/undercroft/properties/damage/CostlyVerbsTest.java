@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.cli.internal.Output;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.spi.ReadBudget;
+import io.undercroft.serializer.internal.ElementLimit;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.QuantizedTensor;
 import io.undercroft.storage.Quantizer;
@@ -37,7 +37,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /// What each command may cost for a file of some kilobytes whose elements have any size: 64 MiB and twice the size of
 /// the file on the heap, garbage included; a number of operations that follows from the size of the file and from the
-/// bytes of elements that [ReadBudget#mostElementBytes] allows; and files of not more than these bytes. None ends with
+/// bytes of elements that [ElementLimit#most] allows; and files of not more than these bytes. None ends with
 /// a fault.
 @ResourceLock(Operations.LOCK)
 class CostlyVerbsTest {
@@ -193,7 +193,7 @@ class CostlyVerbsTest {
     }
 
     private void check(Path file, String... words) throws IOException {
-        long most = ReadBudget.mostElementBytes(Files.size(file));
+        long most = ElementLimit.most(Files.size(file));
         String ended = (String) Operations.bounded(file, MEMORY + 2 * Files.size(file), most, CostlyVerbsTest.class,
                 "command", (Object) words);
         assertThat(ended).as(String.join(" ", words)).doesNotContain("fault in croft").matches("(?s)[02345] .*");

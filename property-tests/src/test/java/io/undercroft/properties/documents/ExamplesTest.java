@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.undercroft.cuda.CudaDevice;
 import io.undercroft.properties.Repository;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CheckpointFile;
+import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
@@ -62,7 +62,7 @@ class ExamplesTest {
         List<String> expected = programs.stream().map(ExamplesTest::printed).toList();
         assertThat(lastLinesOf(programs)).isEqualTo(expected);
 
-        try (CheckpointFile run = CheckpointFile.open(directory.resolve("run.croft"))) {
+        try (CroftFile run = CroftFile.open(directory.resolve("run.croft"))) {
             assertThat(run.snapshots()).extracting(SnapshotInfo::commit).startsWith(5L, 4L, 3L);
             assertThat(run.snapshots()).first().extracting(SnapshotInfo::message).isEqualTo("step 5");
         }

@@ -4,11 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.DedupReport;
+import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.SaveReport.Kind;
 import io.undercroft.serializer.SaveReport.Loss;
-import io.undercroft.serializer.SaveReport;
-import io.undercroft.serializer.state.ScalarList;
-import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.internal.tree.ScalarList;
+import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Storage;

@@ -2,7 +2,7 @@ package io.undercroft.properties.formats;
 
 import io.undercroft.properties.Scratch;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CheckpointFile;
+import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.StateClasses;
@@ -258,8 +258,8 @@ class FloatBitsLawsTest {
                 Sameness.check(state, opened.state());
                 Checkpoint.save(again, opened.state(), saving);
             }
-            CheckpointFile.open(path).commit(Map.of("other", 1L), saving);
-            CheckpointFile.open(path).commit(state, saving);
+            CroftFile.open(path).commit(Map.of("other", 1L), saving);
+            CroftFile.open(path).commit(state, saving);
             for (Path file : List.of(path, again)) {
                 try (Checkpoint opened = Checkpoint.open(file, options)) {
                     Sameness.check(state, opened.state());

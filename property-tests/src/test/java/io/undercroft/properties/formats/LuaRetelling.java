@@ -2,7 +2,7 @@ package io.undercroft.properties.formats;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;

@@ -12,7 +12,7 @@ import io.undercroft.properties.Scratch;
 import io.undercroft.properties.states.OddGeometry;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
-import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.storage.Tensor;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;

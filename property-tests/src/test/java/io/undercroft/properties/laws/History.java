@@ -9,12 +9,12 @@ import io.undercroft.mmap.MapMode;
 import io.undercroft.properties.Choices;
 import io.undercroft.properties.Scratch;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CheckpointFile;
+import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SnapshotInfo;
-import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.testsupport.Sameness;
@@ -162,7 +162,7 @@ final class History {
     private void append() throws IOException {
         SaveOptions options = options();
         long before = Files.size(path);
-        DedupReport report = CheckpointFile.open(path).commit(recipe.make(), options);
+        DedupReport report = CroftFile.open(path).commit(recipe.make(), options);
         snapshots.add(saved(options));
         checkReport(report, Files.size(path) - before);
     }
@@ -185,7 +185,7 @@ final class History {
         }
         keeps[choices.below(keeps.length)] = true;
         long before = Files.size(path);
-        long saved = CheckpointFile.open(path).compact(info -> keeps[(int) info.sequence() - 1]);
+        long saved = CroftFile.open(path).compact(info -> keeps[(int) info.sequence() - 1]);
         assertThat(saved).isEqualTo(before - Files.size(path)).isNotNegative();
         for (int i = keeps.length - 1; i >= 0; i--) {
             if (!keeps[i]) {
@@ -197,14 +197,14 @@ final class History {
     private void export() throws IOException {
         int number = choices.below(snapshots.size());
         Path target = scratch.file("exported.croft");
-        CheckpointFile.open(path).copy(target, snapshots.get(number).commit);
+        CroftFile.open(path).copy(target, snapshots.get(number).commit);
         checkFile(target, List.of(snapshots.get(number)));
     }
 
     private void flatten() throws IOException {
         int number = choices.below(snapshots.size());
         Path alone = scratch.file("flat.croft");
-        CheckpointFile.open(path).copyWithBases(alone, snapshots.get(number).commit);
+        CroftFile.open(path).copyWithBases(alone, snapshots.get(number).commit);
         checkFile(alone, List.of(snapshots.get(number)));
     }
 

@@ -7,7 +7,7 @@ import io.undercroft.properties.states.TrainingObjects;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
-import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;

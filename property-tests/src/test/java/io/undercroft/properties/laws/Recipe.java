@@ -2,7 +2,7 @@ package io.undercroft.properties.laws;
 
 import io.undercroft.properties.Choices;
 import io.undercroft.properties.states.StateMaker;
-import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;

@@ -6,7 +6,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.properties.Repository;
 import io.undercroft.properties.Scratch;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CheckpointFile;
+import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveOptions.Sharing;
 import io.undercroft.storage.Storage;
@@ -120,10 +120,10 @@ class SizeLawsTest {
         Path path = scratch.file("grows.croft");
         SaveOptions options = SaveOptions.defaults().sharing(Sharing.CONTENT);
         Checkpoint.save(path, state(3, _ -> 500), options);
-        CheckpointFile.open(path).commit(state(3, _ -> 500), options);
+        CroftFile.open(path).commit(state(3, _ -> 500), options);
         for (int commits = 0; commits < 10; commits++) {
             long before = Files.size(path);
-            CheckpointFile.open(path).commit(state(3, _ -> 500), options);
+            CroftFile.open(path).commit(state(3, _ -> 500), options);
             assertThat(Files.size(path) - before).isLessThan(2 * 4096);
         }
     }

@@ -11,7 +11,7 @@ import io.undercroft.mmap.SharedTensorHandle;
 import io.undercroft.properties.Effort;
 import io.undercroft.properties.Scratch;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.Published;
+import io.undercroft.serializer.PublishedCheckpoint;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
@@ -55,11 +55,11 @@ public final class CyclesProof {
         Checkpoint.save(file, NumberedState.of(1));
         Path plain = scratch.write("plain", new byte[100_000]);
         repeat("a checkpoint file", () -> readCheckpoint(Checkpoint.open(file)));
-        Published.publish(name, NumberedState.of(1), SaveOptions.defaults()).close();
+        PublishedCheckpoint.publish(name, NumberedState.of(1), SaveOptions.defaults()).close();
         try {
-            repeat("a published checkpoint", () -> readCheckpoint(Published.attach(name)));
+            repeat("a published checkpoint", () -> readCheckpoint(PublishedCheckpoint.attach(name)));
         } finally {
-            Published.unpublish(name);
+            PublishedCheckpoint.unpublish(name);
         }
         repeat("a private file storage", () -> touch(FileStorage.open(plain, MapMode.PRIVATE)));
         repeat("a shared file storage", () -> touch(FileStorage.open(plain, MapMode.SHARED)));

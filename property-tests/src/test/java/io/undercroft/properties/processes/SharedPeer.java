@@ -5,7 +5,7 @@ import io.undercroft.mmap.FileStorage;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.SharedTensorHandle;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.Published;
+import io.undercroft.serializer.PublishedCheckpoint;
 import io.undercroft.storage.Complex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
@@ -63,7 +63,7 @@ public final class SharedPeer {
             case "write" -> write(tensors.get(words.get(0)), words.subList(1, words.size()));
             case "drop" -> drop(words.get(0));
             case "publish" -> publish(words.get(0), Path.of(words.get(1)));
-            case "unpublish" -> List.of(Boolean.toString(Published.unpublish(words.get(0))));
+            case "unpublish" -> List.of(Boolean.toString(PublishedCheckpoint.unpublish(words.get(0))));
             default -> throw new IllegalArgumentException("no command is called " + command);
         };
     }
@@ -121,7 +121,8 @@ public final class SharedPeer {
     }
 
     private static List<String> publish(String name, Path path) throws IOException {
-        try (Checkpoint checkpoint = Checkpoint.open(path); Published published = Published.publish(name, checkpoint)) {
+        try (Checkpoint checkpoint = Checkpoint.open(path);
+                PublishedCheckpoint published = PublishedCheckpoint.publish(name, checkpoint)) {
             return List.of(Long.toString(published.nbytes()));
         }
     }

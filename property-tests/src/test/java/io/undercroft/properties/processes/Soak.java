@@ -2,7 +2,7 @@ package io.undercroft.properties.processes;
 
 import io.undercroft.mmap.NameLifetime;
 import io.undercroft.mmap.SharedMemory;
-import io.undercroft.serializer.Published;
+import io.undercroft.serializer.PublishedCheckpoint;
 import io.undercroft.serializer.SaveOptions;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -153,14 +153,15 @@ final class Soak {
         } catch (InterruptedException e) {
             throw new IllegalStateException("nobody interrupts this thread", e);
         } finally {
-            Published.unpublish(lasting());
+            PublishedCheckpoint.unpublish(lasting());
         }
         return ShmListing.now();
     }
 
     /// What lasts until it is unlinked is there from the beginning.
     private void publishFirst() throws IOException {
-        Published.publish(lasting(), NumberedState.of(plan.seed()), SaveOptions.defaults(), NameLifetime.UNTIL_UNLINKED)
+        PublishedCheckpoint
+                .publish(lasting(), NumberedState.of(plan.seed()), SaveOptions.defaults(), NameLifetime.UNTIL_UNLINKED)
                 .close();
     }
 

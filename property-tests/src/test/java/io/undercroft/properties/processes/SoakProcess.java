@@ -11,7 +11,7 @@ import io.undercroft.mmap.SharedSegment;
 import io.undercroft.mmap.SharedTensorHandle;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.Follower;
-import io.undercroft.serializer.Published;
+import io.undercroft.serializer.PublishedCheckpoint;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
@@ -56,12 +56,12 @@ final class SoakProcess {
     private final Map<SoakSegment, Hold> holds = new HashMap<>();
     private final Deque<Tensor> offered = new ArrayDeque<>();
     private final Queue<String> offers = new ConcurrentLinkedQueue<>();
-    private final Map<NameLifetime, Published> published = new EnumMap<>(NameLifetime.class);
+    private final Map<NameLifetime, PublishedCheckpoint> published = new EnumMap<>(NameLifetime.class);
     private final Map<NameLifetime, Follower> followed = new EnumMap<>(NameLifetime.class);
     private final Map<NameLifetime, Long> seen = new EnumMap<>(NameLifetime.class);
     private final int processes;
     /// What this process has published under the name that others sweep, or null.
-    private @Nullable Published own;
+    private @Nullable PublishedCheckpoint own;
     private long ownNumber;
 
     /// A segment that this process has, and the number that it wrote into it last.
@@ -280,9 +280,10 @@ final class SoakProcess {
 
     private void publish() throws IOException {
         NameLifetime lifetime = someLifespan();
-        Published made = Published.publish(publishedName(prefix, lifetime), NumberedState.of(random.nextLong()),
+        PublishedCheckpoint made = PublishedCheckpoint.publish(publishedName(prefix, lifetime),
+                NumberedState.of(random.nextLong()),
                 SaveOptions.defaults(), lifetime);
-        Published before = published.put(lifetime, made);
+        PublishedCheckpoint before = published.put(lifetime, made);
         if (before != null) {
             before.close();
         }
@@ -290,7 +291,7 @@ final class SoakProcess {
 
     private void read() throws IOException {
         NameLifetime lifetime = someLifespan();
-        try (Checkpoint checkpoint = Published.attach(publishedName(prefix, lifetime))) {
+        try (Checkpoint checkpoint = PublishedCheckpoint.attach(publishedName(prefix, lifetime))) {
             check(checkpoint);
         } catch (SharedMemoryException e) {
             throw missing(lifetime, e);
@@ -302,7 +303,7 @@ final class SoakProcess {
         Follower follower = followed.get(lifetime);
         if (follower == null) {
             try {
-                followed.put(lifetime, Published.follow(publishedName(prefix, lifetime)));
+                followed.put(lifetime, PublishedCheckpoint.follow(publishedName(prefix, lifetime)));
             } catch (SharedMemoryException e) {
                 throw missing(lifetime, e);
             }
@@ -337,9 +338,9 @@ final class SoakProcess {
 
     /// Publishes the next version, and then releases the one before or, now and then, of both.
     private void publishOwn() throws IOException {
-        Published before = own;
+        PublishedCheckpoint before = own;
         long number = random.nextLong();
-        own = Published.publish(sweptName(prefix, slot), NumberedState.of(number), SaveOptions.defaults());
+        own = PublishedCheckpoint.publish(sweptName(prefix, slot), NumberedState.of(number), SaveOptions.defaults());
         ownNumber = number;
         if (before != null) {
             before.close();
@@ -356,7 +357,7 @@ final class SoakProcess {
         if (own == null) {
             return;
         }
-        try (Checkpoint checkpoint = Published.attach(sweptName(prefix, slot))) {
+        try (Checkpoint checkpoint = PublishedCheckpoint.attach(sweptName(prefix, slot))) {
             check(checkpoint);
             if (!((Map<?, ?>) checkpoint.state()).get("number").equals(ownNumber)) {
                 throw new TornException("under the own name is another version than the own one");
@@ -376,7 +377,7 @@ final class SoakProcess {
             SharedMemory.unlinkIfUnheld(name).ifPresent(_ -> say("end swept"));
             return;
         }
-        try (Checkpoint checkpoint = Published.attach(name)) {
+        try (Checkpoint checkpoint = PublishedCheckpoint.attach(name)) {
             SharedMemory.unlinkIfUnheld(name);
             check(checkpoint);
         }

@@ -27,10 +27,10 @@ import io.undercroft.serializer.TensorSpec;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.internal.loading.RowReader;
+import io.undercroft.serializer.internal.tree.PythonObjects;
+import io.undercroft.serializer.internal.tree.StateIndex;
+import io.undercroft.serializer.internal.tree.Unreadable;
 import io.undercroft.serializer.spi.Contents;
-import io.undercroft.serializer.spi.Unreadable;
-import io.undercroft.serializer.state.PythonObjects;
-import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
@@ -420,7 +420,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
 
     @Override
     public Verification verify() throws IOException {
-        Progress progress = new Progress(options.progress()::loaded, verifiedBytes());
+        Progress progress = new Progress(options.progress(), verifiedBytes());
         var found = Verifier.verify(new FileSource(file, () -> {}, progress), newest,
                 storages.bases().counted(progress));
         DamageNames names = new DamageNames(newest, new StorageCheck(newest));

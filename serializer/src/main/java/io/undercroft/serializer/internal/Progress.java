@@ -1,10 +1,10 @@
 package io.undercroft.serializer.internal;
 
-import io.undercroft.serializer.SaveProgress;
+import io.undercroft.serializer.ProgressListener;
 
 /// A counter of processed bytes that informs a listener. Safe for use by several threads.
 public final class Progress {
-    private final SaveProgress listener;
+    private final ProgressListener listener;
     private final long total;
     private long done;
 
@@ -12,10 +12,10 @@ public final class Progress {
     ///
     /// @param listener called at once with 0
     /// @param total the number of bytes
-    public Progress(SaveProgress listener, long total) {
+    public Progress(ProgressListener listener, long total) {
         this.listener = listener;
         this.total = total;
-        listener.written(0, total);
+        listener.onProgress(0, total);
     }
 
     /// Counts more bytes. Those beyond the total, which may be an estimate, are not reported.
@@ -23,7 +23,7 @@ public final class Progress {
     /// @param bytes the number of bytes
     public synchronized void add(long bytes) {
         done += Math.min(bytes, total - done);
-        listener.written(done, total);
+        listener.onProgress(done, total);
     }
 
     /// Reports that all bytes were processed.

@@ -4,6 +4,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.internal.KnownSuffixes;
 import java.io.IOException;
 import java.util.Collections;
 import java.util.List;

@@ -33,9 +33,6 @@ public final class ReadBudget {
     private static final long LEAST_STEPS = 1L << 25;
     private static final long STEPS_PER_BYTE = 64;
 
-    private static final long LEAST_ELEMENTS = 256L << 20;
-    private static final long ELEMENTS_FACTOR = 64;
-
     private final long nbytes;
     private final long mostMemory;
     private final long mostSteps;
@@ -64,23 +61,6 @@ public final class ReadBudget {
             throw new IllegalArgumentException("no budget for " + nbytes + " bytes, " + factor + " times");
         }
         return new ReadBudget(nbytes, factor);
-    }
-
-    /// {@return the maximum number of bytes of elements that are processed or written for what a file stores: 256 MiB
-    /// and 64 times the stored bytes} A tensor can repeat one stored element any number of times, several storages can
-    /// have the same bytes of a file, and runs of zeros are not stored.
-    ///
-    /// @param stored the number of stored bytes, 0 or more
-    public static long mostElementBytes(long stored) {
-        return LEAST_ELEMENTS + ELEMENTS_FACTOR * Math.min(stored, (Long.MAX_VALUE - LEAST_ELEMENTS) / ELEMENTS_FACTOR);
-    }
-
-    /// {@return the exception for a state that would be written as more bytes than [#mostElementBytes] or the options
-    /// of the save allow}
-    ///
-    /// @param what what would have how many bytes
-    public static IllegalArgumentException tooLargeToWrite(String what) {
-        return new IllegalArgumentException(what + "; save a part of it, or allow more with SaveOptions.largest");
     }
 
     /// Charges memory.

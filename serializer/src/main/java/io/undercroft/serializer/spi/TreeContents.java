@@ -6,8 +6,9 @@ import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.Verification;
-import io.undercroft.serializer.state.PythonObjects;
-import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.internal.tree.PythonObjects;
+import io.undercroft.serializer.internal.tree.StateIndex;
+import io.undercroft.serializer.internal.tree.Unreadable;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -55,7 +56,8 @@ public class TreeContents implements Contents {
     /// @param state the tree
     /// @param metadata free-form text about the file, in the file's order
     /// @param check how to verify the file
-    /// @throws FormatException if the tree is deeper or its paths are longer than [StateIndex] allows
+    /// @throws FormatException if the tree is deeper or its paths are longer than a
+    ///     [state][io.undercroft.serializer.state] may have
     protected TreeContents(@Nullable Object state, Map<String, String> metadata, Check check) {
         this(state, metadata, check, _ -> {});
     }
@@ -76,7 +78,8 @@ public class TreeContents implements Contents {
     /// @param metadata free-form text about the file, in the file's order
     /// @param check how to verify the file
     /// @return the contents
-    /// @throws FormatException if the tree is deeper or its paths are longer than [StateIndex] allows
+    /// @throws FormatException if the tree is deeper or its paths are longer than a
+    ///     [state][io.undercroft.serializer.state] may have
     public static TreeContents of(@Nullable Object state, Map<String, String> metadata, Check check) {
         return new TreeContents(state, metadata, check);
     }
@@ -88,8 +91,8 @@ public class TreeContents implements Contents {
     /// @param check how to verify the file
     /// @param budget what reading the file may cost
     /// @return the contents
-    /// @throws FormatException if the tree is deeper or its paths are longer than [StateIndex] allows, or its names
-    ///     cost more than is left of the budget
+    /// @throws FormatException if the tree is deeper or its paths are longer than a
+    ///     [state][io.undercroft.serializer.state] may have, or its names cost more than is left of the budget
     public static TreeContents of(@Nullable Object state, Map<String, String> metadata, Check check,
             ReadBudget budget) {
         return new TreeContents(state, metadata, check, budget::takeName);

@@ -1,5 +1,6 @@
 package io.undercroft.serializer.state;
 
+import io.undercroft.serializer.internal.tree.StateIndex;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
@@ -33,18 +34,6 @@ public final class Typed {
     /// {@return the value}
     public @Nullable Object value() {
         return value;
-    }
-
-    /// {@return the value inside nested typed values; the value itself if it is not typed} If a typed value contains
-    /// itself, a [Typed] is returned.
-    ///
-    /// @param value any value of a state
-    public static @Nullable Object held(@Nullable Object value) {
-        Object held = value;
-        for (int depth = 0; depth < StateIndex.MAX_DEPTH && held instanceof Typed typed; depth++) {
-            held = typed.value;
-        }
-        return held;
     }
 
     /// Sets the value, for readers of values that contain references to themselves.

@@ -11,6 +11,20 @@
 /// Containers have an identity: a list that is referenced twice is opened as one list. Numbers keep their classes; as
 /// keys, integers of different widths are equal.
 ///
+/// **Names.** The name of a value is its path: the keys and indices from the root, each escaped as a segment of a JSON
+/// Pointer (`~` as `~0`, `/` as `~1`), joined by `/`. A state that is a tensor has the empty name. Integers, truth
+/// values and null are keys in their text form; any other key is named by its kind, for instance `float` or `tuple`. If
+/// two values would have the same name (the keys `1` and `"1"` in one map), `#2` is appended to the later one. The
+/// value of a [Typed] has the path of the [Typed]; the paths of its attributes begin with it. A container that is
+/// referenced twice gives names from its first place only.
+///
+/// The *raw name* is the same path without escapes, for instance `params/Dense_0/kernel` for a flat map with that key,
+/// whose name is `params~1Dense_0~1kernel`. Other programs use the raw names of the tensors of a file. Two names may
+/// have one raw name.
+///
+/// Containers nest at most 128 deep, a path has at most 4096 bytes of UTF-8, and the names of all tensors together have
+/// at most 2^30 characters.
+///
 /// **Objects.** A state may also contain objects of a Java program;
 /// [StateClasses][io.undercroft.serializer.StateClasses] describes which ones, and how they are restored. In the saved
 /// *tree*, each object is a node: a value of this package whose type is `java:` and the name of the class. Programs in
@@ -35,9 +49,12 @@
 /// `enum`.
 ///
 /// **Objects of Python.** A pickle may have objects of classes of which this library knows only the name. Each is a
-/// [TypedMap] whose type is `python:` and the name of the class; [PythonObjects] finds the modules of PyTorch among
-/// them.
+/// [TypedMap] whose type is `python:` and the name of the class, and whose entries are the state that the pickle sets
+/// for the object. No code of these classes is executed. A module of PyTorch is such an object with the entries
+/// `_parameters`, `_buffers` and `_modules`; [Checkpoint.aliases][io.undercroft.serializer.Checkpoint#aliases] has the
+/// names that its `state_dict()` gives to tensors.
 @NullMarked
 package io.undercroft.serializer.state;
 
+import io.undercroft.serializer.internal.tree.PythonObjects;
 import org.jspecify.annotations.NullMarked;

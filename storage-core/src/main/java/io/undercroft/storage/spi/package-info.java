@@ -2,7 +2,6 @@
 /// devices. Programs that use tensors do not need them.
 ///
 /// A module declares its [io.undercroft.storage.spi.MemoryProvider] in `META-INF/services` or `module-info`.
-/// [io.undercroft.storage.spi.Faults] and [io.undercroft.storage.spi.NearNames] are utilities of all modules.
 @NullMarked
 package io.undercroft.storage.spi;
 

@@ -6,12 +6,12 @@ import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.Extent;
 import io.undercroft.serializer.FileRegion;
-import io.undercroft.serializer.SaveProgress;
+import io.undercroft.serializer.ProgressListener;
 import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.serializer.internal.analysis.DiskBytes;
 import io.undercroft.serializer.internal.analysis.Sizes;
-import io.undercroft.serializer.state.StateIndex;
-import io.undercroft.serializer.state.StatePart;
+import io.undercroft.serializer.internal.tree.StateIndex;
+import io.undercroft.serializer.internal.tree.StatePart;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -60,7 +60,7 @@ public final class HtmlReport {
     private final Set<Storage> used = Collections.newSetFromMap(new IdentityHashMap<>());
     private final Map<String, Integer> bits = new TreeMap<>();
     private final LeftOut leftOut = new LeftOut();
-    private final SaveProgress progress;
+    private final ProgressListener progress;
     private final long total;
     private final StateValues values;
     private long done;
@@ -70,7 +70,7 @@ public final class HtmlReport {
     /// Where each file begins if they follow one another.
     private final long[] starts;
 
-    private HtmlReport(Inspection inspection, Writer out, SaveProgress progress) {
+    private HtmlReport(Inspection inspection, Writer out, ProgressListener progress) {
         this.inspection = inspection;
         this.progress = progress;
         this.total = Math.min(inspection.tensors().size(), MOST_TENSORS) + (long) inspection.storages().size();
@@ -102,7 +102,7 @@ public final class HtmlReport {
     /// @return the numbers of tensors and storages in it
     /// @throws IOException if the file cannot be read, or writing fails
     public static Extract write(Inspection inspection, String file, OptionalLong modified, Writer out,
-            SaveProgress progress) throws IOException {
+            ProgressListener progress) throws IOException {
         String page = page();
         int data = page.indexOf(DATA);
         out.write(page, 0, data);
@@ -204,7 +204,7 @@ public final class HtmlReport {
             bits.put(shortened(dtype.name()), dtype.bits());
             used.add(named.getValue().storage());
             tensors++;
-            progress.written(++done, total);
+            progress.onProgress(++done, total);
         }
         done = total - inspection.storages().size();
         json.generator().writeEndArray();
@@ -214,7 +214,7 @@ public final class HtmlReport {
     private void writeStorages(Json json) throws IOException {
         json.generator().writeArrayFieldStart("storages");
         for (Storage storage : inspection.storages()) {
-            progress.written(++done, total);
+            progress.onProgress(++done, total);
             int users = inspection.users(storage).size();
             boolean isListed = (users == 0 || used.contains(storage)) && storages < MOST_TENSORS
                     && out.written() < 2 * MOST_CHARACTERS;

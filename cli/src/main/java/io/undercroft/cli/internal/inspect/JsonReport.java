@@ -13,7 +13,7 @@ import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.internal.analysis.Sizes;
-import io.undercroft.serializer.spi.Unreadable;
+import io.undercroft.serializer.internal.tree.Unreadable;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;

@@ -2,8 +2,8 @@ package io.undercroft.cli.internal.inspect;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.undercroft.cli.internal.Json;
-import io.undercroft.serializer.state.StateIndex;
-import io.undercroft.serializer.state.StateKeys;
+import io.undercroft.serializer.internal.tree.StateIndex;
+import io.undercroft.serializer.internal.tree.StateKeys;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;

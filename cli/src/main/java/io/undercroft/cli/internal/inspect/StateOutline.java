@@ -2,6 +2,7 @@ package io.undercroft.cli.internal.inspect;
 
 import io.undercroft.cli.internal.Text;
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Shape;
@@ -57,7 +58,7 @@ public final class StateOutline {
     }
 
     private static String held(Typed typed) {
-        if (Typed.held(typed) instanceof Typed) {
+        if (StateIndex.held(typed) instanceof Typed) {
             return "itself";
         }
         return typed.value() instanceof List<?> values && isTold(values) ? values(values) : of(typed.value());
@@ -130,7 +131,7 @@ public final class StateOutline {
     /// {@return whether the line about a value has the values in it, the first few at least}
     static boolean isTold(@Nullable Object value) {
         // No pattern switch: docs/decisions/0065.
-        Object held = Typed.held(value);
+        Object held = StateIndex.held(value);
         if (held instanceof Map<?, ?> map) {
             return map.isEmpty() || (!(map instanceof TypedMap) && !entries(map).isEmpty());
         }

@@ -1,8 +1,8 @@
 package io.undercroft.cli.internal.inspect;
 
-import io.undercroft.serializer.state.PythonObjects;
-import io.undercroft.serializer.state.StatePart;
-import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.internal.tree.PythonObjects;
+import io.undercroft.serializer.internal.tree.StateIndex;
+import io.undercroft.serializer.internal.tree.StatePart;
 import io.undercroft.storage.Tensor;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -61,7 +61,7 @@ final class StateValues {
             // A typed tensor, such as dates of NumPy, is shown on the first level only.
             boolean isShown = level == 0
                     ? !(child.value() instanceof Tensor)
-                    : !(Typed.held(child.value()) instanceof Tensor) && (isTold || mayEnter(child, level));
+                    : !(StateIndex.held(child.value()) instanceof Tensor) && (isTold || mayEnter(child, level));
             if (!isShown) {
                 return;
             }

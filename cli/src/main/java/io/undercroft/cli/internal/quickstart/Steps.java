@@ -8,7 +8,7 @@ import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.NameLifetime;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
-import io.undercroft.serializer.Published;
+import io.undercroft.serializer.PublishedCheckpoint;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.analysis.ElementBudget;
 import io.undercroft.storage.Storage;
@@ -177,7 +177,7 @@ final class Steps {
     /// it. What one process writes through one tied weight, the other reads through the other weight.
     private static Shown shareWithSecondProcess(Workspace workspace, Output out)
             throws IOException, InterruptedException {
-        try (Published published = publish(workspace);
+        try (PublishedCheckpoint published = publish(workspace);
                 Checkpoint shared = attach(published.name());
                 Peer peer = Peer.start()) {
             out.line("   %s in one segment of %s, /dev/shm/%s; process %d starts".formatted(
@@ -186,7 +186,7 @@ final class Steps {
             peer.send(published.name() + "\n");
             peer.expect("attached");
             // From here on nothing remains in shared memory, even if both processes are killed.
-            Published.unpublish(published.name());
+            PublishedCheckpoint.unpublish(published.name());
             Sha256 sha256 = new Sha256(ElementBudget.of(shared));
             for (String name : shared.names()) {
                 peer.expect(name + " " + sha256.of(shared.tensor(name)).digest());
@@ -211,15 +211,16 @@ final class Steps {
         }
     }
 
-    private static Published publish(Workspace workspace) throws IOException {
+    private static PublishedCheckpoint publish(Workspace workspace) throws IOException {
         try (Checkpoint saved = Checkpoint.open(workspace.croftFile())) {
-            return Published.publish(workspace.sharedName(), saved.state(), SaveOptions.defaults().writableInPlace(),
+            return PublishedCheckpoint.publish(workspace.sharedName(), saved.state(),
+                    SaveOptions.defaults().writableInPlace(),
                     NameLifetime.WITH_CREATOR);
         }
     }
 
     /// Attaches so that each process sees what the other writes.
     static Checkpoint attach(String name) throws IOException {
-        return Published.attach(name, OpenOptions.defaults().mapping(MapMode.SHARED));
+        return PublishedCheckpoint.attach(name, OpenOptions.defaults().mapping(MapMode.SHARED));
     }
 }

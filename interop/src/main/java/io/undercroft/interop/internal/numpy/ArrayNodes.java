@@ -2,9 +2,9 @@ package io.undercroft.interop.internal.numpy;
 
 import io.undercroft.interop.internal.numpy.NumpyType.Field;
 import io.undercroft.interop.internal.numpy.NumpyType.Kind;
+import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.serializer.spi.FileStorages;
 import io.undercroft.serializer.spi.ReadBudget;
-import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Loan;

@@ -1,13 +1,13 @@
 package io.undercroft.serializer.internal.analysis;
 
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.spi.ReadBudget;
+import io.undercroft.serializer.internal.ElementLimit;
 import io.undercroft.storage.Storage;
 import java.util.List;
 import java.util.OptionalLong;
 
 /// How many bytes of elements one command may process, in proportion to what its files store
-/// ([ReadBudget#mostElementBytes]). It is one for all tensors: a short file can have very many, each with a storage
+/// ([ElementLimit#most]). It is one for all tensors: a short file can have very many, each with a storage
 /// that is mostly zeros or that other tensors have too, and each can repeat its elements. For use by one thread.
 public final class ElementBudget {
     /// Deflate compresses to a 1032nd at most.
@@ -36,7 +36,7 @@ public final class ElementBudget {
     ///
     /// @param stored the number of bytes that they are stored in, 0 or more
     public static ElementBudget ofStored(long stored) {
-        return new ElementBudget(ReadBudget.mostElementBytes(stored));
+        return new ElementBudget(ElementLimit.most(stored));
     }
 
     /// {@return a budget that allows everything, for files that the user trusts}

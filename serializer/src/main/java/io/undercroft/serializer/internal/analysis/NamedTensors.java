@@ -1,7 +1,7 @@
 package io.undercroft.serializer.internal.analysis;
 
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.storage.Tensor;
 import java.util.ArrayList;
 import java.util.Collections;

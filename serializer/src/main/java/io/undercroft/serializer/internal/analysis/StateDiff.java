@@ -2,10 +2,10 @@ package io.undercroft.serializer.internal.analysis;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappingException;
-import io.undercroft.serializer.SaveProgress;
+import io.undercroft.serializer.ProgressListener;
 import io.undercroft.serializer.internal.analysis.ExtentComparison.Verdict;
-import io.undercroft.serializer.spi.Unreadable;
-import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.internal.tree.StateIndex;
+import io.undercroft.serializer.internal.tree.Unreadable;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -83,7 +83,7 @@ public final class StateDiff {
     /// @param budget the number of bytes of elements that may be read
     /// @param progress is called with bytes of the first file
     public StateDiff(NamedTensors a, NamedTensors b, boolean withStatistics, ElementBudget budget,
-            SaveProgress progress) {
+            ProgressListener progress) {
         this.a = a;
         this.b = b;
         this.withStatistics = withStatistics;
@@ -216,7 +216,7 @@ public final class StateDiff {
 
     // ---- elements
 
-    private void compare(ElementBudget budget, SaveProgress progress) {
+    private void compare(ElementBudget budget, ProgressListener progress) {
         ExtentComparison extents = new ExtentComparison(a.checkpoint(), b.checkpoint());
         long total = 0;
         for (String name : pairs.keySet()) {
@@ -230,9 +230,9 @@ public final class StateDiff {
                 long all = total;
                 compare(pair.getKey(), pair.getValue(), ours, tensorOf(b, pair.getValue()),
                         new Reader(extents, budget, left, right,
-                                read -> progress.written(Sizes.sum(before, read), all)));
+                                read -> progress.onProgress(Sizes.sum(before, read), all)));
                 done = Sizes.sum(done, TensorBlocks.nbytes(ours));
-                progress.written(done, total);
+                progress.onProgress(done, total);
             }
         }
     }

@@ -1,11 +1,10 @@
 package io.undercroft.serializer.internal.analysis;
 
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.internal.tree.PythonObjects;
+import io.undercroft.serializer.internal.tree.StateIndex;
+import io.undercroft.serializer.internal.tree.StatePart;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
-import io.undercroft.serializer.state.PythonObjects;
-import io.undercroft.serializer.state.StateIndex;
-import io.undercroft.serializer.state.StatePart;
-import io.undercroft.serializer.state.Typed;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.util.ArrayList;
@@ -94,8 +93,8 @@ public final class ValueDiff {
     }
 
     private void compare(StatePart a, StatePart b, int depth) {
-        Object ours = Typed.held(a.value());
-        Object theirs = Typed.held(b.value());
+        Object ours = StateIndex.held(a.value());
+        Object theirs = StateIndex.held(b.value());
         if (isScalar(ours) && isScalar(theirs)) {
             left--;
             if (!areEqual(ours, theirs)) {
@@ -152,7 +151,7 @@ public final class ValueDiff {
 
     private boolean hasValues(StatePart part) {
         left--;
-        Object value = Typed.held(part.value());
+        Object value = StateIndex.held(part.value());
         return isScalar(value) || (isContainer(value) && !StatePart.scalars(value, MOST_SEARCHED).isEmpty());
     }
 

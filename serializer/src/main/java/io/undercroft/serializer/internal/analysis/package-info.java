@@ -4,4 +4,3 @@
 package io.undercroft.serializer.internal.analysis;
 
 import org.jspecify.annotations.NullMarked;
-

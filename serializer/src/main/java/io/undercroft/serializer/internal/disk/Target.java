@@ -3,7 +3,7 @@ package io.undercroft.serializer.internal.disk;
 import io.undercroft.format.internal.ByteSource;
 import io.undercroft.serializer.spi.StoreTarget;
 import io.undercroft.serializer.spi.StoreTarget.Creation;
-import io.undercroft.storage.spi.Faults;
+import io.undercroft.storage.internal.support.Faults;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.channels.ClosedByInterruptException;

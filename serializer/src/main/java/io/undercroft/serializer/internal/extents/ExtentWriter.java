@@ -21,7 +21,7 @@ import io.undercroft.serializer.internal.extents.Extent.Place;
 import io.undercroft.serializer.internal.loading.RunChecksum.Kind;
 import io.undercroft.serializer.internal.planning.PlannedStorage;
 import io.undercroft.storage.Allocation;
-import io.undercroft.storage.spi.Faults;
+import io.undercroft.storage.internal.support.Faults;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

@@ -4,7 +4,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.Rule;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.MappingException;
-import io.undercroft.serializer.LoadProgress;
+import io.undercroft.serializer.ProgressListener;
 import io.undercroft.serializer.internal.Progress;
 import io.undercroft.serializer.internal.Workers;
 import io.undercroft.serializer.spi.Contents;
@@ -28,12 +28,12 @@ public final class EagerLoad {
     /// @param listener receives the number of bytes read
     /// @throws IOException if reading fails
     /// @throws FormatException if bytes are not available for what is in the file
-    public static void run(Contents contents, MappedFile file, LoadProgress listener) throws IOException {
+    public static void run(Contents contents, MappedFile file, ProgressListener listener) throws IOException {
         List<Storage> wanted = contents.storages().stream().filter(storage -> !storage.isMeta())
                 .map(storage -> storage.base().orElse(storage)).distinct().toList();
         List<Storage> onHost = wanted.stream().filter(storage -> storage.device().isCpu()).toList();
         List<Storage> onDevices = wanted.stream().filter(storage -> !storage.device().isCpu()).toList();
-        Progress progress = new Progress(listener::loaded,
+        Progress progress = new Progress(listener,
                 wanted.stream().mapToLong(Storage::nbytes).reduce(0, Math::addExact));
         try {
             upload(onDevices, progress);

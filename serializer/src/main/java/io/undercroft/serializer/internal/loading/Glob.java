@@ -1,6 +1,6 @@
 package io.undercroft.serializer.internal.loading;
 
-import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.internal.tree.StateIndex;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Predicate;

@@ -2,9 +2,9 @@ package io.undercroft.serializer.internal.loading;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.internal.Lazy;
+import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.serializer.spi.Contents;
-import io.undercroft.serializer.state.StateIndex;
-import io.undercroft.storage.spi.NearNames;
+import io.undercroft.storage.internal.support.NearNames;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

@@ -1,7 +1,7 @@
 package io.undercroft.serializer.internal.loading;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.storage.DType.Kind;
 import io.undercroft.storage.Tensor;

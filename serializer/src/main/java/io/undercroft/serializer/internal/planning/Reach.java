@@ -2,7 +2,7 @@ package io.undercroft.serializer.internal.planning;
 
 import io.undercroft.format.internal.Span;
 import io.undercroft.serializer.internal.ByteSpan;
-import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.util.ArrayList;

@@ -2,8 +2,8 @@ package io.undercroft.serializer.internal.planning;
 
 import io.undercroft.format.Digest128;
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.serializer.state.Slice;
-import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;

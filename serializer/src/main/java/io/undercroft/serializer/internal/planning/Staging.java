@@ -1,7 +1,7 @@
 package io.undercroft.serializer.internal.planning;
 
 import io.undercroft.mmap.AnonymousMemory;
-import io.undercroft.serializer.SnapshotMemoryException;
+import io.undercroft.serializer.StagingMemoryException;
 import io.undercroft.storage.Allocation;
 import java.io.Closeable;
 import java.lang.foreign.MemorySegment;
@@ -36,8 +36,8 @@ public final class Staging implements AutoCloseable {
     ///
     /// @param nbytes the minimum number of bytes
     /// @return the memory, to be closed once
-    /// @throws SnapshotMemoryException if there is not enough
-    Lease lend(long nbytes) throws SnapshotMemoryException {
+    /// @throws StagingMemoryException if there is not enough
+    Lease lend(long nbytes) throws StagingMemoryException {
         Allocation kept = takeIdle();
         if (kept != null && kept.segment().byteSize() >= nbytes) {
             return new Lease(this, kept);
@@ -54,16 +54,16 @@ public final class Staging implements AutoCloseable {
         return kept;
     }
 
-    private static Allocation allocate(long nbytes) throws SnapshotMemoryException {
+    private static Allocation allocate(long nbytes) throws StagingMemoryException {
         OptionalLong available = AnonymousMemory.available();
         if (available.isPresent() && nbytes > available.getAsLong()) {
             // The system would overcommit, and end processes when memory is short.
-            throw new SnapshotMemoryException(nbytes, available.getAsLong() + " are free", null);
+            throw new StagingMemoryException(nbytes, available.getAsLong() + " are free", null);
         }
         try {
             return AnonymousMemory.allocator().allocate(nbytes);
         } catch (OutOfMemoryError e) {
-            throw new SnapshotMemoryException(nbytes, "the system refuses", e);
+            throw new StagingMemoryException(nbytes, "the system refuses", e);
         }
     }
 

@@ -7,9 +7,9 @@ import io.undercroft.format.internal.StateTreeReader;
 import io.undercroft.format.internal.StateTreeWriter;
 import io.undercroft.serializer.internal.TreeCost;
 import io.undercroft.serializer.internal.graph.HashBudget;
-import io.undercroft.serializer.spi.RepeatedTexts;
-import io.undercroft.serializer.spi.StatePath;
-import io.undercroft.serializer.state.StateKeys;
+import io.undercroft.serializer.internal.tree.RepeatedTexts;
+import io.undercroft.serializer.internal.tree.StateKeys;
+import io.undercroft.serializer.internal.tree.StatePath;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
 
 /// Writes a state as the tree that the format defines.
 ///
-/// It recurses on containers; their depth was checked before, by [io.undercroft.serializer.state.StateIndex].
+/// It recurses on containers; their depth was checked before, by [io.undercroft.serializer.internal.tree.StateIndex].
 final class StateEncoder {
     /// The numbers in the tables of the file of the values that the tree refers to.
     interface Numbers {

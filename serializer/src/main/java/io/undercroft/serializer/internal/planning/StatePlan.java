@@ -10,13 +10,13 @@ import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.internal.ByteSpan;
+import io.undercroft.serializer.internal.ElementLimit;
 import io.undercroft.serializer.internal.TensorFlags;
-import io.undercroft.serializer.spi.ReadBudget;
-import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
-import io.undercroft.storage.spi.SparseSource;
+import io.undercroft.storage.internal.support.SparseSource;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -100,7 +100,7 @@ public final class StatePlan {
         for (Storage storage : names.storages()) {
             long nbytes = storage.isMeta() ? 0 : storage.nbytes() - Span.sum(zeros.getOrDefault(storage, List.of()));
             if (nbytes > most - sum) {
-                throw ReadBudget.tooLargeToWrite(holder(storage, names)
+                throw ElementLimit.exceeded(holder(storage, names)
                         + " and those before it would be saved as more than " + most + " bytes");
             }
             sum += nbytes;

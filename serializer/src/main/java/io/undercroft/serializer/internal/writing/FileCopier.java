@@ -17,9 +17,9 @@ import io.undercroft.format.internal.StorageRecord;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.ProgressListener;
 import io.undercroft.serializer.ReferencedFileException;
 import io.undercroft.serializer.SaveOptions;
-import io.undercroft.serializer.SaveProgress;
 import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.serializer.StaleFileException;
 import io.undercroft.serializer.internal.Bases;
@@ -34,7 +34,6 @@ import io.undercroft.serializer.internal.disk.FileTarget;
 import io.undercroft.serializer.internal.disk.Sink;
 import io.undercroft.serializer.internal.disk.Target;
 import io.undercroft.serializer.internal.disk.Target.Begun;
-
 import io.undercroft.serializer.internal.extents.Extent.Place;
 import io.undercroft.serializer.internal.extents.FileHistory;
 import io.undercroft.serializer.spi.StoreTarget.Creation;
@@ -65,7 +64,7 @@ public final class FileCopier {
     private static final long PIECE = 1 << 17;
 
     private final Disk disk;
-    private final SaveProgress listener;
+    private final ProgressListener listener;
     private final FileHistory history;
 
     /// A copier that reports no progress.
@@ -80,14 +79,14 @@ public final class FileCopier {
     /// @param disk the file system to write to
     /// @param listener called with the number of bytes of storages that were copied
     /// @param history the newest snapshot that a file may have which is compacted; receives that of the new file
-    public FileCopier(Disk disk, SaveProgress listener, FileHistory history) {
+    public FileCopier(Disk disk, ProgressListener listener, FileHistory history) {
         this.history = history;
         this.disk = disk;
         this.listener = listener;
     }
 
     /// Replaces a file by one that has only some of its snapshots; see
-    /// [io.undercroft.serializer.CheckpointFile#compact].
+    /// [io.undercroft.serializer.CroftFile#compact].
     ///
     /// @param path the file
     /// @param keep the snapshots to keep
@@ -134,7 +133,7 @@ public final class FileCopier {
                 + "this file, and copy that one back"), e);
     }
 
-    /// Writes one snapshot as a new file with the same bases; see [io.undercroft.serializer.CheckpointFile#copy].
+    /// Writes one snapshot as a new file with the same bases; see [io.undercroft.serializer.CroftFile#copy].
     ///
     /// @param path the file
     /// @param target the new file
@@ -146,7 +145,7 @@ public final class FileCopier {
                 replacing ? References.ruleForCopyOf(path, options) : References.rule(false, List.of()));
     }
 
-    /// Writes one snapshot as a new file without bases; see [io.undercroft.serializer.CheckpointFile#copyWithBases].
+    /// Writes one snapshot as a new file without bases; see [io.undercroft.serializer.CroftFile#copyWithBases].
     ///
     /// @param path the file
     /// @param target the new file

@@ -4,6 +4,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.Span;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport;
+import io.undercroft.serializer.internal.ElementLimit;
 import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.SourceCheck;
 import io.undercroft.serializer.internal.analysis.Sizes;
@@ -11,14 +12,13 @@ import io.undercroft.serializer.internal.analysis.TensorBlocks;
 import io.undercroft.serializer.internal.disk.Target;
 import io.undercroft.serializer.internal.planning.Reach;
 import io.undercroft.serializer.internal.planning.ReadableState;
+import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Draft;
-import io.undercroft.serializer.spi.ReadBudget;
-import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.storage.internal.support.SparseSource;
 import io.undercroft.storage.spi.Backing;
-import io.undercroft.storage.spi.SparseSource;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Comparator;
@@ -43,7 +43,7 @@ record FormatPlan(CheckpointFormat format, StateIndex index, Draft draft, long n
     ///
     /// A format that writes elements can write any number of bytes for a small storage: a tensor of shape 2^50 and
     /// stride 0 has one stored element. So the planned size is compared with what the storages store. The limit is
-    /// [ReadBudget#mostElementBytes] unless the options have another one.
+    /// [ElementLimit#most] unless the options have another one.
     ///
     /// @param target the file that is named
     /// @param state the state
@@ -63,7 +63,7 @@ record FormatPlan(CheckpointFormat format, StateIndex index, Draft draft, long n
             refusal.initCause(e);
             throw refusal;
         }
-        long most = options.largest().orElseGet(() -> ReadBudget.mostElementBytes(stored(index)));
+        long most = options.largest().orElseGet(() -> ElementLimit.most(stored(index)));
         if (nbytes > most) {
             throw tooLarge(index, target, nbytes + " bytes", most);
         }
@@ -90,7 +90,7 @@ record FormatPlan(CheckpointFormat format, StateIndex index, Draft draft, long n
         String largest = state.tensors().entrySet().stream()
                 .max(Comparator.comparingLong(entry -> TensorBlocks.nbytes(entry.getValue())))
                 .map(FormatPlan::described).orElse("");
-        return ReadBudget.tooLargeToWrite(target.location() + ": the state would become " + size + ", and " + most
+        return ElementLimit.exceeded(target.location() + ": the state would become " + size + ", and " + most
                 + " are allowed for what is stored of it" + largest);
     }
 

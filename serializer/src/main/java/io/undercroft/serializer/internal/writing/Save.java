@@ -108,7 +108,7 @@ public final class Save implements Closeable {
     }
 
     /// Prepares a save that adds a snapshot to a file, or makes a file of one; see
-    /// [io.undercroft.serializer.CheckpointFile#commit] and [io.undercroft.serializer.CheckpointFile#commitAsync].
+    /// [io.undercroft.serializer.CroftFile#commit] and [io.undercroft.serializer.CroftFile#commitAsync].
     ///
     /// @param target the file
     /// @param history what the writer knows of the file; receives the snapshot
@@ -134,7 +134,8 @@ public final class Save implements Closeable {
         return target.write(() -> new Save(target, options, staging, preparation));
     }
 
-    /// Writes a state as a new `.croft` file in shared memory; see [io.undercroft.serializer.Published#publish].
+    /// Writes a state as a new `.croft` file in shared memory; see
+    /// [io.undercroft.serializer.PublishedCheckpoint#publish].
     ///
     /// @param draft the target, invisible to other processes until the caller publishes it
     /// @param name its future name, for messages

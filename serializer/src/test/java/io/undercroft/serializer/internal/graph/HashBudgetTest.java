@@ -3,7 +3,7 @@ package io.undercroft.serializer.internal.graph;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.serializer.internal.graph.HashBudget.Wrong;
-import io.undercroft.serializer.state.StateKeys;
+import io.undercroft.serializer.internal.tree.StateKeys;
 import io.undercroft.serializer.state.Tuple;
 import java.util.AbstractList;
 import java.util.Collections;

@@ -3,7 +3,7 @@ package io.undercroft.serializer.internal.planning;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.format.internal.Span;
-import io.undercroft.serializer.state.StateIndex;
+import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;

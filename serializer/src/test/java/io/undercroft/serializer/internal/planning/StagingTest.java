@@ -3,7 +3,7 @@ package io.undercroft.serializer.internal.planning;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
-import io.undercroft.serializer.SnapshotMemoryException;
+import io.undercroft.serializer.StagingMemoryException;
 import io.undercroft.serializer.internal.planning.Staging.Lease;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -60,7 +60,7 @@ class StagingTest {
 
     @Test
     void moreThanThereIsIsRefused() {
-        assertThatExceptionOfType(SnapshotMemoryException.class).isThrownBy(() -> staging.lend(1L << 46))
+        assertThatExceptionOfType(StagingMemoryException.class).isThrownBy(() -> staging.lend(1L << 46))
                 .satisfies(e -> assertThat(e.wanted()).isEqualTo(1L << 46));
     }
 }

@@ -3,7 +3,7 @@ package io.undercroft.spark.internal.jobs;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CheckpointFile;
+import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.LockedException;
@@ -240,7 +240,7 @@ final class FileTasks {
             Path path = file.local()
                     .orElseThrow(() -> new IllegalArgumentException("files in stores cannot be compacted, "
                             + "as they are sealed; compact the file where it was written, and copy it"));
-            try (CheckpointFile growing = CheckpointFile.open(path)) {
+            try (CroftFile growing = CroftFile.open(path)) {
                 long saved = growing.compact(Retention.last(keep));
                 return new FileResult(file.toString(), saved == 0 ? Status.CURRENT : Status.OK, null, file.toString(),
                         file.nbytes(), file.nbytes() - saved);

@@ -1,4 +1,4 @@
-package io.undercroft.storage.spi;
+package io.undercroft.storage.internal.support;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

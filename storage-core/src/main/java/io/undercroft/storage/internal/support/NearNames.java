@@ -1,4 +1,4 @@
-package io.undercroft.storage.spi;
+package io.undercroft.storage.internal.support;
 
 import java.util.Comparator;
 import java.util.Optional;

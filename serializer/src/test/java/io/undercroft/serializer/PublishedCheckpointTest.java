@@ -36,7 +36,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /// States in shared memory, in this process and in others.
 @EnabledOnOs(OS.LINUX)
-class PublishedTest {
+class PublishedCheckpointTest {
     private static final SaveOptions OPTIONS = SaveOptions.defaults();
     private static final Path SHM = Path.of("/dev/shm");
 
@@ -65,8 +65,8 @@ class PublishedTest {
 
     @Test
     void whatIsPublishedComesBackWithSharingIntact() throws IOException {
-        try (Published published = Published.publish(name, state(1), OPTIONS);
-                Checkpoint c = Published.attach("/" + name)) {
+        try (PublishedCheckpoint published = PublishedCheckpoint.publish(name, state(1), OPTIONS);
+                Checkpoint c = PublishedCheckpoint.attach("/" + name)) {
             assertThat(published.name()).isEqualTo(name);
             assertThat(c.format()).isEqualTo("croft");
             assertThat(c.names()).containsExactly("wte", "head", "row", "copy", "zeros");
@@ -80,7 +80,8 @@ class PublishedTest {
 
     @Test
     void aStateIsPublishedWithoutOptions() throws IOException {
-        try (Published _ = Published.publish(name, state(1)); Checkpoint c = Published.attach(name)) {
+        try (PublishedCheckpoint _ = PublishedCheckpoint.publish(name, state(1));
+                Checkpoint c = PublishedCheckpoint.attach(name)) {
             assertThat(c.names()).containsExactly("wte", "head", "row", "copy", "zeros");
         }
     }
@@ -90,7 +91,7 @@ class PublishedTest {
         Path file = folder.resolve("saved.croft");
         SaveOptions options = OPTIONS.metadata(Map.of("author", "me")).message("epoch 2");
         DedupReport saved = Checkpoint.save(file, state(1), options).dedup().orElseThrow();
-        try (Published published = Published.publish(name, state(1), options)) {
+        try (PublishedCheckpoint published = PublishedCheckpoint.publish(name, state(1), options)) {
             assertThat(published.report()).isEqualTo(saved);
             assertThat(published.nbytes()).isEqualTo(Files.size(file));
             try (SharedMemory memory = SharedMemory.attach(name, MapMode.READ_ONLY, TrustedOwner.SELF_OR_ROOT)) {
@@ -105,10 +106,10 @@ class PublishedTest {
         Path file = folder.resolve("saved.croft");
         Checkpoint.save(file, state(1), OPTIONS.metadata(Map.of("author", "me")));
         try (Checkpoint saved = Checkpoint.open(file)) {
-            Published.publish(name, saved).close();
+            PublishedCheckpoint.publish(name, saved).close();
         }
         Files.delete(file);
-        try (Checkpoint c = Published.attach(name)) {
+        try (Checkpoint c = PublishedCheckpoint.attach(name)) {
             assertThat(c.metadata()).containsExactly(Map.entry("author", "me"));
             assertThat(c.tensor("wte").getDouble(7)).isEqualTo(7);
         }
@@ -120,8 +121,8 @@ class PublishedTest {
     void objectsOfTheProgramArePublishedToo() throws IOException {
         StateClasses classes = StateClasses.of(Served.class);
         Served served = new Served(3, Instant.EPOCH, Tensor.of(1f, 2f));
-        try (Published published = Published.publish(name, served, OPTIONS.classes(classes));
-                Checkpoint c = Published.attach(name, OpenOptions.defaults().classes(classes))) {
+        try (PublishedCheckpoint published = PublishedCheckpoint.publish(name, served, OPTIONS.classes(classes));
+                Checkpoint c = PublishedCheckpoint.attach(name, OpenOptions.defaults().classes(classes))) {
             assertThat(published.name()).isEqualTo(name);
             assertThat(c.state(Served.class)).isEqualTo(new Served(3, Instant.EPOCH, c.tensor("weight")));
             assertThat(c.tensor("weight").getFloat(1)).isEqualTo(2f);
@@ -130,8 +131,8 @@ class PublishedTest {
 
     @Test
     void anotherProcessReadsTheSameBytesAndItsWritesStayItsOwn() throws Exception {
-        Published.publish(name, state(1), OPTIONS).close();
-        try (Checkpoint c = Published.attach(name);
+        PublishedCheckpoint.publish(name, state(1), OPTIONS).close();
+        try (Checkpoint c = PublishedCheckpoint.attach(name);
                 PeerJvm peer = PeerJvm.start(PublishedPeer.class, name, "PRIVATE")) {
             assertThat(peer.answer()).isEqualTo("attached");
             assertThat(peer.ask("tied wte head")).isEqualTo("true");
@@ -143,7 +144,7 @@ class PublishedTest {
             assertThat(c.tensor("wte").getDouble(0)).isEqualTo(1);
             c.tensor("wte").setDouble(0, 5);
             assertThat(peer.ask("get head")).isEqualTo("42.0");
-            try (Checkpoint later = Published.attach(name)) {
+            try (Checkpoint later = PublishedCheckpoint.attach(name)) {
                 assertThat(later.tensor("wte").getDouble(0)).isEqualTo(1);
             }
             peer.endsWell();
@@ -152,9 +153,9 @@ class PublishedTest {
 
     @Test
     void writesReachOtherProcessesWhereThatIsAskedFor() throws Exception {
-        Published.publish(name, state(1), OPTIONS.writableInPlace()).close();
+        PublishedCheckpoint.publish(name, state(1), OPTIONS.writableInPlace()).close();
         OpenOptions shared = OpenOptions.defaults().mapping(MapMode.SHARED);
-        try (Checkpoint c = Published.attach(name, shared);
+        try (Checkpoint c = PublishedCheckpoint.attach(name, shared);
                 PeerJvm peer = PeerJvm.start(PublishedPeer.class, name, "SHARED")) {
             assertThat(peer.answer()).isEqualTo("attached");
             assertThat(peer.ask("set head 42")).isEqualTo("42.0");
@@ -168,8 +169,8 @@ class PublishedTest {
 
     @Test
     void aStorageWithoutBytesOfItsOwnCannotBeSharedAndSaysSo() throws IOException {
-        Published.publish(name, state(1), OPTIONS).close();
-        try (Checkpoint c = Published.attach(name, OpenOptions.defaults().mapping(MapMode.SHARED))) {
+        PublishedCheckpoint.publish(name, state(1), OPTIONS).close();
+        try (Checkpoint c = PublishedCheckpoint.attach(name, OpenOptions.defaults().mapping(MapMode.SHARED))) {
             assertThatExceptionOfType(UnsupportedOperationException.class)
                     .isThrownBy(() -> c.tensor("zeros").getLong(0)).withMessageContaining("partly zeros");
         }
@@ -177,24 +178,24 @@ class PublishedTest {
 
     @Test
     void readersOfTheOldVersionKeepItAndNewOnesGetTheNew() throws Exception {
-        Published.publish(name, state(1), OPTIONS).close();
-        try (Checkpoint old = Published.attach(name);
+        PublishedCheckpoint.publish(name, state(1), OPTIONS).close();
+        try (Checkpoint old = PublishedCheckpoint.attach(name);
                 PeerJvm peer = PeerJvm.start(PublishedPeer.class, name, "PRIVATE")) {
             assertThat(peer.answer()).isEqualTo("attached");
             String sum = "" + PublishedPeer.sum((Tensor) state(1).get("wte"));
-            Published.publish(name, state(2), OPTIONS).close();
+            PublishedCheckpoint.publish(name, state(2), OPTIONS).close();
             // Touched for the first time now.
             assertThat(old.tensor("wte").getDouble(0)).isEqualTo(1);
             assertThat(peer.ask("sum wte")).isEqualTo(sum);
             assertThat(peer.ask("sound wte")).isEqualTo("true");
-            try (Checkpoint c = Published.attach(name);
+            try (Checkpoint c = PublishedCheckpoint.attach(name);
                     PeerJvm later = PeerJvm.start(PublishedPeer.class, name, "READ_ONLY")) {
                 assertThat(c.tensor("wte").getDouble(0)).isEqualTo(2);
                 assertThat(later.answer()).isEqualTo("attached");
                 assertThat(later.ask("get head")).isEqualTo("2.0");
                 later.endsWell();
             }
-            assertThat(Published.unpublish(name)).isTrue();
+            assertThat(PublishedCheckpoint.unpublish(name)).isTrue();
             assertThat(old.verify().isIntact()).isTrue();
             assertThat(peer.ask("get copy")).isEqualTo("1.0");
             peer.endsWell();
@@ -203,12 +204,13 @@ class PublishedTest {
 
     @Test
     void aNameGoesWithItsCreatorAndNotWithThatOfAnOlderVersion() throws IOException {
-        Published first = Published.publish(name, state(1), OPTIONS, NameLifetime.WITH_CREATOR);
-        try (Checkpoint old = Published.attach(name)) {
-            try (Published _ = Published.publish(name, state(2), OPTIONS, NameLifetime.WITH_CREATOR)) {
+        PublishedCheckpoint first = PublishedCheckpoint.publish(name, state(1), OPTIONS, NameLifetime.WITH_CREATOR);
+        try (Checkpoint old = PublishedCheckpoint.attach(name)) {
+            try (PublishedCheckpoint _ = PublishedCheckpoint.publish(name, state(2), OPTIONS,
+                    NameLifetime.WITH_CREATOR)) {
                 first.close();
                 first.close();
-                try (Checkpoint c = Published.attach(name)) {
+                try (Checkpoint c = PublishedCheckpoint.attach(name)) {
                     assertThat(c.tensor("wte").getDouble(0)).isEqualTo(2);
                 }
             }
@@ -220,7 +222,7 @@ class PublishedTest {
     @Test
     void aNameStaysWithItsLastHolderInWhateverProcess() throws Exception {
         try (PeerJvm peer = startWhileItIsHeldHere()) {
-            try (Checkpoint c = Published.attach(name)) {
+            try (Checkpoint c = PublishedCheckpoint.attach(name)) {
                 assertThat(c.tensor("wte").getDouble(0)).isEqualTo(1);
             }
             assertThat(peer.ask("get wte")).isEqualTo("1.0");
@@ -231,7 +233,8 @@ class PublishedTest {
     }
 
     private PeerJvm startWhileItIsHeldHere() throws IOException {
-        try (Published _ = Published.publish(name, state(1), OPTIONS, NameLifetime.WITH_LAST_HOLDER)) {
+        try (PublishedCheckpoint _ = PublishedCheckpoint.publish(name, state(1), OPTIONS,
+                NameLifetime.WITH_LAST_HOLDER)) {
             PeerJvm peer = PeerJvm.start(PublishedPeer.class, name, "PRIVATE");
             assertThat(peer.answer()).isEqualTo("attached");
             return peer;
@@ -239,21 +242,21 @@ class PublishedTest {
     }
 
     private void assertIsGone() {
-        assertThatExceptionOfType(SharedMemoryException.class).isThrownBy(() -> Published.attach(name))
+        assertThatExceptionOfType(SharedMemoryException.class).isThrownBy(() -> PublishedCheckpoint.attach(name))
                 .extracting(SharedMemoryException::reason).isEqualTo(Reason.NOT_FOUND);
     }
 
     @Test
     void aStorageThatIsRetainedOutlivesTheCheckpointAndTheName() throws IOException {
-        Published.publish(name, state(7), OPTIONS).close();
+        PublishedCheckpoint.publish(name, state(7), OPTIONS).close();
         Tensor kept;
         Tensor gone;
-        try (Checkpoint c = Published.attach(name)) {
+        try (Checkpoint c = PublishedCheckpoint.attach(name)) {
             kept = c.tensor("wte");
             gone = c.tensor("copy");
             kept.storage().retain();
         }
-        Published.unpublish(name);
+        PublishedCheckpoint.unpublish(name);
         assertThat(kept.getDouble(0)).isEqualTo(7);
         kept.storage().release();
         assertThatIllegalStateException().isThrownBy(() -> gone.getDouble(0));
@@ -262,18 +265,18 @@ class PublishedTest {
 
     @Test
     void aNameThatNothingHasIsToldAsSuch() throws IOException {
-        for (var attaching : List.<Attaching>of(Published::attach, Published::follow)) {
+        for (var attaching : List.<Attaching>of(PublishedCheckpoint::attach, PublishedCheckpoint::follow)) {
             assertThatExceptionOfType(SharedMemoryException.class).isThrownBy(() -> attaching.to(name))
                     .withMessageContaining(name).withMessageContaining("create it")
                     .extracting(SharedMemoryException::reason).isEqualTo(Reason.NOT_FOUND);
         }
-        assertThat(Published.unpublish(name)).isFalse();
+        assertThat(PublishedCheckpoint.unpublish(name)).isFalse();
     }
 
     @Test
     void whatIsNoPublishedStateIsNotTakenAway() throws IOException {
         try (SharedMemory foreign = SharedMemory.create(name, 100)) {
-            assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Published.unpublish(name))
+            assertThatExceptionOfType(FormatException.class).isThrownBy(() -> PublishedCheckpoint.unpublish(name))
                     .withMessageContaining(name).withMessageContaining("no published state");
             assertThat(foreign.nbytes()).isEqualTo(100);
         }
@@ -294,8 +297,8 @@ class PublishedTest {
     @Test
     void aNameThatCannotBeOneIsRefused() {
         for (String bad : List.of("", "/", "a/b", "..", "x".repeat(256))) {
-            for (var attaching : List.<Attaching>of(Published::attach, Published::follow,
-                    any -> Published.publish(any, state(1), OPTIONS), Published::unpublish)) {
+            for (var attaching : List.<Attaching>of(PublishedCheckpoint::attach, PublishedCheckpoint::follow,
+                    any -> PublishedCheckpoint.publish(any, state(1), OPTIONS), PublishedCheckpoint::unpublish)) {
                 assertThatExceptionOfType(SharedMemoryException.class).isThrownBy(() -> attaching.to(bad))
                         .extracting(SharedMemoryException::reason).isEqualTo(Reason.BAD_NAME);
             }
@@ -311,28 +314,28 @@ class PublishedTest {
     void sharedMemoryThatIsNoStateIsToldAsSuch() throws IOException {
         try (SharedMemory memory = SharedMemory.create(name, 100_000)) {
             memory.segment().fill((byte) 1);
-            assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Published.attach(name))
+            assertThatExceptionOfType(FormatException.class).isThrownBy(() -> PublishedCheckpoint.attach(name))
                     .withMessageContaining(name).withMessageContaining("no published state")
                     .extracting(FormatException::code).isEqualTo("CROFT-PUBLISHED");
             assertThatExceptionOfType(FormatException.class)
-                    .isThrownBy(() -> Published.publish(name, state(1), OPTIONS))
+                    .isThrownBy(() -> PublishedCheckpoint.publish(name, state(1), OPTIONS))
                     .withMessageContaining(name).withMessageContaining("Choose another name");
             assertThat(memory.segment().get(ValueLayout.JAVA_BYTE, 0)).isEqualTo((byte) 1);
         }
         SharedMemory.unlink(name);
         SharedMemory.create(name, 0).close();
-        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Published.attach(name));
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> PublishedCheckpoint.attach(name));
     }
 
     @Test
     void aStateThatCannotBeSavedLeavesTheOldVersionAndNothingElse() throws IOException {
-        Published.publish(name, state(1), OPTIONS).close();
+        PublishedCheckpoint.publish(name, state(1), OPTIONS).close();
         List<String> before = files();
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> Published.publish(name, Map.of("a", new Object()), OPTIONS))
+                .isThrownBy(() -> PublishedCheckpoint.publish(name, Map.of("a", new Object()), OPTIONS))
                 .withMessageContaining("a");
         assertThat(files()).isEqualTo(before);
-        try (Checkpoint c = Published.attach(name)) {
+        try (Checkpoint c = PublishedCheckpoint.attach(name)) {
             assertThat(c.tensor("wte").getDouble(0)).isEqualTo(1);
         }
     }
@@ -351,23 +354,23 @@ class PublishedTest {
         @SuppressWarnings("SystemOut")
         public static void main(String[] args) throws IOException {
             String name = args[0];
-            Published.publish(name, state(1), OPTIONS).close();
+            PublishedCheckpoint.publish(name, state(1), OPTIONS).close();
             List<Path> before = everything();
             try {
-                Published.publish(name, Map.of("big", Tensor.arange(DType.INT64, 2 << 20)), OPTIONS);
+                PublishedCheckpoint.publish(name, Map.of("big", Tensor.arange(DType.INT64, 2 << 20)), OPTIONS);
                 System.out.println("published");
             } catch (SharedMemoryException e) {
                 System.out.println(e.reason() + " " + e.getMessage());
             }
             System.out.println("left " + before.equals(everything()));
-            try (Checkpoint c = Published.attach(name)) {
+            try (Checkpoint c = PublishedCheckpoint.attach(name)) {
                 System.out.println("old " + c.tensor("wte").getDouble(0));
             }
-            Published.publish(name, state(2), OPTIONS).close();
-            try (Checkpoint c = Published.attach(name)) {
+            PublishedCheckpoint.publish(name, state(2), OPTIONS).close();
+            try (Checkpoint c = PublishedCheckpoint.attach(name)) {
                 System.out.println("new " + c.tensor("wte").getDouble(0));
             }
-            Published.unpublish(name);
+            PublishedCheckpoint.unpublish(name);
             System.out.println("left " + everything());
         }
 

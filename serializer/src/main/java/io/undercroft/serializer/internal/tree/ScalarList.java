@@ -1,4 +1,4 @@
-package io.undercroft.serializer.state;
+package io.undercroft.serializer.internal.tree;
 
 import java.util.AbstractList;
 

@@ -1,8 +1,10 @@
-package io.undercroft.serializer.state;
+package io.undercroft.serializer.internal.tree;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Tensor;
 import java.util.HashMap;
 import java.util.LinkedHashMap;

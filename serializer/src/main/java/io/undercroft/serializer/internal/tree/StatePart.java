@@ -1,6 +1,8 @@
-package io.undercroft.serializer.state;
+package io.undercroft.serializer.internal.tree;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
@@ -88,7 +90,7 @@ public record StatePart(String path, @Nullable Object value) {
 
     /// {@return the parts of this value, as [#children], without attributes}
     public Stream<StatePart> elements() {
-        return parts(entries(Typed.held(value)));
+        return parts(entries(StateIndex.held(value)));
     }
 
     private Stream<StatePart> parts(Stream<Entry> entries) {
@@ -131,7 +133,7 @@ public record StatePart(String path, @Nullable Object value) {
 
     /// If two keys have the same segment, the first one keeps it.
     private @Nullable StatePart child(String segment) {
-        if (Typed.held(value) instanceof List<?> list && isPosition(segment)) {
+        if (StateIndex.held(value) instanceof List<?> list && isPosition(segment)) {
             long position = Long.parseLong(segment);
             return position < list.size() ? new StatePart(join(path, segment), list.get((int) position)) : null;
         }
@@ -160,7 +162,7 @@ public record StatePart(String path, @Nullable Object value) {
     private record Entry(@Nullable Object key, @Nullable Object value) {}
 
     private static Stream<Entry> withAttributes(@Nullable Object parent) {
-        Object held = Typed.held(parent);
+        Object held = StateIndex.held(parent);
         Stream<Entry> own = held instanceof TypedMap map ? of(map.attributes()) : Stream.empty();
         return Stream
                 .of(entries(held), own, around(parent).reversed().stream().flatMap(typed -> of(typed.attributes())))

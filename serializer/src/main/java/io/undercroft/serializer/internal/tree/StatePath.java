@@ -1,8 +1,6 @@
-package io.undercroft.serializer.spi;
+package io.undercroft.serializer.internal.tree;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.serializer.state.StateIndex;
-import io.undercroft.serializer.state.StateKeys;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.stream.Collectors;
@@ -49,8 +47,8 @@ public final class StatePath {
         segments.removeLast();
     }
 
-    /// {@return this place as [StatePart][io.undercroft.serializer.state.StatePart] has it: keys and indices, escaped
-    /// and joined by `/`}
+    /// {@return this place as [StatePart][io.undercroft.serializer.internal.tree.StatePart] has it: keys and indices,
+    /// escaped and joined by `/`}
     public String path() {
         return segments.stream().map(StateIndex::segment).collect(Collectors.joining("/"));
     }

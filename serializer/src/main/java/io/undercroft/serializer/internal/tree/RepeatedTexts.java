@@ -1,4 +1,4 @@
-package io.undercroft.serializer.spi;
+package io.undercroft.serializer.internal.tree;
 
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;

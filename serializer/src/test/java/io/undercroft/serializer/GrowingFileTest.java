@@ -35,7 +35,7 @@ import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
-class CheckpointFileTest {
+class GrowingFileTest {
     private static final long MEGABYTE = 1 << 20;
 
     @TempDir
@@ -53,22 +53,22 @@ class CheckpointFileTest {
                 Tensor.full(DType.INT64, 1000 + step, MEGABYTE / 8));
     }
 
-    private static void commit(CheckpointFile file, int from, int to) throws IOException {
+    private static void commit(CroftFile file, int from, int to) throws IOException {
         for (int step = from; step <= to; step++) {
             file.commit(state(step), "step " + step);
         }
     }
 
-    private static List<String> messages(CheckpointFile file) throws IOException {
+    private static List<String> messages(CroftFile file) throws IOException {
         return file.snapshots().stream().map(SnapshotInfo::message).toList();
     }
 
     @Test
     void aCopyOverTheFileItselfIsRefusedIfItWouldDropSnapshots() throws IOException {
-        try (CheckpointFile file = CheckpointFile.open(path)) {
+        try (CroftFile file = CroftFile.open(path)) {
             commit(file, 1, 2);
             assertThatIllegalArgumentException().isThrownBy(() -> file.copy(folder.resolve("./run.croft")))
-                    .withMessageContaining("CheckpointFile.compact");
+                    .withMessageContaining("CroftFile.compact");
             assertThatIllegalArgumentException().isThrownBy(() -> file.copyWithBases(path))
                     .withMessageContaining("several snapshots");
             assertThat(messages(file)).containsExactly("step 2", "step 1");
@@ -76,7 +76,7 @@ class CheckpointFileTest {
             assertThatExceptionOfType(SourceFileException.class).isThrownBy(() -> file.copy(path));
             assertThatExceptionOfType(SourceFileException.class).isThrownBy(() -> file.copyWithBases(path));
         }
-        try (CheckpointFile file = CheckpointFile.open(path, SaveOptions.defaults().replacingSource(),
+        try (CroftFile file = CroftFile.open(path, SaveOptions.defaults().replacingSource(),
                 OpenOptions.defaults())) {
             file.copy(path);
             assertThat(messages(file)).containsExactly("step 2");
@@ -85,7 +85,7 @@ class CheckpointFileTest {
 
     @Test
     void theFirstCommitMakesTheFileAndLaterOnesGrowIt() throws IOException {
-        try (CheckpointFile file = CheckpointFile.open(path)) {
+        try (CroftFile file = CroftFile.open(path)) {
             assertThat(file.newest()).isEmpty();
             assertThat(file.snapshots()).isEmpty();
             commit(file, 1, 1);
@@ -103,7 +103,7 @@ class CheckpointFileTest {
     @Test
     void aSnapshotIsOneCheckpointHoweverOftenItIsAskedFor() throws IOException {
         Checkpoint first;
-        try (CheckpointFile file = CheckpointFile.open(path)) {
+        try (CroftFile file = CroftFile.open(path)) {
             commit(file, 1, 2);
             first = file.at(1);
             assertThat(file.at(1)).isSameAs(first);
@@ -116,11 +116,11 @@ class CheckpointFileTest {
 
     @Test
     void aRunGoesOnFromItsLastCompleteCommit() throws IOException {
-        try (CheckpointFile file = CheckpointFile.open(path)) {
+        try (CroftFile file = CroftFile.open(path)) {
             commit(file, 1, 2);
         }
         appendGarbage();
-        try (CheckpointFile file = CheckpointFile.open(path)) {
+        try (CroftFile file = CroftFile.open(path)) {
             assertThat(file.newest().orElseThrow().state()).asInstanceOf(InstanceOfAssertFactories.MAP)
                     .containsEntry("step", 2L);
             commit(file, 3, 3);
@@ -137,7 +137,7 @@ class CheckpointFileTest {
     @Test
     void theLastOnesAndEverySoManyStay() throws IOException {
         Retention rule = Retention.last(2).andEvery(4);
-        try (CheckpointFile file = CheckpointFile.open(path)) {
+        try (CroftFile file = CroftFile.open(path)) {
             commit(file, 1, 7);
             assertThat(file.compact(rule)).isGreaterThan(3 * MEGABYTE);
             assertThat(messages(file)).containsExactly("step 7", "step 6", "step 4");
@@ -161,7 +161,7 @@ class CheckpointFileTest {
     void aFileIsWrittenAnewOnlyWhenThatIsWorthIt() throws IOException {
         Retention rule = Retention.last(1);
         int rewritten = 0;
-        try (CheckpointFile file = CheckpointFile.open(path)) {
+        try (CroftFile file = CroftFile.open(path)) {
             for (int step = 1; step <= 20; step++) {
                 commit(file, step, step);
                 rewritten += file.retain(rule) > 0 ? 1 : 0;
@@ -175,7 +175,7 @@ class CheckpointFileTest {
 
     @Test
     void aCheckpointThatIsOpenOutlivesCompaction() throws IOException {
-        try (CheckpointFile file = CheckpointFile.open(path)) {
+        try (CroftFile file = CroftFile.open(path)) {
             commit(file, 1, 3);
             Checkpoint first = file.at(1);
             file.compact(Retention.last(1));
@@ -187,7 +187,7 @@ class CheckpointFileTest {
     @Test
     @EnabledOnOs(OS.LINUX)
     void whatWasNotHandedOutIsNotHeldOpen() throws IOException {
-        try (CheckpointFile file = CheckpointFile.open(path)) {
+        try (CroftFile file = CroftFile.open(path)) {
             for (int step = 1; step <= 5; step++) {
                 commit(file, step, step);
                 assertThat(file.snapshots()).isNotEmpty();
@@ -203,7 +203,7 @@ class CheckpointFileTest {
     @Test
     @EnabledOnOs(OS.LINUX)
     void whatItsUserHasClosedIsNotHeldOpenAndOpensAnew() throws IOException {
-        try (CheckpointFile file = CheckpointFile.open(path)) {
+        try (CroftFile file = CroftFile.open(path)) {
             for (int step = 1; step <= 5; step++) {
                 commit(file, step, step);
                 try (Checkpoint newest = file.newest().orElseThrow()) {
@@ -224,9 +224,9 @@ class CheckpointFileTest {
     @Test
     void commitsOfOtherProgramsCountByTheirPlace() throws IOException {
         Checkpoint.save(path, state(1), SaveOptions.defaults().message("saved"));
-        CheckpointFile.open(path).commit(state(2),
+        CroftFile.open(path).commit(state(2),
                 SaveOptions.defaults().metadata(Map.of("commit", "x")).message("appended"));
-        try (CheckpointFile file = CheckpointFile.open(path)) {
+        try (CroftFile file = CroftFile.open(path)) {
             commit(file, 3, 3);
             file.compact(Retention.last(1).andEvery(2));
             assertThat(messages(file)).containsExactly("step 3", "appended");
@@ -236,7 +236,7 @@ class CheckpointFileTest {
     @Test
     void metadataOfTheOptionsGoesWithEveryCommit() throws IOException {
         SaveOptions saving = SaveOptions.defaults().metadata(Map.of("run", "a7"));
-        try (CheckpointFile file = CheckpointFile.open(path, saving, OpenOptions.defaults().onMeta())) {
+        try (CroftFile file = CroftFile.open(path, saving, OpenOptions.defaults().onMeta())) {
             commit(file, 1, 2);
             assertThat(file.at(2).metadata()).isEqualTo(Map.of("run", "a7"));
             assertThat(file.at(2).snapshot().orElseThrow().commit()).isEqualTo(2);
@@ -247,7 +247,7 @@ class CheckpointFileTest {
     @Test
     void snapshotsAreListedAndDroppedWhicheverTensorsAreToBeLoaded() throws IOException {
         OpenOptions opening = OpenOptions.defaults().only("ema/**");
-        try (CheckpointFile file = CheckpointFile.open(path, SaveOptions.defaults(), opening)) {
+        try (CroftFile file = CroftFile.open(path, SaveOptions.defaults(), opening)) {
             file.commit(Map.of("ema", Map.of("w", Tensor.of(1f))), "first");
             file.commit(Map.of("model", Map.of("w", Tensor.of(2f))), "second");
             assertThat(messages(file)).containsExactly("second", "first");
@@ -258,7 +258,7 @@ class CheckpointFileTest {
 
     @Test
     void aSecondWriterIsRefusedAlsoBeforeThereIsAFile() throws IOException {
-        try (CheckpointFile file = CheckpointFile.open(path)) {
+        try (CroftFile file = CroftFile.open(path)) {
             try (WriterLock _ = WriterLock.of(path)) {
                 assertThatExceptionOfType(LockedException.class).isThrownBy(() -> commit(file, 1, 1))
                         .withMessageContaining("pid");
@@ -287,7 +287,7 @@ class CheckpointFileTest {
             }
         }
         assertThat(committed).isPositive();
-        try (CheckpointFile file = CheckpointFile.open(path)) {
+        try (CroftFile file = CroftFile.open(path)) {
             assertThat(file.snapshots()).hasSize(committed);
             assertThat(file.newest().orElseThrow().verify().damages()).isEmpty();
         }
@@ -295,7 +295,7 @@ class CheckpointFileTest {
 
     @Test
     void aCommitThatIsOvertakenGetsTheNextNumber() throws IOException {
-        try (CheckpointFile file = CheckpointFile.open(path); CheckpointFile other = CheckpointFile.open(path)) {
+        try (CroftFile file = CroftFile.open(path); CroftFile other = CroftFile.open(path)) {
             file.commit(new OvertakenState(() -> commit(other, 1, 1)), "at once");
             assertThat(other.newest()).isPresent();
             commit(other, 3, 3);
@@ -310,7 +310,7 @@ class CheckpointFileTest {
 
     @Test
     void twoWritersDoNotInterleave() throws IOException {
-        try (CheckpointFile file = CheckpointFile.open(path); CheckpointFile other = CheckpointFile.open(path)) {
+        try (CroftFile file = CroftFile.open(path); CroftFile other = CroftFile.open(path)) {
             commit(file, 1, 2);
             commit(other, 3, 3);
             byte[] before = Files.readAllBytes(path);
@@ -326,7 +326,7 @@ class CheckpointFileTest {
             file.commitAsync(Map.of("step", 4), "step 4").join();
             commit(file, 5, 5);
             assertStale(() -> commit(other, 6, 6), "another writer has committed");
-            try (CheckpointFile again = CheckpointFile.open(path)) {
+            try (CroftFile again = CroftFile.open(path)) {
                 assertThat(again.newest()).isPresent();
                 commit(file, 6, 6);
                 assertStale(() -> commit(again, 7, 7), "another writer has committed");
@@ -337,7 +337,7 @@ class CheckpointFileTest {
 
     @Test
     void aWriterDoesNotContinueAnotherFile() throws IOException {
-        try (CheckpointFile file = CheckpointFile.open(path); CheckpointFile other = CheckpointFile.open(path)) {
+        try (CroftFile file = CroftFile.open(path); CroftFile other = CroftFile.open(path)) {
             commit(file, 1, 2);
             Checkpoint.save(path, Map.of("other", 1), SaveOptions.defaults().message("other"));
             assertStale(() -> commit(file, 3, 3), "replaced");
@@ -365,7 +365,7 @@ class CheckpointFileTest {
 
     private static void assertStale(ThrowingCallable writing, String what) {
         assertThatExceptionOfType(StaleFileException.class).isThrownBy(writing).withMessageContaining(what)
-                .withMessageContaining("CheckpointFile.newest()");
+                .withMessageContaining("CroftFile.newest()");
     }
 
     @FunctionalInterface
@@ -411,7 +411,7 @@ class CheckpointFileTest {
                 end.get();
             }
         }
-        try (CheckpointFile file = CheckpointFile.open(path)) {
+        try (CroftFile file = CroftFile.open(path)) {
             for (int sequence = 1; sequence <= writers * each; sequence++) {
                 assertThat(file.at(sequence).snapshot().orElseThrow().commit()).isEqualTo(sequence);
             }
@@ -421,7 +421,7 @@ class CheckpointFileTest {
 
     /// Commits by turns at once and in the background, each time as soon as nobody else does.
     private void commitInSpiteOfOthers(int count) throws IOException {
-        try (CheckpointFile file = CheckpointFile.open(path)) {
+        try (CroftFile file = CroftFile.open(path)) {
             for (int done = 0; done < count;) {
                 try {
                     if (done % 2 == 0) {
@@ -440,7 +440,7 @@ class CheckpointFileTest {
     }
 
     private boolean commitOnce(int step) throws IOException {
-        try (CheckpointFile file = CheckpointFile.open(path)) {
+        try (CroftFile file = CroftFile.open(path)) {
             commit(file, step, step);
             return true;
         } catch (LockedException _) {
@@ -450,7 +450,7 @@ class CheckpointFileTest {
 
     @Test
     void aFolderThatIsMissingIsSaidSo() {
-        try (CheckpointFile file = CheckpointFile.open(folder.resolve("missing/run.croft"))) {
+        try (CroftFile file = CroftFile.open(folder.resolve("missing/run.croft"))) {
             assertThatExceptionOfType(NoSuchFileException.class).isThrownBy(() -> commit(file, 1, 1))
                     .withMessageContaining("does not exist");
         }
@@ -458,7 +458,7 @@ class CheckpointFileTest {
 
     @Test
     void aStateThatCannotBeSavedLeavesTheFileAsItWas() throws IOException {
-        try (CheckpointFile file = CheckpointFile.open(path)) {
+        try (CroftFile file = CroftFile.open(path)) {
             commit(file, 1, 1);
             byte[] before = Files.readAllBytes(path);
             assertThatIllegalArgumentException().isThrownBy(() -> file.commit(Map.of("a", new Object()), ""))
@@ -470,7 +470,7 @@ class CheckpointFileTest {
 
     @Test
     void afterItsCloseNothingIsDone() throws IOException {
-        CheckpointFile file = CheckpointFile.open(path);
+        CroftFile file = CroftFile.open(path);
         commit(file, 1, 1);
         file.close();
         file.close();
@@ -484,7 +484,7 @@ class CheckpointFileTest {
     void commitsInTheBackgroundMakeTheFileAndGrowIt() throws IOException {
         Map<String, Object> state = state(1);
         Tensor trained = (Tensor) state.get("trained");
-        try (CheckpointFile file = CheckpointFile.open(path)) {
+        try (CroftFile file = CroftFile.open(path)) {
             for (int step = 1; step <= 3; step++) {
                 trained.fill(1000 + step);
                 try (PendingSave pending = file.commitAsync(state, "step " + step)) {
@@ -509,7 +509,7 @@ class CheckpointFileTest {
 
     @Test
     void aTornFileIsDamageAndNotAnEmptyOne() throws IOException {
-        try (CheckpointFile file = CheckpointFile.open(path)) {
+        try (CroftFile file = CroftFile.open(path)) {
             commit(file, 1, 1);
             try (FileChannel channel = FileChannel.open(path, StandardOpenOption.WRITE)) {
                 channel.truncate(5000);

@@ -1,8 +1,12 @@
-package io.undercroft.serializer.state;
+package io.undercroft.serializer.internal.tree;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.state.Symbol;
+import io.undercroft.serializer.state.Tuple;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Complex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
@@ -30,15 +34,7 @@ import org.jspecify.annotations.Nullable;
 
 /// The names of the values of a state tree.
 ///
-/// A name is the path to a value: the keys and indices from the root, each escaped as a JSON Pointer segment (`~` as
-/// `~0`, `/` as `~1`), joined by `/`. A state that is itself a tensor has the empty name. Integers, truth values and
-/// null are keys in their text form; any other key is named by its kind, for instance `float` or `tuple`. If two values
-/// would have the same name (the keys `1` and `"1"` in one map), `#2` is appended to the later one. The value of a
-/// [Typed] has the path of the [Typed] itself; the paths of its attributes begin with it.
-///
-/// The *raw name* is the same path without escapes, for instance `params/Dense_0/kernel` for a flat map with that key,
-/// whose name is `params~1Dense_0~1kernel`. Other programs use the raw names of the tensors of a file. Two names may
-/// have one raw name.
+/// The page of the package [io.undercroft.serializer.state] says how values are named.
 ///
 /// Every container is visited once: the tensors of a list that is referenced twice are named from its first place. Only
 /// a [Typed] that has a tensor, for instance a parameter, names it at every place. So the work is bounded by the size
@@ -130,6 +126,18 @@ public final class StateIndex {
     /// @param name a name, or a segment of one
     public static String rawName(String name) {
         return name.indexOf('~') < 0 ? name : name.replace("~1", "/").replace("~0", "~");
+    }
+
+    /// {@return the value inside nested typed values; the value itself if it is not typed} If a typed value contains
+    /// itself, a [Typed] is returned.
+    ///
+    /// @param value any value of a state
+    public static @Nullable Object held(@Nullable Object value) {
+        Object held = value;
+        for (int depth = 0; depth < MAX_DEPTH && held instanceof Typed typed; depth++) {
+            held = typed.value();
+        }
+        return held;
     }
 
     /// {@return the children of a value of a state: the values of a map, the elements of a list or set, the value of a

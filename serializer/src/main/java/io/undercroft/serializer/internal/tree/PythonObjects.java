@@ -1,5 +1,6 @@
-package io.undercroft.serializer.state;
+package io.undercroft.serializer.internal.tree;
 
+import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Tensor;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -101,7 +102,7 @@ public final class PythonObjects {
     }
 
     private static @Nullable Tensor tensorIn(@Nullable Object value) {
-        return Typed.held(value) instanceof Tensor tensor ? tensor : null;
+        return StateIndex.held(value) instanceof Tensor tensor ? tensor : null;
     }
 
     /// A walk through the modules of a state.

@@ -13,9 +13,9 @@ import io.undercroft.mmap.SharedSegment;
 import io.undercroft.mmap.TrustedOwner;
 import io.undercroft.serializer.internal.CroftFormat;
 import io.undercroft.serializer.internal.graph.ObjectEncoder;
+import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.serializer.internal.writing.Save;
 import io.undercroft.serializer.spi.CheckpointFormat;
-import io.undercroft.serializer.state.StateIndex;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -27,9 +27,9 @@ import org.jspecify.annotations.Nullable;
 /// one segment, which is a `.croft` file like any other.
 ///
 /// ```java
-/// Published.publish("weights", state, SaveOptions.defaults());     // one process
+/// PublishedCheckpoint.publish("weights", state, SaveOptions.defaults());     // one process
 ///
-/// try (Checkpoint c = Published.attach("weights")) {               // any other
+/// try (Checkpoint c = PublishedCheckpoint.attach("weights")) {               // any other
 ///     Tensor embed = c.tensor("transformer.wte.weight");           // the same memory in all of them
 /// }
 /// ```
@@ -50,11 +50,11 @@ import org.jspecify.annotations.Nullable;
 ///
 /// **Lifetime.** The object is the publisher's hold. Closing it may remove the name, as its [NameLifetime] determines,
 /// and does not affect attached readers. **Threads.** All methods may be called from several threads at once.
-public final class Published implements AutoCloseable {
+public final class PublishedCheckpoint implements AutoCloseable {
     private final SharedMemory memory;
     private final DedupReport report;
 
-    private Published(SharedMemory memory, DedupReport report) {
+    private PublishedCheckpoint(SharedMemory memory, DedupReport report) {
         this.memory = memory;
         this.report = report;
     }
@@ -67,7 +67,7 @@ public final class Published implements AutoCloseable {
     /// @throws SharedMemoryException if the name is not valid, or shared memory is full; nothing is left behind
     /// @throws FormatException if shared memory of that name is there that is no published state
     /// @throws IOException if reading or writing fails; an existing state is not replaced
-    public static Published publish(String name, Checkpoint checkpoint) throws IOException {
+    public static PublishedCheckpoint publish(String name, Checkpoint checkpoint) throws IOException {
         Objects.requireNonNull(name, "name");
         return publish(name, checkpoint.tree(), SaveOptions.defaults().metadata(checkpoint.metadata()));
     }
@@ -79,7 +79,7 @@ public final class Published implements AutoCloseable {
     /// @return the publisher's hold
     /// @throws IOException as [#publish(String, Object, SaveOptions)]
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
-    public static Published publish(String name, @Nullable Object state) throws IOException {
+    public static PublishedCheckpoint publish(String name, @Nullable Object state) throws IOException {
         return publish(name, state, SaveOptions.defaults());
     }
 
@@ -94,7 +94,8 @@ public final class Published implements AutoCloseable {
     /// @throws FormatException if shared memory of that name is there that is no published state
     /// @throws IOException if reading or writing fails; an existing state is not replaced
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
-    public static Published publish(String name, @Nullable Object state, SaveOptions options) throws IOException {
+    public static PublishedCheckpoint publish(String name, @Nullable Object state, SaveOptions options)
+            throws IOException {
         return publish(name, state, options, NameLifetime.UNTIL_UNLINKED);
     }
 
@@ -109,13 +110,14 @@ public final class Published implements AutoCloseable {
     /// @throws FormatException if shared memory of that name is there that is no published state
     /// @throws IOException if reading or writing fails; an existing state is not replaced
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
-    public static Published publish(String name, @Nullable Object state, SaveOptions options, NameLifetime lifetime)
+    public static PublishedCheckpoint publish(String name, @Nullable Object state, SaveOptions options,
+            NameLifetime lifetime)
             throws IOException {
         Objects.requireNonNull(name, "name");
         checkName(name, TrustedOwner.SELF_OR_ROOT);
         try (SharedMemoryDraft draft = SharedMemoryDraft.create()) {
             DedupReport report = Save.toMemory(draft, name, state, options);
-            return new Published(draft.publish(name, lifetime), report);
+            return new PublishedCheckpoint(draft.publish(name, lifetime), report);
         } catch (SharedMemoryException e) {
             throw e.reason() == Reason.FULL ? full(name, ObjectEncoder.of(state, options.classes()), e) : e;
         }
@@ -180,7 +182,7 @@ public final class Published implements AutoCloseable {
     public static Checkpoint attach(String name, OpenOptions options, TrustedOwner owner) throws IOException {
         Objects.requireNonNull(owner, "owner");
         return Checkpoint.open(MappedFile.attach(name, options.mapping(), new MapBudget(), owner),
-                Published::format,
+                PublishedCheckpoint::format,
                 options);
     }
 

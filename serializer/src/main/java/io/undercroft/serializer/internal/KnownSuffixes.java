@@ -1,4 +1,4 @@
-package io.undercroft.serializer.spi;
+package io.undercroft.serializer.internal;
 
 import java.util.List;
 import java.util.Map;
@@ -21,7 +21,10 @@ public final class KnownSuffixes {
 
     private KnownSuffixes() {}
 
-    static List<String> of(String format) {
+    /// {@return the suffixes of a format; empty if it is not one of this project}
+    ///
+    /// @param format the name of the format
+    public static List<String> of(String format) {
         return BY_FORMAT.getOrDefault(format, List.of());
     }
 

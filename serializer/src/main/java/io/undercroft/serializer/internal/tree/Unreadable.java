@@ -1,7 +1,8 @@
-package io.undercroft.serializer.spi;
+package io.undercroft.serializer.internal.tree;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Damage;
+import io.undercroft.serializer.spi.Contents;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;

@@ -1,4 +1,4 @@
-package io.undercroft.storage.spi;
+package io.undercroft.storage.internal.support;
 
 import io.undercroft.storage.Allocation;
 import java.lang.foreign.MemorySegment;

@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 
 /// There is not enough memory for the copy of a state that a save in the background needs. Nothing was changed, and
 /// memory that was allocated for it was freed.
-public final class SnapshotMemoryException extends IOException {
+public final class StagingMemoryException extends IOException {
     private static final long serialVersionUID = 1;
 
     private final long wanted;
@@ -15,7 +15,7 @@ public final class SnapshotMemoryException extends IOException {
     /// @param wanted how many bytes were requested
     /// @param why what is known of it
     /// @param cause the error of the system call, or null
-    public SnapshotMemoryException(long wanted, String why, @Nullable Throwable cause) {
+    public StagingMemoryException(long wanted, String why, @Nullable Throwable cause) {
         super("to save in the background, " + wanted + " bytes are copied first, and there is no memory for them ("
                 + why + "); free some, save in the foreground, or have the storages in memory of "
                 + "AnonymousMemory.freezableAllocator",

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 /// A `.croft` file to which a run commits its state repeatedly, and from which it resumes.
 ///
 /// ```java
-/// try (CheckpointFile file = CheckpointFile.open(Path.of("run.croft"))) {
+/// try (CroftFile file = CroftFile.open(Path.of("run.croft"))) {
 ///     Map<String, Object> state = file.newest().map(Checkpoint::stateMap).orElseGet(this::freshState);
 ///     while (train(state)) {
 ///         file.commit(state, "step " + state.get("step"));
@@ -47,17 +47,17 @@ import org.jspecify.annotations.Nullable;
 /// another newest snapshot, or was compacted, replaced or deleted by another writer, committing and compacting throw
 /// [StaleFileException]; after another call of [#newest] they succeed. An object that has neither committed nor
 /// returned a snapshot continues from whatever the file has.
-public final class CheckpointFile implements AutoCloseable {
+public final class CroftFile implements AutoCloseable {
     private final Path path;
     private final SaveOptions saving;
     private final OpenOptions opening;
     private final Map<SnapshotInfo, Checkpoint> opened = new HashMap<>();
     private final Disk disk;
     private final FileHistory history = new FileHistory();
-    private final SnapshotMemory memory = new SnapshotMemory();
+    private final StagingMemory memory = new StagingMemory();
     private volatile boolean closed;
 
-    private CheckpointFile(Disk disk, Path path, SaveOptions saving, OpenOptions opening) {
+    private CroftFile(Disk disk, Path path, SaveOptions saving, OpenOptions opening) {
         this.disk = disk;
         this.path = path;
         this.saving = saving;
@@ -68,7 +68,7 @@ public final class CheckpointFile implements AutoCloseable {
     ///
     /// @param path the file
     /// @return the file
-    public static CheckpointFile open(Path path) {
+    public static CroftFile open(Path path) {
         return open(path, SaveOptions.defaults(), OpenOptions.defaults());
     }
 
@@ -78,12 +78,12 @@ public final class CheckpointFile implements AutoCloseable {
     /// @param saving how states are saved
     /// @param opening how snapshots are opened; a snapshot that it names is ignored
     /// @return the file
-    public static CheckpointFile open(Path path, SaveOptions saving, OpenOptions opening) {
+    public static CroftFile open(Path path, SaveOptions saving, OpenOptions opening) {
         return open(Disk.system(), path, saving, opening);
     }
 
-    static CheckpointFile open(Disk disk, Path path, SaveOptions saving, OpenOptions opening) {
-        CheckpointFile file = new CheckpointFile(disk, Objects.requireNonNull(path, "path"),
+    static CroftFile open(Disk disk, Path path, SaveOptions saving, OpenOptions opening) {
+        CroftFile file = new CroftFile(disk, Objects.requireNonNull(path, "path"),
                 Objects.requireNonNull(saving, "saving"), Objects.requireNonNull(opening, "opening"));
         References.open(file, path, opening);
         return file;
@@ -149,7 +149,7 @@ public final class CheckpointFile implements AutoCloseable {
     /// @return the running save, which continues if this is closed, and reports later failures
     /// @throws LockedException if another writer has the file, for instance a commit that has not ended
     /// @throws StaleFileException if another writer has changed the file
-    /// @throws SnapshotMemoryException if there is no memory for a copy
+    /// @throws StagingMemoryException if there is no memory for a copy
     /// @throws IOException if the file cannot be written to
     /// @throws FormatException if there is a file, and it is damaged, or none that may be appended
     ///     to
@@ -171,13 +171,13 @@ public final class CheckpointFile implements AutoCloseable {
         Objects.requireNonNull(options, "options");
         checkOpen();
         try {
-            return PendingSave.start(prepared(state, options, options.snapshotMemory().orElse(memory)));
+            return PendingSave.start(prepared(state, options, options.stagingMemory().orElse(memory)));
         } catch (FormatException e) {
             throw unlessOtherFormat(e);
         }
     }
 
-    private Save prepared(@Nullable Object state, SaveOptions options, @Nullable SnapshotMemory copies)
+    private Save prepared(@Nullable Object state, SaveOptions options, @Nullable StagingMemory copies)
             throws IOException {
         return Save.prepareCommit(FileTarget.of(path, disk), history, state, options,
                 copies == null ? null : copies.staging());
@@ -369,7 +369,7 @@ public final class CheckpointFile implements AutoCloseable {
         }
         if (snapshots().size() > 1) {
             throw new IllegalArgumentException(target + " is the file itself, which has several snapshots, and would"
-                    + " keep only one; copy to another file, or drop snapshots with CheckpointFile.compact");
+                    + " keep only one; copy to another file, or drop snapshots with CroftFile.compact");
         }
         if (!saving.isReplacingSource()) {
             throw new SourceFileException(target.toString());

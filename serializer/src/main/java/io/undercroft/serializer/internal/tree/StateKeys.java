@@ -1,5 +1,7 @@
-package io.undercroft.serializer.state;
+package io.undercroft.serializer.internal.tree;
 
+import io.undercroft.serializer.state.Tuple;
+import io.undercroft.serializer.state.Typed;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
