@@ -2,7 +2,7 @@ package io.undercroft.testsupport;
 
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Storage;
-import io.undercroft.storage.internal.support.SparseSource;
+import io.undercroft.storage.spi.SparseSource;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;

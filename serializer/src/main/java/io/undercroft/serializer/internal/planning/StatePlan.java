@@ -16,7 +16,7 @@ import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
-import io.undercroft.storage.internal.support.SparseSource;
+import io.undercroft.storage.spi.SparseSource;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;

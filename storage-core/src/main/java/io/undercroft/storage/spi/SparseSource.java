@@ -1,4 +1,4 @@
-package io.undercroft.storage.internal.support;
+package io.undercroft.storage.spi;
 
 import io.undercroft.storage.Allocation;
 import java.util.List;
