@@ -11,7 +11,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.function.ToIntFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -25,8 +24,6 @@ import org.jspecify.annotations.Nullable;
 ///
 /// Safe for any thread.
 public final class StorageCheck {
-    /// For smaller storages, distributing the work takes longer than computing the checksum.
-    private static final long PARALLEL_BYTES = 4 << 20;
     private static final int BUFFER = 1 << 18;
 
     private final Snapshot snapshot;
@@ -48,40 +45,6 @@ public final class StorageCheck {
         /// @param base [ExtentRecord#THIS_FILE], or one more than the number of a [Snapshot#base]
         /// @throws IOException if opening it fails
         Optional<ByteSource> of(int base) throws IOException;
-    }
-
-    /// Checks a part of a storage: the chunks that are completely in it. A large one is checked by several threads,
-    /// those of the common pool.
-    ///
-    /// @param storage its number
-    /// @param part the bytes, from [#chunksAround]
-    /// @param bytes these bytes, as read
-    /// @return the chunks that do not match, in the order of the storage
-    /// @throws FormatException if a record of the storage is damaged or breaks a rule
-    public List<StorageChunk> mapped(int storage, Span part, MemorySegment bytes) {
-        return damaged(storage, part, bytes, Checksums::crc32c);
-    }
-
-    /// Checks a part of a storage as [#mapped(int, Span, MemorySegment)], but in memory that no file is mapped to,
-    /// which is twice as fast.
-    ///
-    /// @param storage its number
-    /// @param part the bytes, as [#chunksAround] returns them
-    /// @param memory these bytes
-    /// @return the chunks that do not match, in the order of the storage
-    /// @throws FormatException if a record of the storage is damaged or breaks a rule
-    public List<StorageChunk> inMemory(int storage, Span part, MemorySegment memory) {
-        return damaged(storage, part, memory, Checksums::crc32cOfMemory);
-    }
-
-    private List<StorageChunk> damaged(int storage, Span part, MemorySegment bytes,
-            ToIntFunction<MemorySegment> crc32c) {
-        Stream<StorageChunk> chunks = chunks(storage)
-                .filter(chunk -> chunk.start() >= part.start() && chunk.end() <= part.end());
-        return (bytes.byteSize() < PARALLEL_BYTES ? chunks : chunks.parallel())
-                .filter(chunk -> crc32c
-                        .applyAsInt(bytes.asSlice(chunk.start() - part.start(), chunk.length())) != chunk.checksum())
-                .toList();
     }
 
     /// {@return the bytes of a storage that have to be there for a part of them to be checked: all of each chunk of

@@ -36,22 +36,12 @@ class StorageCheckTest {
     @Test
     void aSoundStorageHasNoDamagedChunk() throws IOException {
         byte[] file = image.toByteArray();
-        assertThat(check(file).mapped(1, new Span(0, mapped().length), MemorySegment.ofArray(mapped()))).isEmpty();
         assertThat(check(file).pass(files(file)).damaged(0)).isEmpty();
         assertThat(check(file).pass(files(file)).damaged(1)).isEmpty();
     }
 
     @Test
-    void whatIsMappedIsFoundByItsPlaceInTheStorageAndInTheFile() throws IOException {
-        byte[] mapped = mapped();
-        mapped[3 * CHUNK + 7] ^= 1;
-        assertThat(check(image.toByteArray()).mapped(1, new Span(0, mapped.length), MemorySegment.ofArray(mapped)))
-                .usingRecursiveFieldByFieldElementComparatorIgnoringFields("checksum")
-                .containsExactly(place(1, 3L * CHUNK, CHUNK / 2, 0, 0x10000 + 2L * CHUNK));
-    }
-
-    @Test
-    void whatStandsInTheFileIsFoundTheSameWay() throws IOException {
+    void damagedChunksAreFoundByTheirPlacesInTheStorageAndInTheFile() throws IOException {
         byte[] file = image.toByteArray();
         file[0x10000 + CHUNK - 1] ^= 1;
         file[(int) FileLayout.DATA_START] ^= 1;
@@ -64,30 +54,12 @@ class StorageCheckTest {
     }
 
     @Test
-    void aLargeStorageIsCheckedInOrderToo() throws IOException {
-        FileImage large = new FileImage();
-        byte[] bytes = random(6 << 20);
-        for (int at = 0; at < bytes.length; at += CHUNK) {
-            large.addRawExtent(bytes.length, Arrays.copyOfRange(bytes, at, at + CHUNK));
-        }
-        large.index().addStorage("cpu");
-        StorageCheck check = check(large.toByteArray());
-        assertThat(check.mapped(0, new Span(0, bytes.length), MemorySegment.ofArray(bytes))).isEmpty();
-        bytes[5 << 20] ^= 1;
-        bytes[1 << 20] ^= 1;
-        assertThat(check.mapped(0, new Span(0, bytes.length), MemorySegment.ofArray(bytes)))
-                .extracting(StorageChunk::start)
-                .containsExactly(1L << 20, 5L << 20);
-    }
-
-    @Test
     void extentsOfManyChunksAsEarlierDraftsWroteThemAreCheckedChunkByChunk() throws IOException {
         FileImage draft = new FileImage();
-        byte[] bytes = random(3 * CHUNK - 5);
-        draft.addStorage(bytes);
+        draft.addStorage(random(3 * CHUNK - 5));
         byte[] file = draft.toByteArray();
-        bytes[2 * CHUNK] ^= 1;
-        assertThat(check(file).mapped(0, new Span(0, bytes.length), MemorySegment.ofArray(bytes)))
+        file[(int) FileLayout.MAPPING_ALIGNMENT + 2 * CHUNK] ^= 1;
+        assertThat(check(file).pass(files(file)).damaged(0))
                 .usingRecursiveFieldByFieldElementComparatorIgnoringFields("checksum")
                 .containsExactly(place(0, 2L * CHUNK, CHUNK - 5, 0, FileLayout.MAPPING_ALIGNMENT + 2L * CHUNK));
     }
@@ -151,14 +123,6 @@ class StorageCheckTest {
         return base -> base == ExtentRecord.THIS_FILE
                 ? Optional.of(ByteSource.of(MemorySegment.ofArray(file)))
                 : Optional.empty();
-    }
-
-    private static byte[] mapped() {
-        byte[] all = new byte[3 * CHUNK + CHUNK / 2];
-        System.arraycopy(RANDOM, 0, all, 0, CHUNK);
-        System.arraycopy(RANDOM, 0, all, 2 * CHUNK, CHUNK);
-        System.arraycopy(END, 0, all, 3 * CHUNK, END.length);
-        return all;
     }
 
     private static byte[] random(int length) {

@@ -1,6 +1,7 @@
 package io.undercroft.http.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.format.FormatException;
@@ -348,6 +349,28 @@ class HttpCheckpointTest {
         Files.write(directory.resolve("empty.pt"), new byte[0]);
         assertThatThrownBy(() -> Checkpoint.open(server.uri("empty.pt"), options()))
                 .isInstanceOf(FormatException.class).hasMessageContaining("empty");
+    }
+
+    /// Formats with a checksum of each storage. On this host, the default policy leaves the comparison to operations that
+    /// read a storage as a whole.
+    @ParameterizedTest
+    @ValueSource(strings = {".croft", ".pt", ".npz"})
+    void damagedBytesAreRefusedWhenTheyArrive(String suffix) throws IOException {
+        Path file = directory.resolve("damaged" + suffix);
+        Checkpoint.save(file, state());
+        long offset;
+        try (Checkpoint here = Checkpoint.open(file)) {
+            offset = here.extents(here.tensor("second.weight").storage()).getFirst().offset();
+        }
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+            channel.write(ByteBuffer.wrap(new byte[]{1, 2, 3, 4, 5, 6, 7, 8}), offset + 1000);
+        }
+        try (Checkpoint remote = Checkpoint.open(server.uri(file.getFileName().toString()), options())) {
+            assertThat(remote.tensor("first.weight").getFloat(0, 0)).isEqualTo(random(1, 64, 128).getFloat(0, 0));
+            Tensor damaged = remote.tensor("second.weight");
+            assertThatExceptionOfType(FormatException.class).isThrownBy(() -> damaged.getFloat(0, 0))
+                    .withMessageContaining("checksum").withMessageContaining("damaged" + suffix);
+        }
     }
 
     @Test

@@ -1,6 +1,7 @@
 package io.undercroft.serializer.internal;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.format.internal.Checksums;
 import io.undercroft.format.internal.ExtentKind;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.Rule;
@@ -11,7 +12,6 @@ import io.undercroft.format.internal.StorageChunk;
 import io.undercroft.format.internal.StorageRecord;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
-import io.undercroft.mmap.Pages;
 import io.undercroft.mmap.Piece;
 import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.mmap.Piece.ZeroPiece;
@@ -20,6 +20,7 @@ import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.Extent;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.internal.loading.CheckedInput;
+import io.undercroft.serializer.internal.loading.CheckedRun;
 import io.undercroft.serializer.internal.loading.DeviceSource;
 import io.undercroft.serializer.internal.loading.PieceReader;
 import io.undercroft.serializer.internal.loading.RunChecksum;
@@ -38,13 +39,14 @@ import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -62,7 +64,7 @@ final class CroftStorages implements AutoCloseable {
     private final Bases bases;
     private final StorageCheck check;
     private final Optional<ExtentCache.Use> cache;
-    private final PieceReader memory;
+    private final PieceReader reader;
     /// The storages that chosen tensors use; null if all tensors are chosen, or the names were not read yet.
     private @Nullable BitSet chosen;
     private final Map<Integer, Suspect> damaged = new ConcurrentSkipListMap<>();
@@ -80,7 +82,7 @@ final class CroftStorages implements AutoCloseable {
         this.choice = choice;
         this.bases = bases;
         this.check = new StorageCheck(snapshot);
-        this.memory = new PieceReader(file, options);
+        this.reader = new PieceReader(file, options);
         // Without settings, its classes are not loaded.
         this.cache = options.settings().isEmpty() ? Optional.empty() : ExtentCache.Use.of(options);
     }
@@ -158,7 +160,7 @@ final class CroftStorages implements AutoCloseable {
         boolean isCheckedLater = storage.isMaterialized() || storage.isMeta()
                 || (options.isInMemory() && !storage.device().isCpu());
         try {
-            if (!isCheckedLater && source(number).isToBeChecked()) {
+            if (!isCheckedLater && source(number).isCheckedWhenTouched()) {
                 var _ = storage.materialize();
             }
         } catch (FormatException | UnsupportedOperationException _) {
@@ -264,7 +266,7 @@ final class CroftStorages implements AutoCloseable {
         private final StorageRecord record;
 
         Source(int number, StorageRecord record, Device device) {
-            super(CroftStorages.this.file, CroftStorages.this.options, device, record.nbytes());
+            super(reader, device, record.nbytes());
             this.number = number;
             this.record = record;
         }
@@ -357,10 +359,11 @@ final class CroftStorages implements AutoCloseable {
         /// very many storages, so they are released after each [loan][Storage#borrow].
         boolean isMappedApart() {
             return device().isCpu() && !options.isInMemory() && file.mode() != MapMode.SHARED && record.nbytes() > 0
-                    && !isWindow(records());
+                    && !isWindow();
         }
 
-        boolean isToBeChecked() {
+        @Override
+        protected boolean isCheckedWhenTouched() {
             return switch (options.checksums()) {
                 case NONE -> false;
                 case WHEN_READ_WHOLE -> snapshot.baseCount() > 0
@@ -369,36 +372,28 @@ final class CroftStorages implements AutoCloseable {
             };
         }
 
-        /// {@return whether bytes of the storage travel over a network, so that they are checked when they arrive} A
-        /// file of the host has none in stores.
-        private boolean isFetched() {
-            return file.source().isPresent() && options.checksums() != ChecksumPolicy.NONE && records().stream()
-                    .anyMatch(extent -> extent.kind() != ExtentKind.ZERO
-                            && fileOf(extent.base()).source().isPresent());
-        }
-
         @Override
-        protected Optional<CheckedInput> input() {
+        protected Optional<List<Piece>> pieces() {
             checkKnown();
-            List<RunChecksum> runs = options.checksums() == ChecksumPolicy.NONE
-                    ? List.of()
-                    : check.table(number).stream().map(chunk -> new RunChecksum(Kind.CRC32C, chunk.start(),
-                            chunk.length(), chunk.checksum())).toList();
-            return Optional.of(new CheckedInput(pieces(whole()), runs,
-                    device().isCpu() && options.memory().isPresent()));
+            return Optional.of(pieces(new Span(0, record.nbytes())));
         }
 
         @Override
-        protected FormatException refusal(List<Integer> damagedRuns, Allocation bytes) {
-            List<StorageChunk> chunks = check.table(number);
-            return refusalOf(damagedRuns.stream().map(chunks::get).toList(),
-                    Storage.over(DeviceSource.withAccess(options, bytes), device()));
-        }
-
-        /// Records damage.
-        private FormatException refusalOf(List<StorageChunk> chunks, Storage readable) {
-            damaged.put(number, new Suspect(chunks, readable));
-            return names().refusal(chunks);
+        protected Optional<Supplier<List<CheckedRun>>> checks() {
+            Map<Integer, MappedFile> files = new HashMap<>();
+            for (ExtentRecord extent : records()) {
+                if (extent.kind() != ExtentKind.ZERO && !files.containsKey(extent.base())) {
+                    files.put(extent.base(), fileOf(extent.base()));
+                }
+            }
+            // The allocation of the storage references them, so they must not reference these storages.
+            int storage = number;
+            StorageCheck table = check;
+            DamageNames names = names();
+            Set<Damage> met = metInParts;
+            String location = file.location();
+            return Optional.of(() -> table.table(storage).stream()
+                    .<CheckedRun>map(chunk -> new CheckedChunk(chunk, files, names, met, location)).toList());
         }
 
         private void checkKnown() {
@@ -409,120 +404,101 @@ final class CroftStorages implements AutoCloseable {
         }
 
         @Override
+        protected FormatException refusal(List<Integer> damagedRuns, Allocation bytes) {
+            List<StorageChunk> all = check.table(number);
+            List<StorageChunk> chunks = damagedRuns.stream().map(all::get).toList();
+            damaged.put(number, new Suspect(chunks, Storage.over(bytes, device())));
+            return names().refusal(chunks);
+        }
+
+        @Override
         public Allocation get() {
             return MappedAccess.guarded(file, () -> {
                 checkKnown();
+                if (!options.isInMemory() && file.mode() == MapMode.SHARED) {
+                    records().forEach(CroftStorages::checkWritable);
+                }
                 if (cache.isEmpty()) {
-                    return allocate();
+                    return super.get();
                 }
                 List<ExtentRecord> fetched = cache.get().supply(records(), CroftStorages.this::fileOf);
-                Allocation bytes = allocate();
+                Allocation bytes = super.get();
                 cache.get().keep(records(), fetched, bytes.segment());
                 return bytes;
             });
         }
 
-        private Allocation allocate() {
-            if (options.isInMemory()) {
-                return read();
-            }
-            boolean checksNow = isToBeChecked() || isFetched();
-            Allocation bytes = checkable(map());
-            List<StorageChunk> chunks = checksNow ? compare(whole(), bytes, true) : List.of();
-            if (!chunks.isEmpty()) {
-                throw refusalOf(chunks, Storage.over(bytes));
-            }
-            if (checksNow && bytes.backing().orElse(null) instanceof CheckedBytes checked) {
-                checked.setCompared();
-            }
-            return bytes;
-        }
-
-        Allocation read() {
-            CheckedInput input = input().orElseThrow();
-            return checked(input, memory.read(input));
-        }
-
         Allocation read(Span part) {
-            boolean checks = isToBeChecked();
+            boolean checks = isCheckedWhenTouched();
             Span around = checks ? check.chunksAround(number, part) : part;
-            Allocation bytes = memory.copy(new CheckedInput(pieces(around), List.of(), false));
-            List<StorageChunk> chunks = checks ? compare(around, bytes, false) : List.of();
-            if (!chunks.isEmpty()) {
+            List<StorageChunk> chunks = !checks
+                    ? List.of()
+                    : check.table(number).stream()
+                            .filter(chunk -> chunk.start() >= around.start() && chunk.end() <= around.end()).toList();
+            CheckedInput input = new CheckedInput(pieces(around),
+                    chunks.stream().map(chunk -> sum(chunk, around.start())).toList(), options.memory().isPresent());
+            Allocation bytes = reader.copy(input);
+            List<StorageChunk> hit = input.damaged().stream().map(chunks::get).toList();
+            if (!hit.isEmpty()) {
                 bytes.free();
-                names().damages(chunks).forEach(metInParts::add);
-                throw names().refusal(chunks);
+                names().damages(hit).forEach(metInParts::add);
+                throw names().refusal(hit);
             }
             MemorySegment wanted = bytes.segment().asSlice(part.start() - around.start(), part.end() - part.start());
             return new Allocation(wanted, bytes.sharing(), null, bytes::free);
         }
 
-        /// Checks bytes of the storage that were mapped or read, and frees them if that fails.
-        ///
-        /// @param isMapped whether its bytes may be those of a mapped file, as they may be in memory of the caller's
-        ///     choice
-        private List<StorageChunk> compare(Span part, Allocation bytes, boolean isMapped) {
-            try {
-                return isMapped || options.memory().isPresent()
-                        ? Pages.guard(bytes.segment(), () -> check.mapped(number, part, bytes.segment()))
-                        : check.inMemory(number, part, bytes.segment());
-            } catch (Throwable e) {
-                bytes.free();
-                throw e;
-            }
-        }
-
-        /// A storage that is one run of the file is a window on the common mapping, unless another storage has some of
-        /// the same bytes. Otherwise it has a separate mapping or copy, so that writes to one storage are not visible
-        /// in another.
-        private Allocation map() {
-            List<ExtentRecord> extents = records();
-            if (file.mode() == MapMode.SHARED) {
-                extents.forEach(CroftStorages::checkWritable);
-            }
-            return isWindow(extents)
-                    ? fileOf(extents.getFirst().base()).window(extents.getFirst().fileOffset(), record.nbytes())
-                    : file.allocation(pieces(whole()));
-        }
-
-        /// Adds the checksums to a mapped storage, for operations that read all of it. With a shared mapping, bytes
-        /// change in the file and are not checked.
-        private Allocation checkable(Allocation mapped) {
-            if (options.checksums() == ChecksumPolicy.NONE || file.mode() == MapMode.SHARED) {
-                return mapped;
-            }
-            try {
-                Map<Integer, MappedFile> files = new HashMap<>();
-                for (ExtentRecord extent : records()) {
-                    if (extent.kind() != ExtentKind.ZERO && !files.containsKey(extent.base())) {
-                        files.put(extent.base(), fileOf(extent.base()));
-                    }
-                }
-                MappedFile held = file.retain();
-                return new Allocation(mapped.segment(), mapped.sharing(), mapped.filename().orElse(null), () -> {
-                    mapped.free();
-                    held.close();
-                }).withBacking(new CheckedBytes(number, check, held, files, mapped, refusals()));
-            } catch (Throwable e) {
-                mapped.free();
-                throw e;
-            }
+        @Override
+        protected boolean isWindow() {
+            return CroftStorages.isWindow(records());
         }
     }
 
-    /// Refuses damaged chunks. The allocation of a storage references it, so it must not reference the storages: they
-    /// would never be collected.
-    private Function<StorageChunk, FormatException> refusals() {
-        Snapshot opened = snapshot;
-        StorageCheck checks = check;
-        Set<Damage> met = metInParts;
-        String name = file.location();
-        return chunk -> {
-            DamageNames named = new DamageNames(opened, checks);
-            List<StorageChunk> chunks = List.of(chunk);
-            named.damages(chunks).forEach(met::add);
-            return named.refusal(chunks).withFile(name);
-        };
+    /// @param start the byte of the storage that the bytes to be read start with
+    private static RunChecksum sum(StorageChunk chunk, long start) {
+        return new RunChecksum(Kind.CRC32C, chunk.start() - start, chunk.length(), chunk.checksum());
+    }
+
+    /// A chunk of a storage with its checksum.
+    ///
+    /// @param chunk the chunk
+    /// @param files the files that contain chunks, by their numbers; each is open for as long as the storage is mapped
+    /// @param names describes its damage
+    /// @param met receives its damage
+    /// @param location the name of the file that has the storage
+    private record CheckedChunk(StorageChunk chunk, Map<Integer, MappedFile> files, DamageNames names,
+            Set<Damage> met, String location) implements CheckedRun {
+        @Override
+        public long start() {
+            return chunk.start();
+        }
+
+        @Override
+        public long end() {
+            return chunk.end();
+        }
+
+        @Override
+        public RunChecksum checksum() {
+            return sum(chunk, 0);
+        }
+
+        @Override
+        public boolean matches(long from, long to, int crc32c) {
+            return chunk.start() == from && chunk.end() == to && chunk.checksum() == crc32c;
+        }
+
+        @Override
+        public boolean isIntact(MemorySegment mapped) throws IOException {
+            return Checksums.crc32c(mapped) == chunk.checksum() || StorageCheck.crc32c(chunk,
+                    new FileSource(Objects.requireNonNull(files.get(chunk.base())))) == chunk.checksum();
+        }
+
+        @Override
+        public RuntimeException refusal() {
+            names.damages(List.of(chunk)).forEach(met::add);
+            return names.refusal(List.of(chunk)).withFile(location);
+        }
     }
 
     /// {@return whether extents are one run of a file, and no other storage has a byte of it}

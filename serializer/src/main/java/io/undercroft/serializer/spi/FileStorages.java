@@ -2,13 +2,12 @@ package io.undercroft.serializer.spi;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.AnonymousMemory;
-import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.mmap.Piece;
 import io.undercroft.serializer.ChecksumPolicy;
 import io.undercroft.serializer.Extent;
 import io.undercroft.serializer.OpenOptions;
-import io.undercroft.serializer.internal.MappedAccess;
-import io.undercroft.serializer.internal.loading.CheckedInput;
+import io.undercroft.serializer.internal.loading.CheckedRun;
 import io.undercroft.serializer.internal.loading.DeviceSource;
 import io.undercroft.serializer.internal.loading.PieceReader;
 import io.undercroft.serializer.internal.loading.RunChecksum;
@@ -17,7 +16,6 @@ import io.undercroft.storage.Allocation;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
-import io.undercroft.storage.spi.Backing;
 import io.undercroft.storage.spi.DeviceMemory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -25,6 +23,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /// Storages whose bytes are in a file of another format. Nothing is mapped, read or decoded before a storage is first
@@ -44,7 +43,7 @@ public final class FileStorages {
     private final OpenOptions options;
     /// The former devices of the storages, which the options map to devices.
     private final Device saved;
-    private final PieceReader memory;
+    private final PieceReader reader;
 
     /// A decoder of bytes whose form in the file differs from that in memory.
     @FunctionalInterface
@@ -82,11 +81,11 @@ public final class FileStorages {
         this(file, options, Device.CPU, new PieceReader(file, options));
     }
 
-    private FileStorages(MappedFile file, OpenOptions options, Device saved, PieceReader memory) {
+    private FileStorages(MappedFile file, OpenOptions options, Device saved, PieceReader reader) {
         this.file = file;
         this.options = options;
         this.saved = saved;
-        this.memory = memory;
+        this.reader = reader;
     }
 
     /// {@return the storages of the same file that were saved from a device, for a format that records it} By default
@@ -94,7 +93,7 @@ public final class FileStorages {
     ///
     /// @param device the device that the file names
     public FileStorages savedFrom(Device device) {
-        return new FileStorages(file, options, device, memory);
+        return new FileStorages(file, options, device, reader);
     }
 
     /// {@return what the offset of elements in a file has to be a multiple of to map them, in bytes: the size of what
@@ -173,13 +172,13 @@ public final class FileStorages {
     /// Bytes that are in the file as they are in memory.
     private final class Stored extends StoredBytes {
         private final long offset;
-        private final boolean isMapped;
+        private final boolean isMappable;
         private final @Nullable Checksum checksum;
 
-        Stored(long offset, long nbytes, boolean isMapped, @Nullable Checksum checksum) {
-            super(file, options, options.deviceFor(saved), nbytes);
+        Stored(long offset, long nbytes, boolean isMappable, @Nullable Checksum checksum) {
+            super(reader, options.deviceFor(saved), nbytes);
             this.offset = offset;
-            this.isMapped = isMapped;
+            this.isMappable = isMappable;
             this.checksum = checksum;
         }
 
@@ -191,64 +190,73 @@ public final class FileStorages {
         }
 
         @Override
-        protected Optional<CheckedInput> input() {
-            return Optional.of(new CheckedInput(List.of(file.piece(offset, nbytes())),
-                    checksum == null ? List.of() : List.of(run(checksum)), false));
+        protected Optional<List<Piece>> pieces() {
+            return Optional.of(List.of(file.piece(offset, nbytes())));
+        }
+
+        @Override
+        protected boolean isMappable() {
+            return isMappable;
+        }
+
+        @Override
+        protected Optional<Supplier<List<CheckedRun>>> checks() {
+            if (checksum == null) {
+                return Optional.empty();
+            }
+            List<CheckedRun> runs = List.of(new CheckedRecord(file, nbytes(), checksum));
+            return Optional.of(() -> runs);
         }
 
         @Override
         protected DeviceMemory memory() {
             return memoryOf(this);
         }
+    }
 
-        private RunChecksum run(Checksum whole) {
+    /// A record of a file, which is a storage and perhaps some bytes before it, with one checksum. It is compared with
+    /// the bytes in the file: a program may write to those in memory.
+    ///
+    /// @param file the file
+    /// @param end the size of the storage in bytes
+    /// @param sum the checksum
+    private record CheckedRecord(MappedFile file, long end, Checksum sum) implements CheckedRun {
+        @Override
+        public long start() {
+            return 0;
+        }
+
+        @Override
+        public RunChecksum checksum() throws IOException {
+            MemorySegment before = MemorySegment.ofArray(sum.before());
+            RunChecksum all = new RunChecksum(RunChecksum.Kind.CRC32, -before.byteSize(), before.byteSize() + end,
+                    sum.crc32());
+            all.add(-before.byteSize(), before);
+            return all;
+        }
+
+        @Override
+        public boolean isIntact(MemorySegment mapped) throws IOException {
             try {
-                MemorySegment before = MemorySegment.ofArray(whole.before());
-                RunChecksum all = new RunChecksum(RunChecksum.Kind.CRC32, -before.byteSize(),
-                        before.byteSize() + nbytes(), whole.crc32());
-                all.add(-before.byteSize(), before);
-                return all;
+                sum.check();
+                return true;
+            } catch (FormatException _) {
+                return false;
+            }
+        }
+
+        /// Names the file, since this is long after it was opened.
+        @Override
+        public RuntimeException refusal() {
+            try {
+                sum.check();
+                return new IllegalStateException(
+                        file.location() + " was written to while it was read; open it again");
+            } catch (FormatException e) {
+                return e.withFile(file.location());
             } catch (IOException e) {
-                throw new UncheckedIOException(e);
+                return new UncheckedIOException(e);
             }
-        }
-
-        @Override
-        protected RuntimeException refusal(List<Integer> damaged, Allocation bytes) {
-            RuntimeException isChanged = super.refusal(damaged, bytes);
-            if (checksum != null) {
-                FileStorages.check(checksum, file);
-            }
-            return isChanged;
-        }
-
-        /// What is not aligned is copied.
-        @Override
-        public Allocation get() {
-            if (isMapped && !options.isInMemory()) {
-                return checkable(file.window(offset, nbytes()));
-            }
-            CheckedInput input = MappedAccess.guarded(file, this::input).orElseThrow();
-            return checked(input, options.isInMemory()
-                    ? memory.read(input)
-                    : DeviceSource.withAccess(options, memory.copy(input)));
-        }
-
-        private Allocation checkable(Allocation mapped) {
-            if (checksum == null || options.mapping() == MapMode.SHARED) {
-                return mapped;
-            }
-            RecordBytes record = new RecordBytes(file, mapped.backing(), checksum);
-            Allocation made = mapped.withBacking(record);
-            if (options.checksums() != ChecksumPolicy.WHEN_READ_WHOLE) {
-                try {
-                    record.check(0, nbytes());
-                } catch (Throwable e) {
-                    made.free();
-                    throw e;
-                }
-            }
-            return made;
         }
     }
 
@@ -257,7 +265,7 @@ public final class FileStorages {
         private final Decoder decoder;
 
         Decoded(long nbytes, Decoder decoder) {
-            super(file, options, options.deviceFor(saved), nbytes);
+            super(reader, options.deviceFor(saved), nbytes);
             this.decoder = decoder;
         }
 
@@ -289,52 +297,6 @@ public final class FileStorages {
                 made.free();
                 throw e;
             }
-        }
-    }
-
-    /// The checksum of a mapped record, which is compared once, with the bytes in the file: a program may write to
-    /// those in memory. The allocation of a storage references it, so it must not reference the storages: they would
-    /// never be collected.
-    private static final class RecordBytes implements Backing {
-        private final MappedFile file;
-        private final Optional<Backing> mapping;
-        private final Checksum checksum;
-        private boolean isChecked;
-
-        RecordBytes(MappedFile file, Optional<Backing> mapping, Checksum checksum) {
-            this.file = file;
-            this.mapping = mapping;
-            this.checksum = checksum;
-        }
-
-        @Override
-        public boolean hasChecksums() {
-            return true;
-        }
-
-        @Override
-        public void checkNotCut() {
-            mapping.ifPresent(Backing::checkNotCut);
-        }
-
-        @Override
-        public synchronized void check(long start, long end) {
-            if (!isChecked) {
-                checkNotCut();
-                FileStorages.check(checksum, file);
-                isChecked = true;
-            }
-        }
-    }
-
-    /// Names the file, since this is long after it was opened.
-    private static void check(Checksum checksum, MappedFile file) {
-        try {
-            checksum.check();
-        } catch (FormatException e) {
-            throw e.withFile(file.location());
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
         }
     }
 }

@@ -117,7 +117,7 @@ public final class CheckedInput implements HostReader {
     }
 
     /// {@return the numbers of the runs that did not arrive as a whole with the expected checksum, in order}
-    List<Integer> damaged() {
+    public List<Integer> damaged() {
         List<Integer> damaged = new ArrayList<>();
         for (int i = 0; i < runs.size(); i++) {
             if (!runs.get(i).matches()) {

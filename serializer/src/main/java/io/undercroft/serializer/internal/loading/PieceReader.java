@@ -69,6 +69,14 @@ public final class PieceReader {
         this.options = options;
     }
 
+    MappedFile file() {
+        return file;
+    }
+
+    OpenOptions options() {
+        return options;
+    }
+
     /// Reads pieces, one after the other, into one run of memory, and computes their checksums while they are in the
     /// cache. Large ones are read by several threads.
     ///
