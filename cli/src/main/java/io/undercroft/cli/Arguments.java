@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -65,14 +66,41 @@ final class Arguments {
                 .addOption(OptionSpec.builder("-h", "--help").usageHelp(true).description("Print this help.").build());
     }
 
+    private static OptionSpec.Builder option(String name, String label, Class<?> type, String description) {
+        return OptionSpec.builder(name).paramLabel(label).description(description).type(type);
+    }
+
+    private static OptionSpec.Builder options(String name, String label, Class<?> type, String description) {
+        return option(name, label, List.class, description).auxiliaryTypes(type);
+    }
+
+    private static PositionalParamSpec.Builder parameter(String label, Class<?> type, String description) {
+        return PositionalParamSpec.builder().paramLabel(label).description(description).type(type).required(true);
+    }
+
+    /// An option whose value is one of several.
+    ///
+    /// @param values the values, whose texts are words in lower case
+    /// @param refusal the message about another word, as a format
+    private static <T> ArgSpec choice(String name, String label, Class<T> type, List<T> values, String refusal,
+            String description) {
+        return option(name, label, type, description)
+                .completionCandidates(values.stream().map(Arguments::lowerCase).toList())
+                .converters(text -> values.stream().filter(value -> lowerCase(value).equals(text)).findFirst()
+                        .orElseThrow(() -> new TypeConversionException(refusal.formatted(text))))
+                .build();
+    }
+
+    private static String lowerCase(Object value) {
+        return value.toString().toLowerCase(Locale.ROOT);
+    }
+
     static ArgSpec file(String label, String description) {
-        return PositionalParamSpec.builder().paramLabel(label).description(description).type(Path.class).required(true)
-                .converters(Arguments::named).build();
+        return parameter(label, Path.class, description).converters(Arguments::named).build();
     }
 
     static ArgSpec files(int first, String label, String description) {
-        return PositionalParamSpec.builder().index(first + "..*").arity("1..*").paramLabel(label)
-                .description(description).type(List.class).auxiliaryTypes(Path.class).required(true)
+        return parameter(label, List.class, description).auxiliaryTypes(Path.class).index(first + "..*").arity("1..*")
                 .converters(Arguments::named).build();
     }
 
@@ -85,13 +113,12 @@ final class Arguments {
     }
 
     static ArgSpec sharedName() {
-        return PositionalParamSpec.builder().paramLabel("NAME").type(String.class).required(true)
-                .description("The name of the shared memory, such as weights.").build();
+        return parameter("NAME", String.class, "The name of the shared memory, such as weights.").build();
     }
 
     static ArgSpec words(String label, String description) {
-        return PositionalParamSpec.builder().index("0..*").arity("0..*").paramLabel(label).description(description)
-                .type(List.class).auxiliaryTypes(String.class).build();
+        return parameter(label, List.class, description).auxiliaryTypes(String.class).required(false).index("0..*")
+                .arity("0..*").build();
     }
 
     static ArgSpec flag(String name, String description) {
@@ -99,8 +126,8 @@ final class Arguments {
     }
 
     static ArgSpec tensor() {
-        return PositionalParamSpec.builder().paramLabel("NAME").type(String.class).required(true)
-                .description("The name of a tensor, or the path of another value, as croft inspect shows it.").build();
+        return parameter("NAME", String.class,
+                "The name of a tensor, or the path of another value, as croft inspect shows it.").build();
     }
 
     static ArgSpec output(String description) {
@@ -119,23 +146,19 @@ final class Arguments {
     ///
     /// @param values what a shell completes; made only if it asks
     static ArgSpec text(String name, String label, String description, Iterable<String> values) {
-        return OptionSpec.builder(name).paramLabel(label).description(description).type(String.class)
-                .completionCandidates(values).build();
+        return option(name, label, String.class, description).completionCandidates(values).build();
     }
 
     static ArgSpec texts(String name, String label, String description, Iterable<String> values) {
-        return OptionSpec.builder(name).paramLabel(label).description(description).type(List.class)
-                .auxiliaryTypes(String.class).completionCandidates(values).build();
+        return options(name, label, String.class, description).completionCandidates(values).build();
     }
 
     static ArgSpec path(String name, String label, String description) {
-        return OptionSpec.builder(name).paramLabel(label).description(description).type(Path.class)
-                .converters(Arguments::named).build();
+        return option(name, label, Path.class, description).converters(Arguments::named).build();
     }
 
     static ArgSpec number(String name, String description) {
-        return OptionSpec.builder(name).paramLabel("N").description(description).type(long.class)
-                .converters(Arguments::whole).build();
+        return option(name, "N", long.class, description).converters(Arguments::whole).build();
     }
 
     static ArgSpec at() {
@@ -144,11 +167,10 @@ final class Arguments {
     }
 
     static ArgSpec atOfTwo() {
-        return OptionSpec.builder(AT).paramLabel("N").type(List.class).auxiliaryTypes(Long.class)
-                .converters(Arguments::whole)
-                .description("Open snapshot N of A instead of the newest one. Given twice, the second is of B. "
-                        + "croft snapshots lists the numbers.")
-                .build();
+        return options(AT, "N", Long.class,
+                "Open snapshot N of A instead of the newest one. Given twice, the second is "
+                        + "of B. croft snapshots lists the numbers.")
+                .converters(Arguments::whole).build();
     }
 
     static ArgSpec only() {
@@ -157,23 +179,20 @@ final class Arguments {
     }
 
     static ArgSpec sort() {
-        return OptionSpec.builder(SORT).paramLabel("WHAT").type(Inspection.Order.class).converters(Arguments::order)
-                .completionCandidates(List.of("name", "size", "dtype"))
-                .description("The order of the tensors, instead of that of the state: name, size (of the elements, the "
-                        + "largest first) or dtype.")
-                .build();
+        return choice(SORT, "WHAT", Inspection.Order.class, List.of(Inspection.Order.values()),
+                "tensors are sorted by name, size or dtype, not by '%s'",
+                "The order of the tensors, instead of that of the state: name, size (of the elements, the largest "
+                        + "first) or dtype.");
     }
 
     static ArgSpec root() {
-        return OptionSpec.builder(ROOT).paramLabel("DIR").type(Path.class).converters(Arguments::named)
-                .description("The directory that contains the other files that this file references.").build();
+        return path(ROOT, "DIR", "The directory that contains the other files that this file references.");
     }
 
     static ArgSpec location() {
-        return OptionSpec.builder(LOCATION).paramLabel("DEVICE").type(Device.class).converters(Arguments::device)
-                .completionCandidates(List.of("cpu", "meta"))
-                .description("The device of all storages, instead of the one that they were saved from: cpu or meta.")
-                .build();
+        return choice(LOCATION, "DEVICE", Device.class, List.of(Device.CPU, Device.META),
+                "storages can go to cpu or meta, not to '%s'",
+                "The device of all storages, instead of the one that they were saved from: cpu or meta.");
     }
 
     static ArgSpec format() {
@@ -196,8 +215,7 @@ final class Arguments {
     ///
     /// @param label in a command without its like: the script for completion finds the values by it
     static ArgSpec settings(String name, String label, Setting.Use use, String description) {
-        return OptionSpec.builder(name).paramLabel(label).type(Map.class)
-                .auxiliaryTypes(String.class, String.class).description(description)
+        return option(name, label, Map.class, description).auxiliaryTypes(String.class, String.class)
                 .completionCandidates(() -> Checkpoint.formats().stream().flatMap(format -> format.settings().stream())
                         .filter(setting -> setting.use() == use).map(setting -> setting.name() + "=").distinct()
                         .iterator())
@@ -205,19 +223,17 @@ final class Arguments {
     }
 
     static ArgSpec base() {
-        return OptionSpec.builder(BASE).paramLabel("FILE").type(List.class).auxiliaryTypes(Path.class)
-                .converters(Arguments::named)
-                .description(
-                        "Reference bytes in FILE instead of writing equal ones. FILE may be the file that is read, or "
-                                + "one that it references: then all these bytes are referenced. May be repeated.")
-                .build();
+        return files(BASE, "FILE",
+                "Reference bytes in FILE instead of writing equal ones. FILE may be the file that is "
+                        + "read, or one that it references: then all these bytes are referenced. May be repeated.");
     }
 
     static ArgSpec otherFile() {
-        return OptionSpec.builder(BASE).paramLabel("OTHER").type(List.class).auxiliaryTypes(Path.class)
-                .converters(Arguments::named)
-                .description("A file that this file references, if its name has changed. May be repeated.")
-                .build();
+        return files(BASE, "OTHER", "A file that this file references, if its name has changed. May be repeated.");
+    }
+
+    private static ArgSpec files(String name, String label, String description) {
+        return options(name, label, Path.class, description).converters(Arguments::named).build();
     }
 
     static ArgSpec whole() {
@@ -238,16 +254,14 @@ final class Arguments {
     }
 
     static ArgSpec sharing() {
-        return OptionSpec.builder(SHARING).paramLabel("WHAT").type(Sharing.class).converters(Arguments::sharing)
-                .completionCandidates(List.of("content", "identity"))
-                .description("What is stored once: content (equal bytes, the default) or identity (each storage).")
-                .build();
+        return choice(SHARING, "WHAT", Sharing.class, List.of(Sharing.CONTENT, Sharing.IDENTITY),
+                "bytes can be shared by content or identity, not by '%s'",
+                "What is stored once: content (equal bytes, the default) or identity (each storage).");
     }
 
     static ArgSpec chunk() {
-        return OptionSpec.builder(CHUNK).paramLabel("SIZE").type(long.class).converters(Arguments::size)
-                .description("The size of the blocks that are compared to find equal bytes, 64K to 1G; 1M by default.")
-                .build();
+        return option(CHUNK, "SIZE", long.class, "The size of the blocks that are compared to find equal bytes, 64K to "
+                + "1G; 1M by default.").converters(Arguments::size).build();
     }
 
     // ---- what was given
@@ -472,33 +486,6 @@ final class Arguments {
             throw new TypeConversionException("a file has no empty name");
         }
         return Path.of(text);
-    }
-
-    private static Device device(String text) {
-        return switch (text) {
-            case "cpu" -> Device.CPU;
-            case "meta" -> Device.META;
-            default -> throw new TypeConversionException("storages can go to cpu or meta, not to '" + text + "'");
-        };
-    }
-
-    private static Sharing sharing(String text) {
-        return switch (text) {
-            case "content" -> Sharing.CONTENT;
-            case "identity" -> Sharing.IDENTITY;
-            default -> throw new TypeConversionException("bytes can be shared by content or identity, not by '" + text
-                    + "'");
-        };
-    }
-
-    private static Inspection.Order order(String text) {
-        return switch (text) {
-            case "name" -> Inspection.Order.NAME;
-            case "size" -> Inspection.Order.SIZE;
-            case "dtype" -> Inspection.Order.DTYPE;
-            default -> throw new TypeConversionException("tensors are sorted by name, size or dtype, not by '" + text
-                    + "'");
-        };
     }
 
     private static long whole(String text) {

@@ -2,9 +2,9 @@ package io.undercroft.cli;
 
 import io.undercroft.cli.internal.Json;
 import io.undercroft.cli.internal.JsonFiles;
-import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.StandardInput;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.Remedy;
 import io.undercroft.mmap.FileReadException;
@@ -33,6 +33,7 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.ToIntBiFunction;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
@@ -87,7 +88,7 @@ final class CommandRunner {
             "croft extract -o OUT.npy --dtype float32");
     private static final boolean DEBUG = "1".equals(System.getenv("CROFT_DEBUG"));
 
-    private final Output out;
+    private final TextOutput out;
     private final PrintWriter err;
     private @Nullable Failure failure;
 
@@ -98,7 +99,7 @@ final class CommandRunner {
     /// @param message the message
     private record Failure(int exitCode, @Nullable String code, String message) {}
 
-    CommandRunner(Output out, PrintWriter err) {
+    CommandRunner(TextOutput out, PrintWriter err) {
         this.out = out;
         this.err = err;
     }
@@ -117,7 +118,7 @@ final class CommandRunner {
             int code = body.call();
             out.flush();
             return code;
-        } catch (Output.Failure e) {
+        } catch (TextOutput.Failure e) {
             return e.isBrokenPipe() ? BROKEN_PIPE : explain(e, e.getMessage(), FAILED);
         } catch (SharedMemoryException e) {
             return explain(e, e.getMessage(), switch (e.reason()) {
@@ -251,6 +252,15 @@ final class CommandRunner {
             Json.printLine(out, object);
         } else {
             say(line);
+        }
+    }
+
+    /// Prints a result of several lines as text, or as one JSON object with `--json`.
+    void print(Arguments arguments, Json.Members object, Consumer<TextOutput> text) throws IOException {
+        if (arguments.has(Arguments.JSON)) {
+            Json.print(out, object);
+        } else {
+            text.accept(out);
         }
     }
 

@@ -1,6 +1,6 @@
 package io.undercroft.cli;
 
-import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.TextOutput;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.SequencedMap;
@@ -10,12 +10,12 @@ import picocli.CommandLine.Model.ArgSpec;
 
 /// Commands that have something in common, in the order of the help.
 abstract class Commands {
-    final Output out;
+    final TextOutput out;
     final CommandRunner run;
     final Saver saver;
     private final SequencedMap<String, Subcommand> all = new LinkedHashMap<>();
 
-    Commands(Output out, CommandRunner run) {
+    Commands(TextOutput out, CommandRunner run) {
         this.out = out;
         this.run = run;
         this.saver = new Saver(out, run);

@@ -1,6 +1,6 @@
 package io.undercroft.cli;
 
-import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
@@ -39,7 +39,7 @@ final class Completion {
 
     /// Prints the names of tensors, the paths of values, and those of the containers that they are in, that begin with
     /// a text. Names of more than one line or with characters that a terminal would obey are left out.
-    static int printNames(Arguments arguments, Output out) throws IOException {
+    static int printNames(Arguments arguments, TextOutput out) throws IOException {
         String typed = arguments.word(1);
         try (Checkpoint checkpoint = Inputs.open(arguments.path(0), OpenOptions.defaults().onMeta())) {
             NamedTensors named = new NamedTensors(checkpoint);

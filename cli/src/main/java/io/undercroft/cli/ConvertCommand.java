@@ -9,10 +9,10 @@ import static io.undercroft.cli.Arguments.flag;
 import static io.undercroft.cli.Arguments.knownFile;
 
 import io.undercroft.cli.internal.Json;
-import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.ProgressBar;
 import io.undercroft.cli.internal.Savings;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.cli.internal.Weights;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
@@ -51,7 +51,7 @@ final class ConvertCommand extends Commands {
     private static final String KEEP_BASES = "--keep-bases";
     private static final String SELF_CONTAINED = "--self-contained";
 
-    ConvertCommand(Output out, CommandRunner run) {
+    ConvertCommand(TextOutput out, CommandRunner run) {
         super(out, run);
         add("convert",
                 "Converts a file to .croft or another format. OUT is replaced atomically if it exists. If it is the "

@@ -1,8 +1,8 @@
 package io.undercroft.cli;
 
-import io.undercroft.cli.internal.Output;
-import io.undercroft.cli.internal.quickstart.PeerSide;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.cli.internal.quickstart.Quickstart;
+import io.undercroft.cli.internal.quickstart.SecondProcess;
 import io.undercroft.storage.internal.support.NearNames;
 import java.io.BufferedReader;
 import java.io.FileDescriptor;
@@ -43,11 +43,11 @@ public final class Croft {
             "adopt", "convert SOURCE OUT --base SOURCE", "commit", "set create", "shards", "set list",
             "publish", "shm publish", "unpublish", "shm remove", "shared", "shm list", "gc", "shm gc");
 
-    private final Output out;
+    private final TextOutput out;
     private final CommandRunner run;
     private final SequencedMap<String, Subcommand> subcommands = new LinkedHashMap<>();
 
-    private Croft(Output out, PrintWriter err) {
+    private Croft(TextOutput out, PrintWriter err) {
         this.out = out;
         this.run = new CommandRunner(out, err);
         subcommands.put("quickstart", new Subcommand(
@@ -86,7 +86,7 @@ public final class Croft {
                 () -> Training.runSmall(arguments.path(0)))));
         // The second process of the quickstart.
         subcommands.put("quickstart-peer", Subcommand.hidden(List::of, _ -> run.of(() -> {
-            return PeerSide.run(new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8)), out);
+            return SecondProcess.run(new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8)), out);
         })));
     }
 
@@ -99,7 +99,7 @@ public final class Croft {
         // Otherwise picocli searches all jars for a class of Groovy.
         System.setProperty("picocli.disable.closures", "true");
         PrintWriter err = new PrintWriter(new FileOutputStream(FileDescriptor.err), true, StandardCharsets.UTF_8);
-        int code = execute(Output.standard(), err, args);
+        int code = execute(TextOutput.standard(), err, args);
         if (code != CommandRunner.OK) {
             System.exit(code);
         }
@@ -112,14 +112,14 @@ public final class Croft {
     /// @param err takes messages
     /// @param args the command line
     /// @return the exit code
-    static int execute(Output out, PrintWriter err, String... args) {
+    static int execute(TextOutput out, PrintWriter err, String... args) {
         return new Croft(out, err).execute(args);
     }
 
     /// {@return the command lines of all commands that the help shows, such as `shm list`}
     static Set<String> names() {
         Set<String> names = new LinkedHashSet<>();
-        new Croft(new Output(OutputStream.nullOutputStream()), new PrintWriter(Writer.nullWriter())).subcommands
+        new Croft(new TextOutput(OutputStream.nullOutputStream()), new PrintWriter(Writer.nullWriter())).subcommands
                 .forEach((name, command) -> {
                     if (command.isGroup()) {
                         command.members().keySet().forEach(member -> names.add(name + " " + member));

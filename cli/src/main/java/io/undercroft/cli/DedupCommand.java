@@ -5,10 +5,10 @@ import static io.undercroft.cli.internal.Table.right;
 import static io.undercroft.cli.internal.Table.whole;
 
 import io.undercroft.cli.internal.Json;
-import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.ProgressBar;
 import io.undercroft.cli.internal.Table;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.cli.internal.UniqueBytes;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
@@ -36,7 +36,7 @@ final class DedupCommand extends Commands {
     /// hubs.
     private static final Set<String> SKIPPED = Set.of("FORMAT-UNKNOWN", "FORMAT-EMPTY", "SHARD-INDEX");
 
-    DedupCommand(Output out, CommandRunner run) {
+    DedupCommand(TextOutput out, CommandRunner run) {
         super(out, run);
         add("dedup",
                 "Computes how much space one .croft file for all files of some directories would save. Their storages "
@@ -76,11 +76,7 @@ final class DedupCommand extends Commands {
                     : code;
         }
         int printed = run.of(() -> {
-            if (arguments.has(Arguments.JSON)) {
-                printJson(shares);
-            } else {
-                print(shares);
-            }
+            run.print(arguments, json -> write(json, shares), text -> print(shares, text));
             return CommandRunner.OK;
         });
         return run.worse(code, printed);
@@ -166,7 +162,7 @@ final class DedupCommand extends Commands {
         return Sizes.sum(shares.stream().mapToLong(size));
     }
 
-    private void print(List<Share> shares) {
+    private static void print(List<Share> shares, TextOutput out) {
         Table table = new Table(left("file"), whole("format"), right("size"), right("storages"), right("new"));
         shares.forEach(share -> table.row(share.file().toString(), share.format(), Text.bytes(share.nbytes()),
                 Text.bytes(share.storages()), Text.bytes(share.added())));
@@ -182,15 +178,14 @@ final class DedupCommand extends Commands {
                 : "one .croft file with all of them would save nothing");
     }
 
-    private void printJson(List<Share> shares) throws IOException {
+    private static void write(Json json, List<Share> shares) throws IOException {
         long nbytes = sum(shares, Share::nbytes);
         long unique = sum(shares, Share::added);
-        Json.print(out, json -> json
-                .list("files", shares, (each, share) -> each.member("file", share.file().toString())
-                        .member("format", share.format()).member("nbytes", share.nbytes())
-                        .member("storage_nbytes", share.storages()).member("new_nbytes", share.added()))
+        json.list("files", shares, (each, share) -> each.member("file", share.file().toString())
+                .member("format", share.format()).member("nbytes", share.nbytes())
+                .member("storage_nbytes", share.storages()).member("new_nbytes", share.added()))
                 .member("nbytes", nbytes)
                 .member("storage_nbytes", sum(shares, Share::storages))
-                .member("unique_nbytes", unique).member("saved_nbytes", nbytes - unique));
+                .member("unique_nbytes", unique).member("saved_nbytes", nbytes - unique);
     }
 }

@@ -4,11 +4,11 @@ import static io.undercroft.cli.Arguments.flag;
 import static io.undercroft.cli.Arguments.knownFile;
 
 import io.undercroft.cli.internal.Json;
-import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.ProgressBar;
 import io.undercroft.cli.internal.StandardInput;
 import io.undercroft.cli.internal.TensorJson;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.cli.internal.inspect.Inspection;
 import io.undercroft.cli.internal.inspect.JsonReport;
 import io.undercroft.cli.internal.inspect.StateOutline;
@@ -16,18 +16,15 @@ import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.analysis.LastLoan;
-import io.undercroft.serializer.internal.analysis.OutputFile;
 import io.undercroft.serializer.internal.analysis.TensorBlocks;
 import io.undercroft.serializer.internal.tree.StatePart;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
-import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -40,7 +37,7 @@ final class ExtractCommand extends Commands {
     private static final String SUFFIX = ".npy";
     private static final Pattern RANGE = Pattern.compile("(-?[0-9]{1,18})?:(-?[0-9]{1,18})?");
 
-    ExtractCommand(Output out, CommandRunner run) {
+    ExtractCommand(TextOutput out, CommandRunner run) {
         super(out, run);
         add("extract",
                 "Prints a tensor or another value of a file, or writes a tensor as a .npy file, and another "
@@ -112,21 +109,14 @@ final class ExtractCommand extends Commands {
             throw new IllegalArgumentException("%s is no tensor, and is written as text; give OUT a name such as %s"
                     .formatted(FormatException.quote(path), "value.txt or value.json"));
         }
-        Targets.requireDirectory(target);
-        try (OutputFile file = OutputFile.create(target); Output text = new Output(file)) {
-            if (checkpoint.value(path) instanceof String value && !arguments.has(Arguments.JSON)) {
-                text.write(value);
-            } else {
-                print(checkpoint, path, arguments, text);
+        Object value = checkpoint.value(path);
+        int _ = Targets.write(target, text -> {
+            if (value instanceof String words && !arguments.has(Arguments.JSON)) {
+                text.write(words);
+                return CommandRunner.OK;
             }
-            text.flush();
-            file.commit();
-        } catch (Output.Failure e) {
-            IOException why = Objects.requireNonNull(e.getCause());
-            throw why instanceof ClosedByInterruptException
-                    ? new IOException("interrupted; no file was made or changed", why)
-                    : why;
-        }
+            return print(checkpoint, path, arguments, text);
+        });
         long nbytes = Files.size(target);
         run.say(arguments, "%s: %s -> %s (%s)".formatted(checkpoint.location(), path, target, Text.bytes(nbytes)),
                 json -> json.member("source", StandardInput.shown(checkpoint.location()))
@@ -136,7 +126,8 @@ final class ExtractCommand extends Commands {
     }
 
     /// Prints a value that is no tensor.
-    private static int print(Checkpoint checkpoint, String path, Arguments arguments, Output out) throws IOException {
+    private static int print(Checkpoint checkpoint, String path, Arguments arguments, TextOutput out)
+            throws IOException {
         Object value = checkpoint.value(path);
         for (String option : new String[]{ROWS, DTYPE}) {
             if (arguments.has(option)) {

@@ -3,10 +3,10 @@ package io.undercroft.cli;
 import static io.undercroft.cli.Arguments.knownFile;
 
 import io.undercroft.cli.internal.NameTree;
-import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.ProgressBar;
 import io.undercroft.cli.internal.Savings;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.cli.internal.inspect.JsonReport;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CroftFile;
@@ -14,6 +14,7 @@ import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.Salvage;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.SnapshotInfo;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -25,7 +26,7 @@ final class GrowingCommands extends Commands {
     private static final String MESSAGE = "--message";
     private static final String KEEP = "--keep";
 
-    GrowingCommands(Output out, CommandRunner run) {
+    GrowingCommands(TextOutput out, CommandRunner run) {
         super(out, run);
         add("append",
                 "Appends the state of another file to a .croft file as its next snapshot, and reports which bytes "
@@ -60,9 +61,7 @@ final class GrowingCommands extends Commands {
                     "%s: there is no such file to append to. Create it with croft convert".formatted(file));
         }
         int code = run.of(file, () -> {
-            try (Checkpoint checkpoint = Checkpoint.open(file, OpenOptions.defaults().onMeta())) {
-                IntegrityChecks.requireSnapshot(checkpoint);
-            }
+            SnapshotInfo _ = newest(file);
             return CommandRunner.OK;
         });
         if (code != CommandRunner.OK) {
@@ -74,7 +73,7 @@ final class GrowingCommands extends Commands {
                 report = growing.commit(checkpoint.tree(),
                         options.time(Instant.now()).message(arguments.text(MESSAGE).orElse("")));
             }
-            long snapshot = newest(file);
+            long snapshot = newest(file).commit();
             long nbytes = Files.size(file);
             run.say(arguments, "%s (%s) -> %s (snapshot %d, %s): %s".formatted(checkpoint.location(),
                     checkpoint.format(), file, snapshot, Text.bytes(nbytes),
@@ -90,10 +89,8 @@ final class GrowingCommands extends Commands {
         });
     }
 
-    private static long newest(Path file) throws IOException {
-        try (Checkpoint checkpoint = Checkpoint.open(file, OpenOptions.defaults().onMeta())) {
-            return checkpoint.snapshot().orElseThrow().commit();
-        }
+    private static SnapshotInfo newest(Path file) throws IOException {
+        return IntegrityChecks.snapshot(file, OpenOptions.defaults().onMeta());
     }
 
     private int compact(Arguments arguments) {
@@ -103,7 +100,7 @@ final class GrowingCommands extends Commands {
             return run.complain(file + ": at least 1 snapshot has to be kept");
         }
         return run.of(file, () -> {
-            long count = count(file, arguments);
+            long count = IntegrityChecks.snapshot(file, arguments.openingOnMeta()).sequence();
             return run.writing(file, () -> compact(file, keep, count, arguments));
         });
     }
@@ -121,12 +118,6 @@ final class GrowingCommands extends Commands {
                 json -> json.member("file", file.toString()).member("snapshots", left).member("nbytes", nbytes)
                         .member("saved_nbytes", saved));
         return CommandRunner.OK;
-    }
-
-    private static long count(Path file, Arguments arguments) throws IOException {
-        try (Checkpoint checkpoint = Checkpoint.open(file, arguments.openingOnMeta())) {
-            return IntegrityChecks.requireSnapshot(checkpoint).sequence();
-        }
     }
 
     private static String difference(long saved, long size) {

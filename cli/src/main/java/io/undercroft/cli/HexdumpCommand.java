@@ -1,9 +1,9 @@
 package io.undercroft.cli;
 
 import io.undercroft.cli.internal.Json;
-import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.StandardInput;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.dump.FileDump;
 import io.undercroft.format.dump.FormatDump.Line;
@@ -38,7 +38,7 @@ final class HexdumpCommand extends Commands {
     private static final int ROW = 16;
     private static final HexFormat HEX = HexFormat.ofDelimiter(" ");
 
-    HexdumpCommand(Output out, CommandRunner run) {
+    HexdumpCommand(TextOutput out, CommandRunner run) {
         super(out, run);
         add("hexdump",
                 "Shows the bytes of a .croft or safetensors file with their meaning. For a .croft file they are the "

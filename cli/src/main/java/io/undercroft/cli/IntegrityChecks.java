@@ -6,11 +6,13 @@ import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.ForeignClass;
+import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.SequencedMap;
 import java.util.Set;
@@ -157,6 +159,15 @@ final class IntegrityChecks {
     static SnapshotInfo requireSnapshot(Checkpoint checkpoint) {
         return checkpoint.snapshot().orElseThrow(() -> new IllegalArgumentException("files of the format "
                 + checkpoint.format() + " have no snapshots; croft convert makes a .croft file of one"));
+    }
+
+    /// {@return the snapshot that is opened of a file}
+    ///
+    /// @throws IllegalArgumentException if the format of the file has no snapshots
+    static SnapshotInfo snapshot(Path file, OpenOptions options) throws IOException {
+        try (Checkpoint checkpoint = Checkpoint.open(file, options)) {
+            return requireSnapshot(checkpoint);
+        }
     }
 
     /// Says why bytes were not read: lists the damage as `verify` does, or the other files that are missing, and only

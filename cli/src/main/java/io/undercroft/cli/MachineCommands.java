@@ -3,7 +3,7 @@ package io.undercroft.cli;
 import static io.undercroft.cli.Arguments.flag;
 
 import io.undercroft.cli.internal.Machine;
-import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.cli.internal.cuda.CudaCheck;
 import io.undercroft.cuda.CudaDevice;
 import java.nio.file.Path;
@@ -13,7 +13,6 @@ import java.util.Optional;
 
 /// The commands about the machine and its devices.
 final class MachineCommands extends Commands {
-    private static final String JSON = "--json";
     private static final String GIB = "--gib";
     private static final String DIRECTORY = "--dir";
     private static final String PYTHON = "--python";
@@ -22,12 +21,12 @@ final class MachineCommands extends Commands {
     private static final double MOST_GIB = 4096;
     private static final double MOST_MINUTES = 1440;
 
-    MachineCommands(Output out, CommandRunner run) {
+    MachineCommands(TextOutput out, CommandRunner run) {
         super(out, run);
         add("doctor",
                 "Shows the JDK and the features of this machine. They are native access, mapping, shared memory, huge "
                         + "pages, O_DIRECT and CUDA devices, or the reason why there is none.",
-                () -> List.of(flag(JSON, "Print one JSON object (docs/inspect-json.md).")), this::doctor);
+                () -> List.of(Arguments.json()), this::doctor);
         add("cuda-check",
                 "Checks storages, checkpoints and copies on a CUDA device, and measures their speed. It is compared "
                         + "with PyTorch and safetensors if they are installed. Prints a table and, as the last line, a "
@@ -52,7 +51,7 @@ final class MachineCommands extends Commands {
 
     private int doctor(Arguments arguments) {
         return run.of(() -> {
-            if (arguments.has(JSON)) {
+            if (arguments.has(Arguments.JSON)) {
                 Machine.printJson(out);
             } else {
                 Machine.print(out);

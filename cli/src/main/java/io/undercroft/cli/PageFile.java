@@ -5,17 +5,11 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.undercroft.cli.internal.ProgressBar;
 import io.undercroft.cli.internal.StandardInput;
 import io.undercroft.cli.internal.Text;
-import io.undercroft.cli.internal.inspect.HtmlReport;
 import io.undercroft.cli.internal.inspect.HtmlReport.Extract;
+import io.undercroft.cli.internal.inspect.HtmlReport;
 import io.undercroft.cli.internal.inspect.Inspection;
-import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.internal.analysis.OutputFile;
-import java.io.BufferedWriter;
 import java.io.IOException;
-import java.io.OutputStreamWriter;
-import java.io.Writer;
-import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -51,7 +45,7 @@ final class PageFile {
         if (arguments.path(HTML).isEmpty()) {
             return Optional.empty();
         }
-        if (arguments.has("--json")) {
+        if (arguments.has(Arguments.JSON)) {
             return Optional.of(HTML + " and --json are two ways of showing a file; give one of them");
         }
         if (arguments.path(HTML).get().toString().equals("-")) {
@@ -76,16 +70,11 @@ final class PageFile {
     private void write(Inspection inspection, Path given) throws IOException {
         requireReplaceable(inspection.checkpoint(), given);
         Path source = Inputs.path(inspection.checkpoint(), given);
-        Extract extract;
-        try (OutputFile file = OutputFile.create(target);
-                ProgressBar bar = ProgressBar.counting("entry", "entries");
-                Writer out = new BufferedWriter(new OutputStreamWriter(file, UTF_8))) {
-            extract = HtmlReport.write(inspection, name(source), modified(source), out, bar);
-            out.flush();
-            file.commit();
-        } catch (ClosedByInterruptException e) {
-            throw new IOException("interrupted; no file was made or changed", e);
-        }
+        Extract extract = Targets.write(target, out -> {
+            try (ProgressBar bar = ProgressBar.counting("entry", "entries")) {
+                return HtmlReport.write(inspection, name(source), modified(source), out, bar);
+            }
+        });
         say(inspection, extract);
     }
 
@@ -106,36 +95,18 @@ final class PageFile {
 
     /// Refuses to replace a file that is not a page, so that a mistyped name destroys no file.
     private void requireReplaceable(Checkpoint checkpoint, Path given) throws IOException {
-        for (Path input : inputs(checkpoint, given).toList()) {
-            if (Targets.isSame(input, target)) {
-                throw new IllegalArgumentException(target + ": the page would replace a file that it is about. Give "
-                        + HTML + " another name");
-            }
+        if (!Inputs.isUri(given) && Targets.isInput(checkpoint, target)) {
+            throw new IllegalArgumentException(target + ": the page would replace a file that it is about. Give "
+                    + HTML + " another name");
         }
-        Targets.requireDirectory(target);
-        if (!Files.exists(target)) {
-            if (Files.isSymbolicLink(target)) {
-                throw new FileSystemException(target.toString(), null,
-                        "it is a symbolic link to a file that does not exist; name that file");
-            }
-            return;
+        if (Files.isSymbolicLink(target) && !Files.exists(target)) {
+            throw new FileSystemException(target.toString(), null,
+                    "it is a symbolic link to a file that does not exist; name that file");
         }
-        if (!Files.isRegularFile(target)) {
-            throw new FileSystemException(target.toString(), null, Files.isDirectory(target)
-                    ? "it is a directory; name a file in it"
-                    : "it is no regular file, but a pipe or a device, and is not replaced by one; take another name");
-        }
-        if (Files.size(target) > 0 && !isPage()) {
+        if (Files.isRegularFile(target) && Files.size(target) > 0 && !isPage()) {
             throw new IllegalArgumentException(target + ": it exists and is no page of croft inspect, and is not "
                     + "replaced. Delete it, or give " + HTML + " another name");
         }
-    }
-
-    private static Stream<Path> inputs(Checkpoint checkpoint, Path given) {
-        return Inputs.isUri(given)
-                ? Stream.empty()
-                : Stream.concat(checkpoint.files().stream(),
-                        checkpoint.bases().stream().map(BaseFile::file).flatMap(Optional::stream));
     }
 
     private boolean isPage() throws IOException {

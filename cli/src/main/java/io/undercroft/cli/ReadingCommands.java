@@ -7,16 +7,17 @@ import static io.undercroft.cli.Arguments.knownFiles;
 import io.undercroft.cli.internal.DiffReport;
 import io.undercroft.cli.internal.Json;
 import io.undercroft.cli.internal.JsonFiles;
-import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.ProgressBar;
 import io.undercroft.cli.internal.Sha256;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.cli.internal.inspect.Inspection;
 import io.undercroft.cli.internal.inspect.JsonReport;
 import io.undercroft.cli.internal.inspect.SnapshotList;
 import io.undercroft.cli.internal.inspect.TextReport;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.Verification;
@@ -26,6 +27,7 @@ import io.undercroft.serializer.internal.analysis.Sizes;
 import io.undercroft.serializer.internal.analysis.StateDiff;
 import io.undercroft.serializer.internal.analysis.ValueDiff;
 import io.undercroft.serializer.spi.CheckpointFormat;
+import io.undercroft.serializer.spi.Setting;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -36,10 +38,9 @@ import java.util.stream.Collectors;
 
 /// The commands that show what files hold or how they differ, and change nothing.
 final class ReadingCommands extends Commands {
-    private static final String JSON = "--json";
     private static final String STATS = "--stats";
 
-    ReadingCommands(Output out, CommandRunner run) {
+    ReadingCommands(TextOutput out, CommandRunner run) {
         super(out, run);
         add("inspect", "Shows what files hold, and which tensors share a storage.",
                 () -> List.of(knownFiles(), Arguments.json(),
@@ -50,7 +51,7 @@ final class ReadingCommands extends Commands {
                 this::inspect);
         add("snapshots", "Lists the snapshots of a .croft file, the newest first.",
                 () -> List.of(Arguments.file("FILE", "A .croft file."),
-                        flag(JSON, "Print one JSON object (docs/inspect-json.md)."), Arguments.setting()),
+                        Arguments.json(), Arguments.setting()),
                 this::snapshots);
         add("verify",
                 "Checks the structure of files and reads all bytes that have checksums; says how many have none, which "
@@ -63,7 +64,7 @@ final class ReadingCommands extends Commands {
                         Arguments.otherFile(), Arguments.format(), Arguments.setting()),
                 this::verify);
         add("formats", "Lists the formats, and their settings.",
-                () -> List.of(flag(JSON, "Print one JSON object (docs/inspect-json.md).")), this::formats);
+                () -> List.of(Arguments.json()), this::formats);
         add("diff",
                 "Compares the tensors and the other values of two files of any format. Exits with 0 if names, dtypes, "
                         + "shapes, elements, shared storages and values are the same, and 5 if they differ. Between "
@@ -71,7 +72,7 @@ final class ReadingCommands extends Commands {
                 () -> List.of(knownFile("A"), knownFile("B"),
                         flag(STATS, "Count the elements that differ, and compute the largest and the mean absolute "
                                 + "difference, also if the dtypes differ."),
-                        flag("--json", "Print one JSON object (docs/inspect-json.md)."), Arguments.large(),
+                        Arguments.json(), Arguments.large(),
                         Arguments.only(),
                         Arguments.atOfTwo(), Arguments.root(), Arguments.otherFile(), Arguments.format(),
                         Arguments.setting()),
@@ -101,7 +102,8 @@ final class ReadingCommands extends Commands {
                 Inspection all = new Inspection(checkpoint, digests, arguments.absentDevices());
                 Inspection inspection = arguments.order().map(all::sorted).orElse(all);
                 if (digests != null) {
-                    hash(inspection, arguments.has(JSON) || arguments.path(PageFile.HTML).isPresent(), digests);
+                    hash(inspection, arguments.has(Arguments.JSON) || arguments.path(PageFile.HTML).isPresent(),
+                            digests);
                 }
                 Optional<Path> page = arguments.path(PageFile.HTML);
                 if (page.isPresent()) {
@@ -110,7 +112,7 @@ final class ReadingCommands extends Commands {
                     if (code != CommandRunner.OK) {
                         return code;
                     }
-                } else if (arguments.has(JSON)) {
+                } else if (arguments.has(Arguments.JSON)) {
                     JsonReport.print(inspection, json);
                 } else {
                     if (isNext) {
@@ -151,11 +153,9 @@ final class ReadingCommands extends Commands {
             try (Checkpoint checkpoint = Inputs.open(file, arguments.openingOnMeta())) {
                 IntegrityChecks.requireSnapshot(checkpoint);
                 run.noteSkippedCommit(checkpoint);
-                if (arguments.has(JSON)) {
-                    SnapshotList.printJson(checkpoint.snapshots(), out);
-                } else {
-                    SnapshotList.print(checkpoint.snapshots(), out);
-                }
+                List<SnapshotInfo> snapshots = checkpoint.snapshots();
+                run.print(arguments, json -> SnapshotList.write(json, snapshots),
+                        text -> SnapshotList.print(snapshots, text));
             }
             return CommandRunner.OK;
         });
@@ -163,28 +163,27 @@ final class ReadingCommands extends Commands {
 
     private int formats(Arguments arguments) {
         return run.of(() -> {
-            if (arguments.has(JSON)) {
-                printFormatsJson();
-                return CommandRunner.OK;
-            }
-            out.line("%-18s %-33s %s".formatted("format", "suffixes of names", "capabilities"));
-            for (CheckpointFormat format : Checkpoint.formats()) {
-                out.line("%-18s %-33s %s".formatted(format.name(), String.join(" ", format.suffixes()),
-                        capabilities(format)).stripTrailing());
-            }
-            printSettings();
+            run.print(arguments, ReadingCommands::writeFormats, ReadingCommands::printFormats);
             return CommandRunner.OK;
         });
     }
 
-    private void printSettings() {
+    private static void printFormats(TextOutput out) {
+        out.line("%-18s %-33s %s".formatted("format", "suffixes of names", "capabilities"));
+        for (CheckpointFormat format : Checkpoint.formats()) {
+            out.line("%-18s %-33s %s".formatted(format.name(), String.join(" ", format.suffixes()),
+                    capabilities(format)).stripTrailing());
+        }
         out.line("");
         out.line("%-22s %-12s %s".formatted("setting", "for files", "values, the default first"));
-        Checkpoint.formats().stream().flatMap(format -> format.settings().stream()).distinct()
-                .map(setting -> "%-22s %-12s %s".formatted(setting.name(), switch (setting.use()) {
-                    case OPENING -> "opened";
-                    case WRITING -> "written";
-                }, setting.values())).forEach(out::line);
+        settings().forEach(setting -> out.line("%-22s %-12s %s".formatted(setting.name(), switch (setting.use()) {
+            case OPENING -> "opened";
+            case WRITING -> "written";
+        }, setting.values())));
+    }
+
+    private static List<Setting> settings() {
+        return Checkpoint.formats().stream().flatMap(format -> format.settings().stream()).distinct().toList();
     }
 
     private static String capabilities(CheckpointFormat format) {
@@ -209,7 +208,7 @@ final class ReadingCommands extends Commands {
                     Checkpoint checkpoint = Inputs.open(file, arguments.openingOnCpu().progress(bar))) {
                 Verification verification = checkpoint.verify();
                 bar.erase();
-                if (arguments.has(JSON)) {
+                if (arguments.has(Arguments.JSON)) {
                     JsonReport.printVerification(checkpoint, verification, json);
                 }
                 if (!verification.damages().isEmpty()) {
@@ -226,7 +225,7 @@ final class ReadingCommands extends Commands {
                                     .formatted(Inputs.shown(file), Text.bytes(unknown))
                                     + "No damage was found in the rest");
                 }
-                return tell(checkpoint, verification, arguments.has(JSON) ? _ -> {} : run::say);
+                return tell(checkpoint, verification, arguments.has(Arguments.JSON) ? _ -> {} : run::say);
             }
         });
     }
@@ -249,16 +248,12 @@ final class ReadingCommands extends Commands {
         return CommandRunner.OK;
     }
 
-    private void printFormatsJson() throws IOException {
-        Json.print(out, all -> all
-                .list("formats", Checkpoint.formats(), (json, format) -> json.member("name", format.name())
-                        .values("suffixes", format.suffixes())
-                        .values("capabilities",
-                                format.capabilities().stream().sorted().map(ReadingCommands::word).toList()))
-                .list("settings", Checkpoint.formats().stream().flatMap(format -> format.settings().stream()).distinct()
-                        .toList(),
-                        (json, setting) -> json.member("name", setting.name()).member("use", word(setting.use()))
-                                .member("values", setting.values())));
+    private static void writeFormats(Json all) throws IOException {
+        all.list("formats", Checkpoint.formats(), (json, format) -> json.member("name", format.name())
+                .values("suffixes", format.suffixes())
+                .values("capabilities", format.capabilities().stream().sorted().map(ReadingCommands::word).toList()))
+                .list("settings", settings(), (json, setting) -> json.member("name", setting.name())
+                        .member("use", word(setting.use())).member("values", setting.values()));
     }
 
     private static String word(Enum<?> constant) {
@@ -293,11 +288,7 @@ final class ReadingCommands extends Commands {
             diff = new StateDiff(new NamedTensors(a), new NamedTensors(b),
                     arguments.has(STATS), budget, bar);
         }
-        if (arguments.has("--json")) {
-            DiffReport.printJson(diff, out);
-        } else {
-            DiffReport.print(diff, out);
-        }
+        run.print(arguments, json -> DiffReport.write(json, diff), text -> DiffReport.print(diff, text));
         int code = run.ofEach(diff.notCompared(), each -> {
             FormatException fault = each.fault();
             return run.fail(fault == null ? CommandRunner.MISSING : CommandRunner.code(fault),

@@ -1,11 +1,11 @@
 package io.undercroft.cli;
 
 import io.undercroft.cli.internal.Json;
-import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.ProgressBar;
 import io.undercroft.cli.internal.Savings;
 import io.undercroft.cli.internal.StandardInput;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.DedupReport;
@@ -23,10 +23,10 @@ import java.util.SequencedMap;
 final class Saver {
     static final String REPORT = "--report";
 
-    private final Output out;
+    private final TextOutput out;
     private final CommandRunner run;
 
-    Saver(Output out, CommandRunner run) {
+    Saver(TextOutput out, CommandRunner run) {
         this.out = out;
         this.run = run;
     }

@@ -3,13 +3,13 @@ package io.undercroft.cli;
 import static io.undercroft.cli.internal.Table.left;
 import static io.undercroft.cli.internal.Table.right;
 
-import io.undercroft.cli.internal.Json;
-import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Table;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.ShardSet;
+import io.undercroft.serializer.SnapshotInfo;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -20,7 +20,7 @@ import java.util.Objects;
 final class SetCommands extends Commands {
     private static final String SUFFIX = ".croftset";
 
-    SetCommands(Output out, CommandRunner run) {
+    SetCommands(TextOutput out, CommandRunner run) {
         super(out, run);
         add("create",
                 "Creates a set of .croft files. The set records the newest snapshot of each file, and can be opened "
@@ -44,9 +44,7 @@ final class SetCommands extends Commands {
         List<Path> files = arguments.paths(1);
         for (Path file : files) {
             int code = run.of(file, () -> {
-                try (Checkpoint checkpoint = Checkpoint.open(file, arguments.openingOnMeta())) {
-                    IntegrityChecks.requireSnapshot(checkpoint);
-                }
+                SnapshotInfo _ = IntegrityChecks.snapshot(file, arguments.openingOnMeta());
                 return CommandRunner.OK;
             });
             if (code != CommandRunner.OK) {
@@ -54,7 +52,6 @@ final class SetCommands extends Commands {
             }
         }
         return run.writing(set, () -> {
-            Targets.requireDirectory(set);
             ShardSet.save(set, files);
             return print(set, arguments);
         });
@@ -88,15 +85,12 @@ final class SetCommands extends Commands {
     private int print(Path set, Arguments arguments) throws IOException {
         Path directory = Objects.requireNonNull(set.toRealPath().getParent());
         try (ShardSet opened = ShardSet.open(set, arguments.openingOnMeta())) {
-            if (arguments.has(Arguments.JSON)) {
-                Json.print(out, all -> all.list("shards", opened.shards(), (json, shard) -> json
-                        .member("file", directory.relativize(shard.path()).toString())
-                        .member("snapshot", shard.snapshot().orElseThrow().commit())
-                        .member("nbytes", Files.size(shard.path())).member("tensors", shard.names().size())
-                        .member("storages", shard.storages().size())));
-            } else {
-                table(opened, directory).print(out);
-            }
+            Table table = table(opened, directory);
+            run.print(arguments, all -> all.list("shards", opened.shards(), (json, shard) -> json
+                    .member("file", directory.relativize(shard.path()).toString())
+                    .member("snapshot", shard.snapshot().orElseThrow().commit())
+                    .member("nbytes", Files.size(shard.path())).member("tensors", shard.names().size())
+                    .member("storages", shard.storages().size())), table::print);
         }
         return CommandRunner.OK;
     }

@@ -3,9 +3,9 @@ package io.undercroft.cli;
 import static io.undercroft.cli.Arguments.flag;
 import static io.undercroft.cli.Arguments.knownFile;
 
-import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Savings;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.cli.internal.inspect.SegmentList;
 import io.undercroft.mmap.SharedMemory;
 import io.undercroft.mmap.SharedSegment;
@@ -16,11 +16,10 @@ import java.util.List;
 
 /// The commands for shared memory, `croft shm …`.
 final class SharingCommands extends Commands {
-    private static final String JSON = "--json";
     private static final String WRITABLE = "--writable";
     private static final String PUBLISHED = "--published";
 
-    SharingCommands(Output out, CommandRunner run) {
+    SharingCommands(TextOutput out, CommandRunner run) {
         super(out, run);
         add("publish",
                 "Copies a file to shared memory, for other processes to attach. A published state with this name is "
@@ -34,7 +33,7 @@ final class SharingCommands extends Commands {
                         flag(Saver.REPORT, "Report which bytes were written."), Arguments.json()),
                 this::publish);
         add("list", "Lists shared memory, and which processes have it open.",
-                () -> List.of(flag(JSON, "Print one JSON object (docs/inspect-json.md).")), this::list);
+                () -> List.of(Arguments.json()), this::list);
         add("remove",
                 "Removes a name of shared memory. Processes that have it open keep their mapping.",
                 () -> List.of(Arguments.sharedName(), Arguments.json()),
@@ -45,7 +44,7 @@ final class SharingCommands extends Commands {
                         + "are listed, and removed with --published.",
                 () -> List.of(
                         flag(PUBLISHED, "Also remove published names that no running process has open."),
-                        flag(JSON, "Print one JSON object (docs/inspect-json.md).")),
+                        Arguments.json()),
                 this::collect);
     }
 
@@ -74,7 +73,7 @@ final class SharingCommands extends Commands {
     }
 
     private void explain(String name, Arguments arguments) {
-        if (!arguments.has(JSON)) {
+        if (!arguments.has(Arguments.JSON)) {
             run.say(("Java opens it with PublishedCheckpoint.attach(\"%1$s\"), and on Linux it is the file "
                     + "/dev/shm/%1$s. It stays until: croft shm remove %1$s").formatted(name));
         }
@@ -96,13 +95,8 @@ final class SharingCommands extends Commands {
     private int list(Arguments arguments) {
         return run.of(() -> {
             List<SharedSegment> segments = SharedMemory.list();
-            if (arguments.has(JSON)) {
-                SegmentList.printJson(segments, out);
-            } else if (segments.isEmpty()) {
-                out.line("there is no shared memory");
-            } else {
-                SegmentList.print(segments, out);
-            }
+            run.print(arguments, json -> SegmentList.write(json, segments),
+                    text -> SegmentList.print(segments, text));
             return CommandRunner.OK;
         });
     }
@@ -114,19 +108,13 @@ final class SharingCommands extends Commands {
                 removed.addAll(PublishedCheckpoint.unpublishUnheld());
             }
             List<String> unheld = PublishedCheckpoint.unheld().stream().map(SharedSegment::name).toList();
-            if (arguments.has(JSON)) {
-                SegmentList.printCollectedJson(removed, unheld, out);
-                return CommandRunner.OK;
-            }
-            if (removed.isEmpty()) {
-                out.line("there was nothing to remove");
-            } else {
-                SegmentList.printRemoved(removed, out);
-            }
-            if (!unheld.isEmpty()) {
-                out.line("published and held by no living process, left as they are: "
-                        + String.join(", ", unheld) + "; croft shm gc --published removes them");
-            }
+            run.print(arguments, json -> SegmentList.write(json, removed).values("unheld", unheld), text -> {
+                SegmentList.printRemoved(removed, text);
+                if (!unheld.isEmpty()) {
+                    text.line("published and held by no living process, left as they are: "
+                            + String.join(", ", unheld) + "; croft shm gc --published removes them");
+                }
+            });
             return CommandRunner.OK;
         });
     }

@@ -1,17 +1,19 @@
 package io.undercroft.cli;
 
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport;
+import io.undercroft.serializer.internal.analysis.OutputFile;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import java.io.IOException;
-import java.nio.file.FileSystemException;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
-import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -66,20 +68,38 @@ final class Targets {
         return run.complain("%s: source and target are the same file. Give %s another name".formatted(source, label));
     }
 
-    /// Refuses a name of a file in a directory that does not exist.
-    static void requireDirectory(Path target) throws IOException {
-        Path directory = target.toAbsolutePath().getParent();
-        if (directory != null && !Files.isDirectory(directory)) {
-            throw new FileSystemException(target.toString(), null, "the directory " + directory
-                    + " does not exist; make it first");
+    /// Writes text.
+    interface Content<T> {
+        T write(TextOutput out) throws IOException;
+    }
+
+    /// Writes a text file, which appears whole or not at all.
+    ///
+    /// @return what the content returns
+    static <T> T write(Path target, Content<T> content) throws IOException {
+        try (OutputFile file = OutputFile.create(target); TextOutput out = new TextOutput(file)) {
+            T result = content.write(out);
+            out.flush();
+            file.commit();
+            return result;
+        } catch (TextOutput.Failure e) {
+            throw interrupted(Objects.requireNonNull(e.getCause()));
+        } catch (ClosedByInterruptException e) {
+            throw interrupted(e);
         }
+    }
+
+    private static IOException interrupted(IOException why) {
+        return why instanceof ClosedByInterruptException
+                ? new IOException("interrupted; no file was made or changed", why)
+                : why;
     }
 
     /// {@return whether a file is one of those that an open checkpoint consists of, or has bytes of it}
     static boolean isInput(Checkpoint checkpoint, Path target) throws IOException {
-        List<Path> inputs = Stream.concat(checkpoint.fileSizes().sequencedKeySet().stream().map(Path::of),
-                checkpoint.bases().stream().map(BaseFile::file).flatMap(Optional::stream)).toList();
-        for (Path input : inputs) {
+        Stream<Path> inputs = Stream.concat(checkpoint.fileSizes().sequencedKeySet().stream().map(Path::of),
+                checkpoint.bases().stream().map(BaseFile::file).flatMap(Optional::stream));
+        for (Path input : inputs.toList()) {
             if (isSame(input, target)) {
                 return true;
             }

@@ -1,6 +1,6 @@
 package io.undercroft.cli;
 
-import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.cli.internal.quickstart.Quickstart;
 import io.undercroft.mmap.SharedMemory;
 import java.io.IOException;
@@ -113,7 +113,7 @@ final class Training {
                     if (Thread.currentThread().isInterrupted()) {
                         break;
                     }
-                    int _ = Croft.execute(new Output(OutputStream.nullOutputStream()),
+                    int _ = Croft.execute(new TextOutput(OutputStream.nullOutputStream()),
                             new PrintWriter(Writer.nullWriter()), line.toArray(String[]::new));
                 }
             } finally {

@@ -5,7 +5,7 @@ import static io.undercroft.cli.Invocation.torch;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -286,7 +286,7 @@ class BadInputTest {
 
     private static Invocation run(OutputStream out, String... args) {
         StringWriter err = new StringWriter();
-        int code = Croft.execute(new Output(out), new PrintWriter(err, true), args);
+        int code = Croft.execute(new TextOutput(out), new PrintWriter(err, true), args);
         return new Invocation(code, "", err.toString());
     }
 

@@ -6,7 +6,7 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
@@ -183,7 +183,7 @@ class ExitCodesTest {
     @Test
     void faultsOfMappedMemoryAreToldFromOtherErrorsOfTheJvm() {
         StringWriter said = new StringWriter();
-        CommandRunner runner = new CommandRunner(new Output(OutputStream.nullOutputStream()),
+        CommandRunner runner = new CommandRunner(new TextOutput(OutputStream.nullOutputStream()),
                 new PrintWriter(said, true));
         InternalError fault = new InternalError("a fault occurred in an unsafe memory access operation");
 
@@ -207,7 +207,7 @@ class ExitCodesTest {
             }
         };
         for (String command : List.of("formats", "completion", "--help")) {
-            assertThat(Croft.execute(new Output(full), new PrintWriter(new StringWriter()), command)).isEqualTo(1);
+            assertThat(Croft.execute(new TextOutput(full), new PrintWriter(new StringWriter()), command)).isEqualTo(1);
         }
     }
 

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
@@ -16,13 +17,11 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
-import io.undercroft.cli.internal.Output;
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.Writer;
 import java.nio.charset.StandardCharsets;
-import org.junit.jupiter.params.provider.CsvSource;
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -33,6 +32,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class InspectTest {
@@ -125,7 +125,8 @@ class InspectTest {
             words.add(b.toString());
         }
 
-        Croft.execute(new Output(screen, width), new PrintWriter(Writer.nullWriter()), words.toArray(String[]::new));
+        Croft.execute(new TextOutput(screen, width), new PrintWriter(Writer.nullWriter()),
+                words.toArray(String[]::new));
 
         String shown = screen.toString(StandardCharsets.UTF_8);
         List<String> table = shown.lines().dropWhile(line -> !line.matches("(name|changed|file) .*"))

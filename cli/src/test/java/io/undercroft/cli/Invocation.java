@@ -2,7 +2,7 @@ package io.undercroft.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.TextOutput;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -25,7 +25,7 @@ record Invocation(int code, String out, String err) {
     static Invocation of(Object... args) {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         StringWriter err = new StringWriter();
-        int code = Croft.execute(new Output(out), new PrintWriter(err, true),
+        int code = Croft.execute(new TextOutput(out), new PrintWriter(err, true),
                 Stream.concat(Arrays.stream(args).limit(1).flatMap(first -> Arrays.stream(first.toString().split(" "))),
                         Arrays.stream(args).skip(1).map(Object::toString)).toArray(String[]::new));
         return new Invocation(code, out.toString(StandardCharsets.UTF_8), err.toString());

@@ -4,7 +4,7 @@ import static io.undercroft.cli.Invocation.torch;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.format.Remedy;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
@@ -169,7 +169,7 @@ class RemediesTest {
         Path input = Path.of("/sys/kernel/mm/transparent_hugepage/enabled");
         assumeTrue(Files.isReadable(input), "there is no such system");
         StringWriter said = new StringWriter();
-        CommandRunner run = new CommandRunner(new Output(OutputStream.nullOutputStream()),
+        CommandRunner run = new CommandRunner(new TextOutput(OutputStream.nullOutputStream()),
                 new PrintWriter(said, true));
 
         assertThat(run.writing(out, () -> {

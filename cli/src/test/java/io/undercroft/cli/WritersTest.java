@@ -4,7 +4,7 @@ import static io.undercroft.cli.Invocation.TRAINING;
 import static io.undercroft.cli.Invocation.torch;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.format.internal.ByteSource;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Snapshot;
@@ -215,7 +215,7 @@ class WritersTest {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         StringWriter err = new StringWriter();
 
-        int code = Croft.execute(new Output(out), new PrintWriter(err, true), "convert", TRAINING.toString(), "-");
+        int code = Croft.execute(new TextOutput(out), new PrintWriter(err, true), "convert", TRAINING.toString(), "-");
 
         assertThat(err.toString()).isEmpty();
         assertThat(code).isZero();

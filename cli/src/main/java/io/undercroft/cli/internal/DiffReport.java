@@ -33,7 +33,7 @@ public final class DiffReport {
     ///
     /// @param diff the differences
     /// @param out the destination
-    public static void print(StateDiff diff, Output out) {
+    public static void print(StateDiff diff, TextOutput out) {
         out.line("A  " + describe(diff.a()));
         out.line("B  " + describe(diff.b()));
         printNames("only in A:", diff.onlyInA(), diff.a(), out);
@@ -61,7 +61,7 @@ public final class DiffReport {
                 Text.count(file.tensors().size(), "tensor"));
     }
 
-    private static void printNames(String title, List<String> names, NamedTensors file, Output out) {
+    private static void printNames(String title, List<String> names, NamedTensors file, TextOutput out) {
         if (!names.isEmpty()) {
             out.line("");
             Table table = new Table(left(title), whole("dtype"), whole("shape"));
@@ -110,7 +110,7 @@ public final class DiffReport {
         return Text.shortened(text, SHOWN_CELL);
     }
 
-    private static void printTies(String title, Set<List<String>> ties, StateDiff diff, Output out) {
+    private static void printTies(String title, Set<List<String>> ties, StateDiff diff, TextOutput out) {
         if (!ties.isEmpty()) {
             out.line("");
             out.line(title);
@@ -118,7 +118,7 @@ public final class DiffReport {
         }
     }
 
-    private static void printValues(ValueDiff values, Output out) {
+    private static void printValues(ValueDiff values, TextOutput out) {
         if (!values.differences().isEmpty()) {
             out.line("");
             Table table = new Table(left("value"), whole("A"), whole("B"));
@@ -150,14 +150,13 @@ public final class DiffReport {
                 + (diff.notCompared().isEmpty() ? "" : ", %,d not compared".formatted(diff.notCompared().size()));
     }
 
-    /// Writes one JSON object, as `docs/inspect-json.md` describes it.
+    /// Writes the members of a JSON object, as `docs/inspect-json.md` describes it.
     ///
+    /// @param json the object
     /// @param diff the differences
-    /// @param out the destination
-    /// @throws IOException never, as `out` throws its own exceptions
-    public static void printJson(StateDiff diff, Output out) throws IOException {
-        Json.print(out, json -> json.object("a", file -> write(file, diff.a())).object("b",
-                file -> write(file, diff.b()))
+    /// @throws IOException if writing fails
+    public static void write(Json json, StateDiff diff) throws IOException {
+        json.object("a", file -> write(file, diff.a())).object("b", file -> write(file, diff.b()))
                 .member("equal", diff.equal())
                 .list("only_in_a", diff.onlyInA(),
                         (entry, name) -> write(entry, name, StateDiff.tensorOf(diff.a(), name)))
@@ -169,7 +168,7 @@ public final class DiffReport {
                 .list("shared_in_a", diff.tiesOfA(), (entry, names) -> entry.values("names", names))
                 .list("shared_in_b", diff.tiesOfB(), (entry, names) -> entry.values("names", names))
                 .list("values", diff.values().map(ValueDiff::differences).orElse(List.of()), DiffReport::write)
-                .member("values_omitted", diff.values().map(ValueDiff::omitted).orElse(0L)));
+                .member("values_omitted", diff.values().map(ValueDiff::omitted).orElse(0L));
     }
 
     private static void write(Json json, ValueDiff.Difference value) throws IOException {

@@ -1,5 +1,6 @@
 package io.undercroft.cli.internal;
 
+import io.undercroft.serializer.internal.disk.DirectChannel;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -8,39 +9,25 @@ import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Optional;
-import java.util.stream.Stream;
 
 /// Files that are written past the page cache of the system (`O_DIRECT`).
 public final class DirectIo {
-    /// The alignment of positions, sizes and addresses; enough for all common disks.
-    public static final int ALIGNMENT = 4096;
+    private static final int PAGE = (int) DirectChannel.PAGE;
 
     private DirectIo() {}
-
-    /// {@return the option that opens a file past the page cache, if this Java runtime provides it} It is in a module
-    /// of the JDK that a runtime may lack, and cannot be named in code compiled with `--release`.
-    public static Optional<OpenOption> option() {
-        try {
-            Object[] options = Class.forName("com.sun.nio.file.ExtendedOpenOption").getEnumConstants();
-            return Stream.of(options).map(OpenOption.class::cast).filter(option -> option.toString().equals("DIRECT"))
-                    .findFirst();
-        } catch (ClassNotFoundException _) {
-            return Optional.empty();
-        }
-    }
 
     /// {@return the reason why files of a directory cannot be written with direct I/O; nothing if they can}
     ///
     /// @param directory the directory for a small temporary file
     public static Optional<String> unavailability(Path directory) {
-        Optional<OpenOption> direct = option();
+        Optional<OpenOption> direct = DirectChannel.option();
         if (direct.isEmpty()) {
             return Optional.of("this Java runtime lacks the module jdk.unsupported");
         }
         try {
             Path file = Files.createTempFile(directory, "croft-direct-", ".tmp");
             try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE, direct.get())) {
-                channel.write(ByteBuffer.allocateDirect(2 * ALIGNMENT).alignedSlice(ALIGNMENT).limit(ALIGNMENT));
+                channel.write(ByteBuffer.allocateDirect(2 * PAGE).alignedSlice(PAGE).limit(PAGE));
                 return Optional.empty();
             } finally {
                 Files.delete(file);

@@ -71,7 +71,7 @@ public final class Json {
     /// @param out the destination
     /// @param members writes its members
     /// @throws IOException if `members` throws it
-    public static void print(Output out, Members members) throws IOException {
+    public static void print(TextOutput out, Members members) throws IOException {
         write(out, members);
         out.line("");
     }
@@ -81,7 +81,7 @@ public final class Json {
     /// @param out the destination
     /// @param members writes its members
     /// @throws IOException if `members` throws it
-    public static void printLine(Output out, Members members) throws IOException {
+    public static void printLine(TextOutput out, Members members) throws IOException {
         write(FACTORY.createGenerator(out), members);
         out.line("");
     }

@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 /// The JSON that a command prints for its files: the object of the only file, or one object that has those of several
 /// files as the elements of `files`.
 public final class JsonFiles {
-    private final Output out;
+    private final TextOutput out;
     private final boolean areSeveral;
     private int begun;
     private int ended;
@@ -15,7 +15,7 @@ public final class JsonFiles {
     ///
     /// @param out the destination
     /// @param count the number of files
-    public JsonFiles(Output out, int count) {
+    public JsonFiles(TextOutput out, int count) {
         this.out = out;
         this.areSeveral = count > 1;
     }

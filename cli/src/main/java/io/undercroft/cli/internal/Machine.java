@@ -121,7 +121,7 @@ public final class Machine {
     /// Writes a table.
     ///
     /// @param out the destination
-    public static void print(Output out) {
+    public static void print(TextOutput out) {
         Table table = new Table(left("what"), left("available"), left("found"));
         Stream.of(findings(), cudaFindings()).flatMap(List::stream)
                 .forEach(each -> table.row(each.what(), each.isAvailable() ? "yes" : "no", each.found()));
@@ -132,7 +132,7 @@ public final class Machine {
     ///
     /// @param out the destination
     /// @throws IOException never, as `out` throws its own exceptions
-    public static void printJson(Output out) throws IOException {
+    public static void printJson(TextOutput out) throws IOException {
         Json.printLine(out, all -> all
                 .list("findings", findings(), (json, finding) -> json.member("what", finding.what())
                         .member("available", finding.isAvailable()).member("found", finding.found()))

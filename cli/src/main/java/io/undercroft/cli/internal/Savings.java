@@ -19,7 +19,7 @@ public final class Savings {
     ///
     /// @param report the report
     /// @param out the output
-    public static void print(DedupReport report, Output out) {
+    public static void print(DedupReport report, TextOutput out) {
         Savings savings = new Savings(report.storages() + report.identity());
         savings.add(report.identity(), "not written: tensors share a storage");
         savings.add(report.unreached(), "not written: no tensor uses them");

@@ -77,7 +77,7 @@ public final class Table {
     ///
     /// @param out the destination
     /// @param rows gives the rows to a consumer, one cell for each column; called twice
-    public void print(Output out, Consumer<Consumer<String[]>> rows) {
+    public void print(TextOutput out, Consumer<Consumer<String[]>> rows) {
         int[] widths = widths(rows);
         for (int i = 0; i < widths.length; i++) {
             widths[i] = widths[i] == 0 ? 0 : Math.max(widths[i], length(columns.get(i).title));
@@ -152,19 +152,19 @@ public final class Table {
     /// Writes titles and rows.
     ///
     /// @param out the destination
-    public void print(Output out) {
+    public void print(TextOutput out) {
         print(out, rows::forEach);
     }
 
     /// Writes rows without titles.
     ///
     /// @param out the destination
-    public void printRows(Output out) {
+    public void printRows(TextOutput out) {
         Layout layout = layout(widths(rows::forEach), out.width());
         rows.forEach(row -> render(printable(row), layout, out));
     }
 
-    private void render(String[] cells, Layout layout, Output out) {
+    private void render(String[] cells, Layout layout, TextOutput out) {
         for (List<Integer> columnsOfLine : layout.lines) {
             boolean isFirst = columnsOfLine.getFirst() == 0;
             String text = render(cells, columnsOfLine, layout.widths, out.width() < Integer.MAX_VALUE,

@@ -64,7 +64,7 @@ class TableTest {
 
     private static String print(Table table, int width) {
         ByteArrayOutputStream text = new ByteArrayOutputStream();
-        try (Output out = new Output(text, width)) {
+        try (TextOutput out = new TextOutput(text, width)) {
             table.print(out);
         }
         return text.toString(StandardCharsets.UTF_8);

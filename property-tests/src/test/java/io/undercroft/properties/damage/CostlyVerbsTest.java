@@ -2,7 +2,7 @@ package io.undercroft.properties.damage;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.internal.ElementLimit;
 import io.undercroft.storage.DType;
@@ -206,11 +206,11 @@ class CostlyVerbsTest {
     /// Called in the copy whose operations are counted.
     @SuppressWarnings("UnusedMethod")
     private static String command(String... words) throws ReflectiveOperationException {
-        Method execute = Class.forName("io.undercroft.cli.Croft").getDeclaredMethod("execute", Output.class,
+        Method execute = Class.forName("io.undercroft.cli.Croft").getDeclaredMethod("execute", TextOutput.class,
                 PrintWriter.class, String[].class);
         execute.setAccessible(true);
         StringWriter err = new StringWriter();
-        int code = (int) execute.invoke(null, new Output(OutputStream.nullOutputStream()), new PrintWriter(err, true),
+        int code = (int) execute.invoke(null, new TextOutput(OutputStream.nullOutputStream()), new PrintWriter(err, true),
                 words);
         return code + " " + err;
     }

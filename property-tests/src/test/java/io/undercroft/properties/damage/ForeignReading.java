@@ -3,7 +3,7 @@ package io.undercroft.properties.damage;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.cli.internal.JsonFiles;
-import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.cli.internal.inspect.Inspection;
 import io.undercroft.cli.internal.inspect.JsonReport;
 import io.undercroft.cli.internal.inspect.TextReport;
@@ -104,7 +104,7 @@ public final class ForeignReading {
 
     private static void print(Checkpoint checkpoint, Report report) throws IOException {
         Counter counter = new Counter();
-        Output out = new Output(counter);
+        TextOutput out = new TextOutput(counter);
         switch (report) {
             case TEXT -> TextReport.print(new Inspection(checkpoint, null, List.of()), out);
             case JSON -> JsonReport.print(new Inspection(checkpoint, null, List.of()), new JsonFiles(out, 1));

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.fail;
 
 import io.undercroft.cli.internal.JsonFiles;
-import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.cli.internal.inspect.Inspection;
 import io.undercroft.cli.internal.inspect.JsonReport;
 import io.undercroft.cli.internal.inspect.TextReport;
@@ -89,8 +89,8 @@ public record Writer(String name, String fileName, Action action, UnaryOperator<
             names.forEach(opened::tensor);
             assertThat(opened.verify().damages()).isEmpty();
             Inspection inspection = new Inspection(opened, null, List.of());
-            JsonReport.print(inspection, new JsonFiles(new Output(new ByteArrayOutputStream()), 1));
-            TextReport.print(inspection, new Output(new ByteArrayOutputStream()));
+            JsonReport.print(inspection, new JsonFiles(new TextOutput(new ByteArrayOutputStream()), 1));
+            TextReport.print(inspection, new TextOutput(new ByteArrayOutputStream()));
             if (name.equals("croft")) {
                 StateIndex.of(state).tensors().forEach((tensor, saved) -> sameGeometry(saved, opened.tensor(tensor)));
             }

@@ -1,17 +1,17 @@
 package io.undercroft.cli.internal.cuda;
 
-import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.cuda.internal.DeviceChecks;
 import java.io.IOException;
 import java.util.concurrent.CancellationException;
 
 /// Runs checks one after the other, and prints a line about each as soon as it has ended.
 final class CheckList {
-    private final Output out;
+    private final TextOutput out;
     private int passed;
     private int failed;
 
-    CheckList(Output out) {
+    CheckList(TextOutput out) {
         this.out = out;
     }
 

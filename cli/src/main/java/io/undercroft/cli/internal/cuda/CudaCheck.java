@@ -1,7 +1,7 @@
 package io.undercroft.cli.internal.cuda;
 
-import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.cuda.CudaDevice;
 import io.undercroft.cuda.internal.DeviceChecks;
 import java.io.IOException;
@@ -23,7 +23,7 @@ public final class CudaCheck {
     /// Rates of smaller files say little. Smaller ones are measured on request only.
     private static final long LEAST_SIZE = 64 << 20;
 
-    private final Output out;
+    private final TextOutput out;
     private final Settings settings;
     private final CudaDevice device;
 
@@ -66,7 +66,7 @@ public final class CudaCheck {
     ///
     /// @param out the output for results
     /// @param settings the user's choices
-    public CudaCheck(Output out, Settings settings) {
+    public CudaCheck(TextOutput out, Settings settings) {
         this.out = out;
         this.settings = settings;
         this.device = CudaDevice.of(0);
@@ -135,7 +135,7 @@ public final class CudaCheck {
     ///
     /// @return whether nothing failed
     private boolean measure(Path work, FigureList figures, TimeLimit time) {
-        try (Peer peer = Peer.start(settings.python, work.resolve("python.txt"))) {
+        try (PythonPeer peer = PythonPeer.start(settings.python, work.resolve("python.txt"))) {
             Rates rates = new Rates(figures, device, work, peer, out, time);
             rates.run(settings.size, settings.sweeps);
             return !rates.hasFailed();

@@ -4,8 +4,8 @@ import static io.undercroft.cli.internal.Table.left;
 import static io.undercroft.cli.internal.Table.right;
 
 import io.undercroft.cli.internal.Json;
-import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Table;
+import io.undercroft.cli.internal.TextOutput;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -49,7 +49,7 @@ final class FigureList {
     }
 
     /// Writes the table and, as the last line, the JSON object.
-    void print(Output out) throws IOException {
+    void print(TextOutput out) throws IOException {
         out.line("");
         Table table = new Table(left(isStandIn ? "with a stand-in, not with a GPU" : "measured"), right("median"),
                 left("unit"), right("lowest"), right("highest"), left("target"));
@@ -79,7 +79,7 @@ final class FigureList {
         return isWhole ? Long.toString((long) value) : String.format(Locale.ROOT, "%.4g", value);
     }
 
-    private void printJson(Output out) throws IOException {
+    private void printJson(TextOutput out) throws IOException {
         Json.printLine(out, json -> json.member("name", isStandIn ? "cuda-check without a GPU" : "cuda-check")
                 .list("figures", figures, FigureList::write).texts("not_measured", notMeasured)
                 .texts("env", environment));

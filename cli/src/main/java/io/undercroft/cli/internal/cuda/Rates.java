@@ -2,8 +2,8 @@ package io.undercroft.cli.internal.cuda;
 
 import static io.undercroft.cuda.internal.DeviceChecks.require;
 
-import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.cuda.CudaDevice;
 import io.undercroft.cuda.CudaException;
 import io.undercroft.cuda.internal.RandomBytes;
@@ -52,8 +52,8 @@ final class Rates {
     private final CudaDevice device;
     private final Device target;
     private final Path directory;
-    private final Peer peer;
-    private final Output out;
+    private final PythonPeer peer;
+    private final TextOutput out;
     private final CudaCheck.TimeLimit time;
     private int tensors;
     private long size;
@@ -69,7 +69,8 @@ final class Rates {
     /// @param peer the peer to compare with
     /// @param out the output for progress
     /// @param time the time after which no further round is begun
-    Rates(FigureList figures, CudaDevice device, Path directory, Peer peer, Output out, CudaCheck.TimeLimit time) {
+    Rates(FigureList figures, CudaDevice device, Path directory, PythonPeer peer, TextOutput out,
+            CudaCheck.TimeLimit time) {
         this.figures = figures;
         this.device = device;
         this.target = device.device();

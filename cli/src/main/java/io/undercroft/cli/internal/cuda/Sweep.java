@@ -1,7 +1,7 @@
 package io.undercroft.cli.internal.cuda;
 
-import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.cuda.internal.CudaMemory;
 import io.undercroft.cuda.internal.RingSize;
 import io.undercroft.serializer.ChecksumPolicy;
@@ -37,7 +37,7 @@ final class Sweep {
     private final FigureList figures;
     private final CudaMemory memory;
     private final Path file;
-    private final Output out;
+    private final TextOutput out;
     private final CudaCheck.TimeLimit time;
     private final Map<String, Measurement> all = new LinkedHashMap<>();
 
@@ -48,7 +48,7 @@ final class Sweep {
     /// @param file a file in the page cache
     /// @param out the output for progress
     /// @param time the time after which nothing further is measured
-    Sweep(FigureList figures, Device device, Path file, Output out, CudaCheck.TimeLimit time) {
+    Sweep(FigureList figures, Device device, Path file, TextOutput out, CudaCheck.TimeLimit time) {
         this.figures = figures;
         this.memory = CudaMemory.of(device.index());
         this.file = file;

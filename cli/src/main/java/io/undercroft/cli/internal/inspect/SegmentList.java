@@ -4,9 +4,9 @@ import static io.undercroft.cli.internal.Table.left;
 import static io.undercroft.cli.internal.Table.right;
 
 import io.undercroft.cli.internal.Json;
-import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Table;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.mmap.NameLifetime;
 import io.undercroft.mmap.SharedSegment.Holder;
 import io.undercroft.mmap.SharedSegment;
@@ -23,7 +23,11 @@ public final class SegmentList {
     ///
     /// @param segments the segments in the order in which they are shown
     /// @param out the destination
-    public static void print(List<SharedSegment> segments, Output out) {
+    public static void print(List<SharedSegment> segments, TextOutput out) {
+        if (segments.isEmpty()) {
+            out.line("there is no shared memory");
+            return;
+        }
         print(new Table(left("shared memory"), right("bytes"), left("its name is removed"), left("held by processes")),
                 segments, out);
     }
@@ -32,12 +36,16 @@ public final class SegmentList {
     ///
     /// @param segments the segments, as they were
     /// @param out the destination
-    public static void printRemoved(List<SharedSegment> segments, Output out) {
+    public static void printRemoved(List<SharedSegment> segments, TextOutput out) {
+        if (segments.isEmpty()) {
+            out.line("there was nothing to remove");
+            return;
+        }
         print(new Table(left("removed"), right("bytes"), left("its name was to be removed"), left("was held by")),
                 segments, out);
     }
 
-    private static void print(Table table, List<SharedSegment> segments, Output out) {
+    private static void print(Table table, List<SharedSegment> segments, TextOutput out) {
         for (SharedSegment segment : segments) {
             table.row(segment.name(), Text.bytes(segment.nbytes()), words(segment.lifetime()), holders(segment));
         }
@@ -66,28 +74,14 @@ public final class SegmentList {
         };
     }
 
-    /// Writes one JSON object, as `docs/inspect-json.md` describes it.
+    /// Writes a member of a JSON object, as `docs/inspect-json.md` describes it.
     ///
+    /// @param json the object
     /// @param segments the segments in the order in which they are shown
-    /// @param out the destination
-    /// @throws IOException never, as `out` throws its own exceptions
-    public static void printJson(List<SharedSegment> segments, Output out) throws IOException {
-        Json.print(out, json -> writeSegments(segments, json));
-    }
-
-    /// Writes one JSON object about what was removed, as `docs/inspect-json.md` describes it.
-    ///
-    /// @param removed the segments whose names were removed
-    /// @param unheld the names that are still published and without holders
-    /// @param out the destination
-    /// @throws IOException never, as `out` throws its own exceptions
-    public static void printCollectedJson(List<SharedSegment> removed, List<String> unheld, Output out)
-            throws IOException {
-        Json.print(out, json -> writeSegments(removed, json).values("unheld", unheld));
-    }
-
-    private static Json writeSegments(List<SharedSegment> segments, Json all) throws IOException {
-        return all.list("segments", segments, (json, segment) -> json.member("name", segment.name())
+    /// @return the object
+    /// @throws IOException if writing fails
+    public static Json write(Json json, List<SharedSegment> segments) throws IOException {
+        return json.list("segments", segments, (each, segment) -> each.member("name", segment.name())
                 .member("nbytes", segment.nbytes())
                 .member("lifetime", segment.lifetime().name().toLowerCase(Locale.ROOT))
                 .list("holders", segment.holders(), SegmentList::writeHolder));

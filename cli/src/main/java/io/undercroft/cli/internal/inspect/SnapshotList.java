@@ -5,9 +5,9 @@ import static io.undercroft.cli.internal.Table.right;
 import static io.undercroft.cli.internal.Table.whole;
 
 import io.undercroft.cli.internal.Json;
-import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Table;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.SnapshotInfo;
 import java.io.IOException;
@@ -28,7 +28,7 @@ public final class SnapshotList {
     ///
     /// @param snapshots the snapshots in the order in which they are shown
     /// @param out the destination
-    public static void print(List<SnapshotInfo> snapshots, Output out) {
+    public static void print(List<SnapshotInfo> snapshots, TextOutput out) {
         Table table = new Table(right("snapshot"), whole("time"), left("message"), right("file was"),
                 whole("root digest"));
         for (SnapshotInfo snapshot : snapshots) {
@@ -58,17 +58,16 @@ public final class SnapshotList {
         return snapshot.time().map(time -> time.truncatedTo(ChronoUnit.SECONDS).toString()).orElse("");
     }
 
-    /// Writes one JSON object, as `docs/inspect-json.md` describes it.
+    /// Writes the members of a JSON object, as `docs/inspect-json.md` describes it.
     ///
+    /// @param json the object
     /// @param snapshots the snapshots in the order in which they are shown
-    /// @param out the destination
-    /// @throws IOException never, as `out` throws its own exceptions
-    public static void printJson(List<SnapshotInfo> snapshots, Output out) throws IOException {
-        Json.print(out, all -> all.list("snapshots", snapshots, (json, snapshot) -> json
-                .member("number", snapshot.commit())
+    /// @throws IOException if writing fails
+    public static void write(Json json, List<SnapshotInfo> snapshots) throws IOException {
+        json.list("snapshots", snapshots, (each, snapshot) -> each.member("number", snapshot.commit())
                 .member("time", snapshot.time().map(Instant::toString).orElse(null))
                 .member("message", snapshot.message())
                 .member("file_nbytes", snapshot.committedLength())
-                .member("root_digest", snapshot.rootDigest().toString())));
+                .member("root_digest", snapshot.rootDigest().toString()));
     }
 }

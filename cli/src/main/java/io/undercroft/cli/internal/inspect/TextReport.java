@@ -4,11 +4,11 @@ import static io.undercroft.cli.internal.Table.left;
 import static io.undercroft.cli.internal.Table.right;
 import static io.undercroft.cli.internal.Table.whole;
 
-import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Sha256;
 import io.undercroft.cli.internal.StandardInput;
 import io.undercroft.cli.internal.Table;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Checkpoint;
@@ -38,9 +38,9 @@ public final class TextReport {
     private static final int SHOWN_CELL = 120;
 
     private final Inspection inspection;
-    private final Output out;
+    private final TextOutput out;
 
-    private TextReport(Inspection inspection, Output out) {
+    private TextReport(Inspection inspection, TextOutput out) {
         this.inspection = inspection;
         this.out = out;
     }
@@ -50,7 +50,7 @@ public final class TextReport {
     /// @param inspection the open file
     /// @param out the destination
     /// @throws IOException if the file cannot be read
-    public static void print(Inspection inspection, Output out) throws IOException {
+    public static void print(Inspection inspection, TextOutput out) throws IOException {
         new TextReport(inspection, out).print();
     }
 

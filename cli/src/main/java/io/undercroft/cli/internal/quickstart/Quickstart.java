@@ -1,8 +1,8 @@
 package io.undercroft.cli.internal.quickstart;
 
-import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Table;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.format.FormatException;
 import java.io.PrintWriter;
 import java.util.Locale;
@@ -18,7 +18,7 @@ public final class Quickstart {
     /// @param err takes the message of a step that fails
     /// @return the exit code: 0, or 1 if a step failed
     /// @throws Exception if there is no place for the files it needs
-    public static int run(Output out, PrintWriter err) throws Exception {
+    public static int run(TextOutput out, PrintWriter err) throws Exception {
         Table summary = new Table(Table.left("shown"), Table.right("bytes"), Table.right("time"));
         out.line("A PyTorch training checkpoint, from torch.save to shared memory.");
         try (Workspace workspace = Workspace.create()) {
@@ -46,7 +46,7 @@ public final class Quickstart {
         return 0;
     }
 
-    private static Steps.@Nullable Shown attempt(Steps.Step step, int number, Workspace workspace, Output out,
+    private static Steps.@Nullable Shown attempt(Steps.Step step, int number, Workspace workspace, TextOutput out,
             PrintWriter err) {
         try {
             return step.body().run(workspace, out);

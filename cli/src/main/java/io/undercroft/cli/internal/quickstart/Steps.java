@@ -1,8 +1,8 @@
 package io.undercroft.cli.internal.quickstart;
 
-import io.undercroft.cli.internal.Output;
 import io.undercroft.cli.internal.Sha256;
 import io.undercroft.cli.internal.Text;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.cli.internal.inspect.StateOutline;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.NameLifetime;
@@ -53,7 +53,7 @@ final class Steps {
         /// {@return the text for the table at the end}
         ///
         /// @throws Exception if it fails or a claim does not hold
-        Shown run(Workspace workspace, Output out) throws Exception;
+        Shown run(Workspace workspace, TextOutput out) throws Exception;
     }
 
     /// The result of a step.
@@ -70,7 +70,7 @@ final class Steps {
     }
 
     /// Opens the `.pt` file in place: nothing in it is executed, and no tensor is read before it is used.
-    private static Shown openTorchCheckpoint(Workspace workspace, Output out) throws IOException {
+    private static Shown openTorchCheckpoint(Workspace workspace, TextOutput out) throws IOException {
         long size = Files.size(workspace.torchFile());
         try (Checkpoint checkpoint = Checkpoint.open(workspace.torchFile())) {
             out.line("   %s: %s, %s".formatted(checkpoint.path().getFileName(), checkpoint.format(), Text.bytes(size)));
@@ -86,7 +86,7 @@ final class Steps {
         return new Shown("a PyTorch checkpoint opens in place", size);
     }
 
-    private static void printSharing(Checkpoint checkpoint, Output out) {
+    private static void printSharing(Checkpoint checkpoint, TextOutput out) {
         for (Storage storage : checkpoint.storages()) {
             List<String> names = new ArrayList<>(checkpoint.names());
             names.removeIf(name -> checkpoint.tensor(name).storage() != storage);
@@ -98,7 +98,7 @@ final class Steps {
     }
 
     /// Saves the same state in the library's own format: atomically, durably, every byte under a checksum.
-    private static Shown saveAsCroft(Workspace workspace, Output out) throws IOException {
+    private static Shown saveAsCroft(Workspace workspace, TextOutput out) throws IOException {
         try (Checkpoint checkpoint = Checkpoint.open(workspace.torchFile())) {
             Checkpoint.save(workspace.croftFile(), checkpoint.state());
         }
@@ -113,7 +113,7 @@ final class Steps {
 
     /// Maps the `.croft` file and writes through one of two tied weights. The other sees it, the file does not: the
     /// mapping is copy-on-write.
-    private static Shown writeThroughTiedWeights(Workspace workspace, Output out) throws IOException {
+    private static Shown writeThroughTiedWeights(Workspace workspace, TextOutput out) throws IOException {
         String before = Sha256.of(workspace.croftFile());
         long nbytes;
         try (Checkpoint checkpoint = Checkpoint.open(workspace.croftFile())) {
@@ -139,7 +139,7 @@ final class Steps {
     }
 
     /// Compares both files: the same names, and for each the same geometry, bytes and storage.
-    private static Shown compareEveryTensor(Workspace workspace, Output out) throws IOException {
+    private static Shown compareEveryTensor(Workspace workspace, TextOutput out) throws IOException {
         try (Checkpoint original = Checkpoint.open(workspace.torchFile());
                 Checkpoint saved = Checkpoint.open(workspace.croftFile())) {
             check(List.copyOf(original.names()).equals(List.copyOf(saved.names())), "both have the same names");
@@ -173,13 +173,13 @@ final class Steps {
                 && Arrays.equals(a.stride(), b.stride()) && a.flags().equals(b.flags());
     }
 
-    /// Publishes the checkpoint in shared memory and starts a second JVM ([PeerSide]) that attaches, checks and writes
+    /// Publishes the checkpoint in shared memory and starts a [SecondProcess] that attaches, checks and writes
     /// it. What one process writes through one tied weight, the other reads through the other weight.
-    private static Shown shareWithSecondProcess(Workspace workspace, Output out)
+    private static Shown shareWithSecondProcess(Workspace workspace, TextOutput out)
             throws IOException, InterruptedException {
         try (PublishedCheckpoint published = publish(workspace);
                 Checkpoint shared = attach(published.name());
-                Peer peer = Peer.start()) {
+                SecondProcess peer = SecondProcess.start()) {
             out.line("   %s in one segment of %s, /dev/shm/%s; process %d starts".formatted(
                     Text.count(shared.storages().size(), "storage"), Text.bytes(published.nbytes()), published.name(),
                     peer.pid()));

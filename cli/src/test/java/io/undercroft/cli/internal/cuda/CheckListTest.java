@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.cuda.internal.DeviceChecks;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 
 class CheckListTest {
     private final ByteArrayOutputStream printed = new ByteArrayOutputStream();
-    private final Output out = new Output(printed);
+    private final TextOutput out = new TextOutput(printed);
 
     private List<String> lines() {
         out.flush();

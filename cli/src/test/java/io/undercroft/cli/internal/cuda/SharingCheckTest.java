@@ -3,7 +3,7 @@ package io.undercroft.cli.internal.cuda;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
-import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.mmap.SharedMemory;
 import io.undercroft.mmap.SharedSegment;
 import io.undercroft.storage.Device;
@@ -23,7 +23,7 @@ class SharingCheckTest {
 
     @Test
     void theMemoryIsReleasedIfTheCheckIsInterrupted() throws Exception {
-        CheckList checks = new CheckList(new Output(OutputStream.nullOutputStream()));
+        CheckList checks = new CheckList(new TextOutput(OutputStream.nullOutputStream()));
         List<String> before = held();
         Thread.currentThread().interrupt();
 

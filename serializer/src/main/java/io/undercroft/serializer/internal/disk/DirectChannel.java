@@ -17,9 +17,9 @@ import org.jspecify.annotations.Nullable;
 /// blocks in memory and in the file. It avoids a copy by the processor, uses no memory of the page cache, and leaves
 /// little to force at the end. Other writes use the usual channel. A page is never written both ways. Safe for use by
 /// several threads.
-final class DirectChannel implements AutoCloseable {
+public final class DirectChannel implements AutoCloseable {
     /// The size of a page, and a multiple of the block size of the file systems that are written to this way.
-    static final long PAGE = 4096;
+    public static final long PAGE = 4096;
     /// Smaller writes are faster when they are collected in the page cache.
     private static final long SMALLEST = 1 << 20;
     /// The largest capacity of a [ByteBuffer].
@@ -80,9 +80,9 @@ final class DirectChannel implements AutoCloseable {
         return done;
     }
 
-    /// The option is in a module of the JDK that a program may omit, and cannot be named in code compiled with
-    /// `--release`.
-    private static Optional<OpenOption> option() {
+    /// {@return the option that opens a file past the page cache, if this Java runtime provides it} It is in a module
+    /// of the JDK that a program may omit, and cannot be named in code compiled with `--release`.
+    public static Optional<OpenOption> option() {
         try {
             Object[] options = Class.forName("com.sun.nio.file.ExtendedOpenOption").getEnumConstants();
             return Stream.of(options).map(OpenOption.class::cast).filter(option -> option.toString().equals("DIRECT"))

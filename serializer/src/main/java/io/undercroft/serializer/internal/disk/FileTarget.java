@@ -72,7 +72,10 @@ public record FileTarget(Path path, Path file, Path directory, Disk disk) implem
         return isAlways || Files.isRegularFile(file) || WriterLock.mayBeHeld(file) ? WriterLock.of(file) : () -> {};
     }
 
-    void requireDirectory() throws NoSuchFileException {
+    /// Refuses a path in a directory that does not exist.
+    ///
+    /// @throws NoSuchFileException if there is none
+    public void requireDirectory() throws NoSuchFileException {
         if (!Files.isDirectory(directory)) {
             throw new NoSuchFileException(path.toString(), null,
                     "the directory " + directory + " does not exist; make it first");

@@ -17,7 +17,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 
 /// Writes manifests of sets whose shards are files of this host.
 public final class SetWriter {
@@ -57,7 +56,8 @@ public final class SetWriter {
 
     /// The lock is taken before the shards are read, so that a second writer need not read them in vain.
     private void write(FileTarget target, List<Path> files, Replacing rule) throws IOException {
-        Path directory = Objects.requireNonNull(target.file().toAbsolutePath().getParent()).toRealPath();
+        target.requireDirectory();
+        Path directory = target.directory().toRealPath();
         List<String> paths = new ArrayList<>();
         for (Path file : files) {
             paths.add(ConfinedPath.hint(directory, file.toRealPath()).orElseThrow(() -> new IllegalArgumentException(

@@ -21,7 +21,7 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /// A Python process in which PyTorch and safetensors load files to the first CUDA device; see `cuda_peer.py`.
-final class Peer implements AutoCloseable {
+final class PythonPeer implements AutoCloseable {
     private static final String SCRIPT = "cuda_peer.py";
     /// The maximum time for importing PyTorch or loading a file.
     private static final long MOST_SECONDS = 120;
@@ -30,7 +30,7 @@ final class Peer implements AutoCloseable {
     private final Path errors;
     private final String description;
 
-    private Peer(@Nullable Process process, Path errors, String description) {
+    private PythonPeer(@Nullable Process process, Path errors, String description) {
         this.process = process;
         this.errors = errors;
         this.description = description;
@@ -42,10 +42,10 @@ final class Peer implements AutoCloseable {
     /// @param errors the file for its standard error
     /// @return the process, or one that is not available, with the reason
     /// @throws IOException if the script of this program cannot be read
-    static Peer start(Optional<String> python, Path errors) throws IOException {
+    static PythonPeer start(Optional<String> python, Path errors) throws IOException {
         String interpreter = python.orElse("python3");
         String script;
-        try (InputStream source = Peer.class.getResourceAsStream(SCRIPT)) {
+        try (InputStream source = PythonPeer.class.getResourceAsStream(SCRIPT)) {
             if (source == null) {
                 throw new IOException(SCRIPT + " is missing in the program");
             }
@@ -56,15 +56,15 @@ final class Peer implements AutoCloseable {
             process = new ProcessBuilder(interpreter, "-u", "-c", script)
                     .redirectError(errors.toFile()).start();
         } catch (IOException e) {
-            return new Peer(null, errors, "there is no " + interpreter + "; name one with --python");
+            return new PythonPeer(null, errors, "there is no " + interpreter + "; name one with --python");
         }
-        Peer peer = new Peer(process, errors, "");
+        PythonPeer peer = new PythonPeer(process, errors, "");
         try {
             List<String> reply = peer.reply(process);
-            return new Peer(process, errors, String.join(", ", reply));
+            return new PythonPeer(process, errors, String.join(", ", reply));
         } catch (IOException e) {
             peer.close();
-            return new Peer(null, errors, interpreter + ": " + e.getMessage());
+            return new PythonPeer(null, errors, interpreter + ": " + e.getMessage());
         }
     }
 

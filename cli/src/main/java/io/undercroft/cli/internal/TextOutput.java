@@ -20,7 +20,7 @@ import java.util.regex.Pattern;
 /// Unlike a [java.io.PrintStream] it does not swallow failures, so that `croft inspect … | head` ends early and a full
 /// disk is reported. They are unchecked and have a separate type, so that they are not mistaken for a failure of the
 /// file.
-public final class Output extends Writer {
+public final class TextOutput extends Writer {
     /// The width of output that is no terminal.
     private static final int UNLIMITED = Integer.MAX_VALUE;
     private static final Pattern COLUMNS = Pattern.compile("[1-9][0-9]{0,4}");
@@ -50,7 +50,7 @@ public final class Output extends Writer {
     /// Writes to a stream, text in UTF-8.
     ///
     /// @param stream the destination
-    public Output(OutputStream stream) {
+    public TextOutput(OutputStream stream) {
         this(stream, UNLIMITED);
     }
 
@@ -58,7 +58,7 @@ public final class Output extends Writer {
     ///
     /// @param stream the destination
     /// @param width its width in characters
-    public Output(OutputStream stream, int width) {
+    public TextOutput(OutputStream stream, int width) {
         this.stream = stream;
         this.width = width;
         // Without a buffer it would copy every line.
@@ -67,10 +67,11 @@ public final class Output extends Writer {
 
     /// {@return standard output, independent of the locale; if it is a terminal, with the width that the environment
     /// names, as the script that starts croft sets it}
-    public static Output standard() {
+    public static TextOutput standard() {
         String columns = System.getenv("COLUMNS");
         boolean isKnown = columns != null && COLUMNS.matcher(columns).matches() && ProgressBar.terminal().isPresent();
-        return new Output(new FileOutputStream(FileDescriptor.out), isKnown ? Integer.parseInt(columns) : UNLIMITED);
+        return new TextOutput(new FileOutputStream(FileDescriptor.out),
+                isKnown ? Integer.parseInt(columns) : UNLIMITED);
     }
 
     /// {@return the number of characters that a line of a table may have}

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
-class PeerTest {
+class PythonPeerTest {
     @TempDir
     Path folder;
 
@@ -28,7 +28,7 @@ class PeerTest {
     }
 
     private void check(Path python, String reason) throws IOException {
-        try (Peer peer = Peer.start(Optional.of(python.toString()), folder.resolve("errors"))) {
+        try (PythonPeer peer = PythonPeer.start(Optional.of(python.toString()), folder.resolve("errors"))) {
             assertThat(peer.isAvailable()).isFalse();
             assertThat(peer.description()).isEqualTo(python + ": " + reason);
         }
@@ -54,7 +54,7 @@ class PeerTest {
     @Test
     void aPythonThatDoesNotExistIsUnavailable() throws IOException {
         String python = folder.resolve("python").toString();
-        try (Peer peer = Peer.start(Optional.of(python), folder.resolve("errors"))) {
+        try (PythonPeer peer = PythonPeer.start(Optional.of(python), folder.resolve("errors"))) {
             assertThat(peer.isAvailable()).isFalse();
             assertThat(peer.description()).isEqualTo("there is no " + python + "; name one with --python");
         }

@@ -3,7 +3,7 @@ package io.undercroft.cli.internal.quickstart;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.mmap.SharedMemoryException;
 import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
@@ -13,7 +13,7 @@ import java.io.StringReader;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 
-class PeerSideTest {
+class SecondProcessTest {
     @Test
     void aFirstProcessThatGoesAwayEndsTheSecondQuietly() throws IOException {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
@@ -31,6 +31,6 @@ class PeerSideTest {
     }
 
     private static int run(String said, OutputStream out) throws IOException {
-        return PeerSide.run(new BufferedReader(new StringReader(said)), new Output(out));
+        return SecondProcess.run(new BufferedReader(new StringReader(said)), new TextOutput(out));
     }
 }
