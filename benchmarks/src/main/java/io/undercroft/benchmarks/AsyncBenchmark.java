@@ -14,7 +14,6 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -34,7 +33,7 @@ final class AsyncBenchmark {
 
     private final Bench bench;
     private final Workload workload;
-    private final Map<String, List<Double>> others = new LinkedHashMap<>();
+    private final Notes others = new Notes();
 
     private AsyncBenchmark(Bench bench) {
         this.bench = bench;
@@ -73,7 +72,7 @@ final class AsyncBenchmark {
                         return timed(SOME, some, kept);
                     }),
                     new Contender(ALL, () -> {
-                        note("write to all, of storages that are written and saved again and again", write(all));
+                        others.add("write to all, of storages that are written and saved again and again", write(all));
                         return timed(ALL, all, kept);
                     })));
             report(stalls);
@@ -92,16 +91,16 @@ final class AsyncBenchmark {
 
     private Contender.Outcome firstSave(Saving saving) throws IOException {
         Map<String, Tensor> state = state(AnonymousMemory.freezableAllocator());
-        note("write to all, before a freeze", write(state));
+        others.add("write to all, before a freeze", write(state));
         Contender.Outcome outcome = timed(FIRST, state, saving);
-        note("write to all, the first time after a freeze", write(state));
+        others.add("write to all, the first time after a freeze", write(state));
         state.values().forEach(tensor -> tensor.storage().release());
         return outcome;
     }
 
     private Contender.Outcome timed(String name, Map<String, Tensor> state, Saving saving) throws IOException {
         double[] seconds = save(state, saving);
-        note(name + ": until it is durable", seconds[1]);
+        others.add(name + ": until it is durable", seconds[1]);
         return outcome(seconds[0]);
     }
 
@@ -111,9 +110,9 @@ final class AsyncBenchmark {
         bench.python().ask("settle");
         long start = System.nanoTime();
         try (PendingSave save = saving.begin(path, state)) {
-            double stall = since(start);
+            double stall = Contender.since(start);
             save.join();
-            double durable = since(start);
+            double durable = Contender.since(start);
             bench.python().ask("settle", path);
             return new double[]{stall, durable};
         }
@@ -127,7 +126,7 @@ final class AsyncBenchmark {
             MemorySegment.copy(bytes, 0, target.segment(), position, bytes.byteSize());
             position += bytes.byteSize();
         }
-        return since(start);
+        return Contender.since(start);
     }
 
     private double copyToNewMemory(Map<String, Tensor> state) {
@@ -148,7 +147,7 @@ final class AsyncBenchmark {
                 bytes.set(ValueLayout.JAVA_LONG, chunk, ++number);
             }
         }
-        return since(start);
+        return Contender.since(start);
     }
 
     private static void writeSome(Tensor tensor) {
@@ -157,16 +156,8 @@ final class AsyncBenchmark {
         some.fill((byte) (some.get(ValueLayout.JAVA_BYTE, 0) + 1));
     }
 
-    private static double since(long start) {
-        return (System.nanoTime() - start) / 1e9;
-    }
-
     private Contender.Outcome outcome(double seconds) {
         return new Contender.Outcome(seconds, workload.nbytes());
-    }
-
-    private void note(String what, double seconds) {
-        others.computeIfAbsent(what, _ -> new ArrayList<>()).add(seconds);
     }
 
     private void report(Timings stalls) {
@@ -174,19 +165,15 @@ final class AsyncBenchmark {
             Figure stall = stalls.millis(workload.what() + ", the caller is kept: ", contender);
             bench.add(contender.equals(FIRST) ? stall.atMost(10) : stall);
         }
+        // The time of the save by that of the copy.
         bench.add(compared(stalls, KEPT, COPY).atMost(1.2));
         bench.add(compared(stalls, SAVE_ASYNC, FRESH_COPY).atMost(1.2));
         bench.add(compared(stalls, SOME, COPY));
         bench.add(compared(stalls, ALL, COPY));
-        others.forEach((what, seconds) -> bench.add(Figure.of(what, last(seconds), "s")));
+        others.names().forEach(what -> bench.add(Figure.of(what, others.last(what, bench.rounds()), "s")));
     }
 
     private static Figure compared(Timings stalls, String contender, String copy) {
         return Figure.of(contender + " compared with " + copy, stalls.of(contender).over(stalls.of(copy)), "x");
-    }
-
-    /// Those that were counted: the first ones were not.
-    private Samples last(List<Double> seconds) {
-        return new Samples(seconds.subList(seconds.size() - bench.rounds(), seconds.size()));
     }
 }

@@ -45,7 +45,7 @@ final class AttachBenchmark {
             PublishedCheckpoint
                     .publish(small, Map.of(SMALL_TENSOR, Tensor.ones(DType.FLOAT32, 8, 8)), SaveOptions.defaults())
                     .close();
-            try (Checkpoint checkpoint = Checkpoint.open(bench.file("model.pt"))) {
+            try (Checkpoint checkpoint = Checkpoint.open(bench.pt())) {
                 PublishedCheckpoint.publish(large, checkpoint).close();
             }
             try (Peer.Group jvms = new Peer.Group(PROCESSES, Peer::jvm)) {
@@ -56,8 +56,8 @@ final class AttachBenchmark {
             PublishedCheckpoint.unpublish(large);
             PublishedCheckpoint.unpublish(small);
         }
-        measurePython("torch.load(mmap=True)", "keep_torch_mmap", bench.file("model.pt"));
-        measurePython("safe_open", "keep_safe_open", bench.file("model.safetensors"));
+        measurePython("torch.load(mmap=True)", "keep_torch_mmap", bench.pt());
+        measurePython("safe_open", "keep_safe_open", bench.safetensors());
     }
 
     private void attach(Peer.Group jvms) throws IOException {

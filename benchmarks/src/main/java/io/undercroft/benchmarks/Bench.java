@@ -3,11 +3,14 @@ package io.undercroft.benchmarks;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /// The context of a benchmark, and what it has measured.
 ///
@@ -50,6 +53,21 @@ record Bench(Peer python, Path directory, Path results, boolean isFull, int roun
         return directory.resolve(name);
     }
 
+    /// {@return the `.pt` file of [#prepare]}
+    Path pt() {
+        return file("model.pt");
+    }
+
+    /// {@return the `.safetensors` file of [#prepare]}
+    Path safetensors() {
+        return file("model.safetensors");
+    }
+
+    /// {@return the `.croft` file of [#prepareAll]}
+    Path croft() {
+        return file("model.croft");
+    }
+
     /// Adds a figure to the report.
     void add(Figure figure) {
         figures.add(figure);
@@ -82,8 +100,42 @@ record Bench(Peer python, Path directory, Path results, boolean isFull, int roun
     /// @param workload what to make
     /// @throws IOException if that fails
     void prepare(Workload workload) throws IOException {
-        python.ask("make", workload.count(), workload.rows(), workload.columns(), file("model.pt"),
-                file("model.safetensors"));
+        python.ask("make", workload.count(), workload.rows(), workload.columns(), pt(), safetensors());
+    }
+
+    /// Makes the files of [#prepare] and a `.croft` file, and has Python forget the tensors.
+    ///
+    /// @param workload what to make
+    /// @throws IOException if that fails
+    void prepareAll(Workload workload) throws IOException {
+        prepare(workload);
+        python.ask("forget");
+        convert(pt(), croft());
+    }
+
+    /// Removes the files of [#prepareAll], and leaves the disk to finish what it has to write.
+    ///
+    /// @param others further files to remove
+    /// @throws IOException if that fails
+    void settleAll(Path... others) throws IOException {
+        python.ask(Stream.concat(Stream.of("settle", pt(), safetensors(), croft()), Stream.of(others)).toArray());
+    }
+
+    /// Writes a table or a chart of the benchmark.
+    ///
+    /// @param name the name of the benchmark, to which the chosen case is added
+    /// @param suffix of the file
+    /// @param text its content
+    /// @throws IOException if that fails
+    void write(String name, String suffix, CharSequence text) throws IOException {
+        Files.writeString(results.resolve(name + (only.isEmpty() ? "" : "-" + only) + suffix), text);
+    }
+
+    /// {@return a row of a table in Markdown}
+    ///
+    /// @param cells its cells
+    static String row(List<String> cells) {
+        return cells.stream().collect(Collectors.joining(" | ", "| ", " |\n"));
     }
 
     /// {@return the tensors of a file, in memory}

@@ -46,12 +46,8 @@ final class ConvertBenchmark {
 
     static void run(Bench bench) throws IOException {
         Workload workload = Workload.large(bench);
-        Path pt = bench.file("model.pt");
-        Path croft = bench.file("model.croft");
-        bench.prepare(workload);
-        bench.python().ask("forget");
-        Map<String, Tensor> state = Bench.copyToMemory(pt);
-        Bench.convert(pt, croft);
+        bench.prepareAll(workload);
+        Map<String, Tensor> state = Bench.copyToMemory(bench.pt());
         List<Contender> contenders = new ArrayList<>();
         contenders.add(bench.writing(SAVE, bench.file("made.croft"), workload.nbytes(),
                 path -> Checkpoint.save(path, state)));
@@ -67,7 +63,7 @@ final class ConvertBenchmark {
         }
         measureMemory(bench, FROM_PT);
         measureMemory(bench, TO_PT);
-        bench.python().ask("settle", pt, bench.file("model.safetensors"), croft);
+        bench.settleAll();
     }
 
     /// The peak of the private memory of the process, less that before; pages of the files it maps do not count.

@@ -14,7 +14,6 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -27,6 +26,11 @@ final class DeltaBenchmark {
     private static final long CHUNK = 1 << 20;
     private static final double CHANGED = 0.01;
     private static final int WARM_UP = 3;
+    private static final String APPEND = "append, durable";
+    private static final String MAPPED = "append, durable, of storages that are mapped from the file";
+    private static final String UNCHANGED = "append, durable, of these without a change";
+    private static final String COPYING = "copying the same bytes out of memory";
+    private static final String SUMMING = "summing the same bytes up (CRC32C and XXH3)";
 
     private final Bench bench;
     private final RandomGenerator random = RandomGeneratorFactory.of("L64X128MixRandom").create(7);
@@ -47,50 +51,45 @@ final class DeltaBenchmark {
         Path mappedPath = bench.file("mapped.croft");
         Checkpoint.save(mappedPath, state);
         double payload = tensors * 16.0 * CHUNK;
-        List<Double> append = new ArrayList<>();
-        List<Double> summing = new ArrayList<>();
-        List<Double> copying = new ArrayList<>();
-        List<Double> written = new ArrayList<>();
-        List<Double> share = new ArrayList<>();
-        List<Double> mapped = new ArrayList<>();
-        List<Double> unchanged = new ArrayList<>();
         for (int round = 0; round < WARM_UP; round++) {
             change(state);
             CroftFile.open(path).commit(state, SaveOptions.defaults());
             timeMapped(mappedPath, true);
         }
+        Notes notes = new Notes();
         for (int round = 0; round < bench.rounds(); round++) {
             long changed = change(state);
             bench.python().ask("settle");
             long before = Files.size(path);
             long start = System.nanoTime();
             DedupReport report = CroftFile.open(path).commit(state, SaveOptions.defaults());
-            append.add((System.nanoTime() - start) / 1e9);
-            written.add((double) (Files.size(path) - before));
-            share.add(100.0 * (Files.size(path) - before - report.index()) / payload);
+            notes.add(APPEND, Contender.since(start));
+            long written = Files.size(path) - before;
+            notes.add("written", (double) written);
+            notes.add("share", 100.0 * (written - report.index()) / payload);
             if (report.written() != changed) {
                 throw new IllegalStateException(report.written() + " bytes were written, and " + changed + " changed");
             }
-            summing.add(timeSumming(state));
-            copying.add(timeCopying(state));
-            mapped.add(timeMapped(mappedPath, true));
-            unchanged.add(timeMapped(mappedPath, false));
+            notes.add(SUMMING, timeSumming(state));
+            notes.add(COPYING, timeCopying(state));
+            notes.add(MAPPED, timeMapped(mappedPath, true));
+            notes.add(UNCHANGED, timeMapped(mappedPath, false));
         }
         bench.add(Figure.count("payload in bytes", (long) payload));
-        bench.add(Figure.of("written to the file, index included", new Samples(written), "bytes"));
-        bench.add(Figure.of("of the payload, index not included", new Samples(share), "%").atMost(1.05));
-        bench.add(Figure.of("append, durable", new Samples(append), "s"));
-        bench.add(rate("append, durable", append, payload).atLeast(5));
-        bench.add(Figure.of("append, durable, of storages that are mapped from the file", new Samples(mapped), "s"));
-        bench.add(Figure.of("append, durable, of these without a change", new Samples(unchanged), "s"));
+        bench.add(Figure.of("written to the file, index included", notes.of("written"), "bytes"));
+        bench.add(Figure.of("of the payload, index not included", notes.of("share"), "%").atMost(1.05));
+        bench.add(Figure.of(APPEND, notes.of(APPEND), "s"));
+        bench.add(rate(APPEND, notes, payload).atLeast(5));
+        bench.add(Figure.of(MAPPED, notes.of(MAPPED), "s"));
+        bench.add(Figure.of(UNCHANGED, notes.of(UNCHANGED), "s"));
         bench.add(Figure.of("append from memory compared with one of mapped storages",
-                new Samples(append).over(new Samples(mapped)), "x"));
-        bench.add(rate("copying the same bytes out of memory", copying, payload));
-        bench.add(rate("summing the same bytes up (CRC32C and XXH3)", summing, payload));
+                notes.of(APPEND).over(notes.of(MAPPED)), "x"));
+        bench.add(rate(COPYING, notes, payload));
+        bench.add(rate(SUMMING, notes, payload));
     }
 
-    private static Figure rate(String what, List<Double> seconds, double nbytes) {
-        return Figure.of(what, new Samples(seconds).map(s -> nbytes / s / 1e9), "GB/s");
+    private static Figure rate(String what, Notes seconds, double nbytes) {
+        return Figure.of(what, seconds.of(what).map(s -> nbytes / s / 1e9), "GB/s");
     }
 
     private Map<String, Tensor> state(int tensors, long nbytes) {
@@ -130,7 +129,7 @@ final class DeltaBenchmark {
             bench.python().ask("settle");
             long start = System.nanoTime();
             CroftFile.open(path).commit(state, SaveOptions.defaults());
-            return (System.nanoTime() - start) / 1e9;
+            return Contender.since(start);
         }
     }
 
@@ -141,7 +140,7 @@ final class DeltaBenchmark {
             digester.update(tensor.storage().segment());
             digester.finish();
         }
-        return (System.nanoTime() - start) / 1e9;
+        return Contender.since(start);
     }
 
     private static double timeCopying(Map<String, Tensor> state) {
@@ -154,7 +153,7 @@ final class DeltaBenchmark {
                     MemorySegment.copy(bytes, at, buffer, 0, CHUNK);
                 }
             }
-            return (System.nanoTime() - start) / 1e9;
+            return Contender.since(start);
         }
     }
 }

@@ -8,19 +8,12 @@ import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Allocator;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
-import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Supplier;
-import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
 /// Loads of a whole file into memory as tensors, compared with reads of the same file into a buffer, and with the
@@ -47,11 +40,6 @@ final class EagerBenchmark {
     private static final double TARGET_IN_FRESH_MEMORY = 0.9;
     private static final double TARGET_IN_REUSED_MEMORY = 0.95;
     private static final double TARGET_BESIDE_TORCH = 1.5;
-    private static final int BLOCK = 4 << 20;
-    private static final ValueLayout.OfInt WORD = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-    /// Sums are printed as numbers that a double holds.
-    private static final long WITNESS = (1L << 52) - 1;
-
     private final Bench bench;
     private final int threads = ForkJoinPool.getCommonPoolParallelism() + 1;
     private final String plainParallel = PLAIN + ", " + threads + " threads";
@@ -67,35 +55,33 @@ final class EagerBenchmark {
 
     private void measure() throws IOException {
         Workload workload = Workload.large(bench);
-        Path pt = bench.file("model.pt");
-        Path croft = bench.file("model.croft");
-        bench.prepare(workload);
-        bench.python().ask("forget");
-        Bench.convert(pt, croft);
+        Path pt = bench.pt();
+        Path croft = bench.croft();
+        bench.prepareAll(workload);
         long sum;
         try (Checkpoint made = Checkpoint.open(pt)) {
-            sum = sum(made.storages());
+            sum = made.storages().stream().mapToLong(storage -> sum(storage.segment())).sum();
         }
         Storage buffer = Storage.allocate(Files.size(croft), AnonymousMemory.populatedAllocator());
-        readPlainly(croft, buffer.segment(), 1);
-        long others = sum(List.of(buffer)) - sum;
+        PlainFile.read(croft, buffer.segment(), 1);
+        long others = sum(buffer.segment()) - sum;
         OpenOptions options = OpenOptions.defaults().inMemory();
         OpenOptions unchecked = options.checksums(ChecksumPolicy.NONE);
         Peer python = bench.python();
         List<Contender> contenders = Stream.of(
-                ours(OURS, croft, () -> options),
-                ours(REUSED, croft, () -> options.inMemory(new Cutter(buffer.segment()))),
+                Contender.loading(OURS, croft, () -> options),
+                Contender.loading(REUSED, croft, () -> options.inMemory(new Cutter(buffer.segment()))),
                 plain(PLAIN, croft, buffer, 1, others),
                 plain(plainParallel, croft, buffer, threads, others),
                 plainFresh(PLAIN_FRESH, croft, 1, others),
                 plainFresh(plainFreshParallel, croft, threads, others),
-                ours(UNCHECKED, croft, () -> unchecked),
-                ours(REUSED_UNCHECKED, croft, () -> unchecked.inMemory(new Cutter(buffer.segment()))),
-                ours(PT, pt, () -> options),
+                Contender.loading(UNCHECKED, croft, () -> unchecked),
+                Contender.loading(REUSED_UNCHECKED, croft, () -> unchecked.inMemory(new Cutter(buffer.segment()))),
+                Contender.loading(PT, pt, () -> options),
                 python.contender(TORCH, "torch_load_all", pt),
                 python.contender(TORCH_FRESH, "torch_load_all_fresh", pt),
                 python.contender("safetensors load_file, cloned", "safetensors_load_all",
-                        bench.file("model.safetensors")))
+                        bench.safetensors()))
                 .map(contender -> contender.refreshed(buffer.nbytes())).toList();
         Timings timings = bench.time(contenders);
         buffer.release();
@@ -133,15 +119,8 @@ final class EagerBenchmark {
         }
     }
 
-    private static Contender ours(String contender, Path path, Supplier<OpenOptions> options) {
-        return new Contender(contender, () -> {
-            OpenOptions prepared = options.get();
-            long start = System.nanoTime();
-            try (Checkpoint checkpoint = Checkpoint.open(path, prepared)) {
-                double seconds = (System.nanoTime() - start) / 1e9;
-                return new Contender.Outcome(seconds, sum(checkpoint.storages()) & WITNESS);
-            }
-        });
+    private static long sum(MemorySegment bytes) {
+        return Contender.sum(bytes, Integer.BYTES);
     }
 
     /// @param others the sum of all that is in the file and in no tensor
@@ -149,9 +128,9 @@ final class EagerBenchmark {
         return new Contender(contender, () -> {
             buffer.fill((byte) 0);
             long start = System.nanoTime();
-            readPlainly(path, buffer.segment(), threads);
-            double seconds = (System.nanoTime() - start) / 1e9;
-            return new Contender.Outcome(seconds, (sum(List.of(buffer)) - others) & WITNESS);
+            PlainFile.read(path, buffer.segment(), threads);
+            double seconds = Contender.since(start);
+            return new Contender.Outcome(seconds, Contender.witness(sum(buffer.segment()) - others));
         });
     }
 
@@ -159,41 +138,11 @@ final class EagerBenchmark {
         return new Contender(contender, () -> {
             long start = System.nanoTime();
             Storage fresh = Storage.allocate(Files.size(path), AnonymousMemory.allocator());
-            readPlainly(path, fresh.segment(), threads);
-            double seconds = (System.nanoTime() - start) / 1e9;
-            long sum = sum(List.of(fresh));
+            PlainFile.read(path, fresh.segment(), threads);
+            double seconds = Contender.since(start);
+            long sum = sum(fresh.segment());
             fresh.release();
-            return new Contender.Outcome(seconds, (sum - others) & WITNESS);
+            return new Contender.Outcome(seconds, Contender.witness(sum - others));
         });
-    }
-
-    private static void readPlainly(Path path, MemorySegment into, int threads) throws IOException {
-        try (FileChannel file = FileChannel.open(path)) {
-            LongStream blocks = LongStream.range(0, (into.byteSize() + BLOCK - 1) / BLOCK);
-            (threads == 1 ? blocks : blocks.parallel()).forEach(block -> readBlock(file, into, block * BLOCK));
-        }
-    }
-
-    private static void readBlock(FileChannel file, MemorySegment into, long offset) {
-        ByteBuffer block = into.asSlice(offset, Math.min(BLOCK, into.byteSize() - offset)).asByteBuffer();
-        try {
-            while (block.hasRemaining()) {
-                file.read(block, offset + block.position());
-            }
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
-    /// The bytes, taken for words and added up, show that they all arrived.
-    private static long sum(List<Storage> storages) {
-        long sum = 0;
-        for (Storage storage : storages) {
-            MemorySegment bytes = storage.segment();
-            for (long at = 0; at <= bytes.byteSize() - Integer.BYTES; at += Integer.BYTES) {
-                sum += bytes.get(WORD, at);
-            }
-        }
-        return sum;
     }
 }

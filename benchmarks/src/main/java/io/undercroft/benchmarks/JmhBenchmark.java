@@ -3,8 +3,8 @@ package io.undercroft.benchmarks;
 import io.undercroft.benchmarks.jmh.ElementLoops;
 import io.undercroft.benchmarks.jmh.HotLoops;
 import io.undercroft.benchmarks.jmh.ObjectCount;
-import io.undercroft.benchmarks.jmh.StorageLoops;
 import io.undercroft.benchmarks.jmh.StorageLoops.Geometry;
+import io.undercroft.benchmarks.jmh.StorageLoops;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -31,9 +31,6 @@ final class JmhBenchmark {
     private static final String TORCH = "torch, its threads";
     private static final String TORCH_ONE_THREAD = "torch, one thread";
     private static final double OF_BANDWIDTH = 0.9;
-    private static final double CONVERTED_GIGABYTES = 2;
-    private static final double OF_TORCH = 0.5;
-    private static final double OF_ONE_THREAD = 0.8;
     private static final double OF_ELEMENT_ACCESS = 1.2;
     private static final double VIEW_NANOSECONDS = 50;
     private static final double VIEW_OBJECTS = 2;
@@ -111,9 +108,8 @@ final class JmhBenchmark {
     }
 
     private void copies(Geometry geometry) throws IOException {
-        var parameters = Map.of("geometry", geometry.name(), "nbytes", Long.toString(nbytes));
-        Timings timings = rounds.time(List.of(contender(OURS, StorageLoops.Copies.class, "ours", parameters),
-                contender(PLAIN, StorageLoops.Copies.class, "plain", parameters),
+        Timings timings = rounds.time(List.of(copying(OURS, "ours", geometry, "float32", "float32"),
+                copying(PLAIN, "plain", geometry, "float32", "float32"),
                 torch(TORCH, 0, geometry, "float32", "float32"),
                 torch(TORCH_ONE_THREAD, 1, geometry, "float32", "float32")));
         String what = "copy, " + geometry.name().toLowerCase(Locale.ROOT);
@@ -126,16 +122,20 @@ final class JmhBenchmark {
     }
 
     private void conversion(String from, String to) throws IOException {
-        var parameters = Map.of("from", from, "to", to, "nbytes", Long.toString(nbytes));
-        Timings timings = rounds.time(List.of(contender(OURS, StorageLoops.Conversions.class, "ours", parameters),
-                torch(TORCH, 0, Geometry.CONTIGUOUS, from, to),
-                torch(TORCH_ONE_THREAD, 1, Geometry.CONTIGUOUS, from, to)));
+        Geometry geometry = Geometry.CONTIGUOUS;
+        Timings timings = rounds.time(List.of(copying(OURS, "ours", geometry, from, to),
+                torch(TORCH, 0, geometry, from, to), torch(TORCH_ONE_THREAD, 1, geometry, from, to)));
         String what = from + " to " + to;
-        bench.add(throughput(OURS, what, timings).atLeast(CONVERTED_GIGABYTES));
+        bench.add(throughput(OURS, what, timings).atLeast(2));
         bench.add(throughput(TORCH, what, timings));
         bench.add(throughput(TORCH_ONE_THREAD, what, timings));
-        bench.add(compared(TORCH, what, timings).atLeast(OF_TORCH));
-        bench.add(compared(TORCH_ONE_THREAD, what, timings).atLeast(OF_ONE_THREAD));
+        bench.add(compared(TORCH, what, timings).atLeast(0.5));
+        bench.add(compared(TORCH_ONE_THREAD, what, timings).atLeast(0.8));
+    }
+
+    private Contender copying(String name, String method, Geometry geometry, String from, String to) {
+        return contender(name, StorageLoops.Copies.class, method, Map.of("geometry", geometry.name(), "from", from,
+                "to", to, "nbytes", Long.toString(nbytes)));
     }
 
     private void fills() throws IOException {

@@ -4,12 +4,9 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.PublishedCheckpoint;
 import io.undercroft.storage.DType;
-import io.undercroft.storage.Storage;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -66,14 +63,7 @@ final class JvmPeer {
 
     private static long sum(Checkpoint opened) {
         KEPT.add(opened);
-        long sum = 0;
-        for (Storage storage : opened.storages()) {
-            MemorySegment bytes = storage.segment();
-            for (long at = 0; at < bytes.byteSize(); at += Long.BYTES) {
-                sum += bytes.get(ValueLayout.JAVA_LONG_UNALIGNED, at);
-            }
-        }
-        return sum;
+        return opened.storages().stream().mapToLong(storage -> Contender.sum(storage.segment(), Integer.BYTES)).sum();
     }
 
     private static String model(String folder, String tensor) throws IOException {

@@ -1,6 +1,7 @@
 package io.undercroft.benchmarks;
 
 import io.undercroft.mmap.AnonymousMemory;
+import io.undercroft.serializer.internal.disk.DirectChannel;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
@@ -13,13 +14,11 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.List;
-import java.util.Set;
 
 /// How long this machine takes at least for some bytes: to write and read a file in blocks of 4 MiB, like `dd` with and
 /// without `direct`, and to copy memory; each with one thread. No contender can write bytes to the disk, or copy them,
 /// in less time, except with several threads.
 final class MachineLimits {
-    private static final int BLOCK = 4 << 20;
     private static final int PAGE = 4096;
 
     private final Bench bench;
@@ -38,8 +37,8 @@ final class MachineLimits {
     /// @return the times by limit
     /// @throws IOException if writing or reading fails
     Timings measure() throws IOException {
-        ByteBuffer block = ByteBuffer.allocateDirect(BLOCK + PAGE).alignedSlice(PAGE).limit(BLOCK);
-        OpenOption direct = direct();
+        ByteBuffer block = ByteBuffer.allocateDirect(PlainFile.BLOCK + PAGE).alignedSlice(PAGE).limit(PlainFile.BLOCK);
+        OpenOption direct = DirectChannel.option().orElseThrow(() -> new IOException("this JDK has no direct I/O"));
         // The file is made anew, like those of the contenders that save.
         Contender.Work settle = () -> {
             bench.python().ask("settle", file);
@@ -60,20 +59,6 @@ final class MachineLimits {
 
     private Timings time(List<Contender> contenders) throws IOException {
         return Rounds.bounded(Duration.ofMillis(1), bench.rounds()).time(contenders);
-    }
-
-    /// By reflection, since javac warns of the class, though the JDK documents it.
-    private static OpenOption direct() throws IOException {
-        try {
-            for (Object option : Class.forName("com.sun.nio.file.ExtendedOpenOption").getEnumConstants()) {
-                if (option.toString().equals("DIRECT")) {
-                    return (OpenOption) option;
-                }
-            }
-        } catch (ClassNotFoundException e) {
-            throw new IOException("this JDK has no direct I/O", e);
-        }
-        throw new IOException("this JDK has no direct I/O");
     }
 
     /// At most 1 GiB is copied, so that both copies fit into memory; the time is that of all bytes.
@@ -100,21 +85,22 @@ final class MachineLimits {
     }
 
     private void write(ByteBuffer block, OpenOption... options) throws IOException {
-        try (FileChannel channel = FileChannel.open(file, Set.of(options))) {
-            for (long at = 0; at < nbytes;) {
-                block.clear().limit((int) Math.min(BLOCK, nbytes - at));
-                at += channel.write(block, at);
-            }
+        try (FileChannel channel = FileChannel.open(file, options)) {
+            transfer(block, channel::write);
             channel.force(true);
         }
     }
 
     private void read(ByteBuffer block, OpenOption... options) throws IOException {
-        try (FileChannel channel = FileChannel.open(file, Set.of(options))) {
-            for (long at = 0; at < nbytes;) {
-                block.clear().limit((int) Math.min(BLOCK, nbytes - at));
-                at += channel.read(block, at);
-            }
+        try (FileChannel channel = FileChannel.open(file, options)) {
+            transfer(block, channel::read);
+        }
+    }
+
+    private void transfer(ByteBuffer block, PlainFile.Transfer transfer) throws IOException {
+        for (long at = 0; at < nbytes;) {
+            block.clear().limit((int) Math.min(PlainFile.BLOCK, nbytes - at));
+            at += transfer.run(block, at);
         }
     }
 }

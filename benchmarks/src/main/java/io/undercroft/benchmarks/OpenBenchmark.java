@@ -3,7 +3,6 @@ package io.undercroft.benchmarks;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -20,47 +19,43 @@ final class OpenBenchmark {
     private static final String LOAD_FILE = "safetensors load_file";
 
     private final Bench bench;
-    private final Peer python;
-    private final Path pt;
-    private final Path safetensors;
-    private final Path croft;
+    private final Workload workload;
+    private final String what;
+    private final Contender pt;
+    private final Contender torchMmap;
+    private final Contender safeOpen;
 
-    private OpenBenchmark(Bench bench) {
+    private OpenBenchmark(Bench bench, Workload workload) {
+        String tensor = workload.someName();
         this.bench = bench;
-        this.python = bench.python();
-        this.pt = bench.file("model.pt");
-        this.safetensors = bench.file("model.safetensors");
-        this.croft = bench.file("model.croft");
+        this.workload = workload;
+        this.what = workload.what() + ": ";
+        this.pt = Contender.opening(PT, bench.pt(), tensor);
+        this.torchMmap = bench.python().contender(TORCH_MMAP, "torch_load_mmap", bench.pt(), tensor);
+        this.safeOpen = bench.python().contender(SAFE_OPEN, "safetensors_safe_open", bench.safetensors(), tensor);
     }
 
     /// Our files, compared with those of the peers.
     static void open(Bench bench) throws IOException {
-        OpenBenchmark benchmark = new OpenBenchmark(bench);
-        benchmark.open(Workload.large(bench), Double.NaN);
-        benchmark.open(Workload.many(bench), 0.5);
-        benchmark.openAlone(bench.choose(new Workload("1 000 000 tiny tensors", 1_000_000, 2, 4),
-                new Workload("100 000 tiny tensors", 100_000, 2, 4)), 5);
+        new OpenBenchmark(bench, Workload.large(bench)).open(Double.NaN);
+        new OpenBenchmark(bench, Workload.many(bench)).open(0.5);
+        new OpenBenchmark(bench, bench.choose(new Workload("1 000 000 tiny tensors", 1_000_000, 2, 4),
+                new Workload("100 000 tiny tensors", 100_000, 2, 4))).openAlone();
     }
 
     /// Files of the peers, opened by us and by themselves.
     static void imports(Bench bench) throws IOException {
-        OpenBenchmark benchmark = new OpenBenchmark(bench);
-        benchmark.imports(Workload.many(bench), true);
-        benchmark.imports(Workload.large(bench), false);
+        new OpenBenchmark(bench, Workload.many(bench)).imports(true);
+        new OpenBenchmark(bench, Workload.large(bench)).imports(false);
     }
 
-    private void open(Workload workload, double mostMillis) throws IOException {
-        bench.prepare(workload);
-        python.ask("forget");
-        Bench.convert(pt, croft);
+    private void open(double mostMillis) throws IOException {
+        bench.prepareAll(workload);
         String tensor = workload.someName();
-        Timings timings = bench.time(List.of(Contender.opening(CROFT, croft, tensor),
-                Contender.opening(PT, pt, tensor), python.contender(TORCH_MMAP, "torch_load_mmap", pt, tensor),
-                python.contender("torch.load", "torch_load", pt, tensor),
-                python.contender(SAFE_OPEN, "safetensors_safe_open", safetensors, tensor),
-                python.contender(LOAD_FILE, "safetensors_load_file", safetensors, tensor)));
-        python.ask("settle", pt, croft, safetensors);
-        String what = workload.what() + ": ";
+        Timings timings = bench.time(List.of(Contender.opening(CROFT, bench.croft(), tensor), pt, torchMmap,
+                bench.python().contender("torch.load", "torch_load", bench.pt(), tensor), safeOpen,
+                bench.python().contender(LOAD_FILE, "safetensors_load_file", bench.safetensors(), tensor)));
+        bench.settleAll();
         for (String contender : timings.contenders()) {
             Figure figure = timings.millis(what, contender);
             boolean hasGoal = contender.equals(CROFT) && !Double.isNaN(mostMillis);
@@ -73,32 +68,28 @@ final class OpenBenchmark {
     }
 
     /// Without peers, which would need minutes to make the file. There is a storage for each tensor.
-    private void openAlone(Workload workload, double mostMillis) throws IOException {
+    private void openAlone() throws IOException {
         float[] elements = new float[workload.rows() * workload.columns()];
         Map<String, Tensor> tensors = LinkedHashMap.newLinkedHashMap(workload.count());
         for (int number = 0; number < workload.count(); number++) {
             Arrays.fill(elements, number);
             tensors.put(workload.name(number), Tensor.of(elements).view(workload.rows(), workload.columns()));
         }
-        Checkpoint.save(croft, tensors);
-        Timings timings = bench.time(List.of(Contender.opening(CROFT, croft, workload.someName())));
-        bench.add(timings.millis(workload.what() + ": ", CROFT).atMost(mostMillis));
+        Checkpoint.save(bench.croft(), tensors);
+        bench.add(bench.time(List.of(Contender.opening(CROFT, bench.croft(), workload.someName()))).millis(what, CROFT)
+                .atMost(5));
     }
 
-    private void imports(Workload workload, boolean hasGoals) throws IOException {
+    private void imports(boolean hasGoals) throws IOException {
         bench.prepare(workload);
-        python.ask("forget");
-        String tensor = workload.someName();
-        Timings timings = bench.time(List.of(Contender.opening(PT, pt, tensor),
-                python.contender(TORCH_MMAP, "torch_load_mmap", pt, tensor),
-                Contender.opening(SAFETENSORS, safetensors, tensor),
-                python.contender(SAFE_OPEN, "safetensors_safe_open", safetensors, tensor)));
-        python.ask("settle", pt, safetensors);
-        String what = workload.what() + ": ";
+        bench.python().ask("forget");
+        Timings timings = bench.time(List.of(pt, torchMmap,
+                Contender.opening(SAFETENSORS, bench.safetensors(), workload.someName()), safeOpen));
+        bench.settleAll();
         timings.contenders().forEach(contender -> bench.add(timings.millis(what, contender)));
         Figure torch = timings.compared(what, PT, TORCH_MMAP);
-        Figure safeOpen = timings.compared(what, SAFETENSORS, SAFE_OPEN);
+        Figure safetensors = timings.compared(what, SAFETENSORS, SAFE_OPEN);
         bench.add(hasGoals ? torch.atLeast(10) : torch);
-        bench.add(hasGoals ? safeOpen.atLeast(1) : safeOpen);
+        bench.add(hasGoals ? safetensors.atLeast(1) : safetensors);
     }
 }

@@ -8,10 +8,6 @@ import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.nio.ByteOrder;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -34,7 +30,6 @@ final class PeersBenchmark {
     private static final String NUMPY = "NumPy";
     private static final List<String> COLUMNS = List.of(OURS, OURS_SAFETENSORS, TORCH, SAFETENSORS, NUMPY);
     private static final List<String> PEERS = List.of(TORCH, SAFETENSORS, NUMPY);
-    private static final ValueLayout.OfInt WORD = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final int PAGE = 4096;
     /// Between two snapshots, one of this number of tensors changes.
     private static final int CHANGED = 100;
@@ -45,6 +40,9 @@ final class PeersBenchmark {
     private static final int ROUNDS_OF_OPENS = 9;
     private static final String DURABLY = "_durably";
     private static final String ATOMICALLY = "_atomically";
+    private static final String SAVE = "save, durable";
+    private static final String SAVE_ATOMIC = "save, durable and atomic";
+    private static final String SAVE_PLAIN = "save, others not durable";
     private static final String SAVE_AGAIN = "save again, 1 % changed, durable";
     private static final String CONVERT = "convert .pt to .safetensors, durable";
     private static final String ONE_ELEMENT = "open, one element";
@@ -52,7 +50,6 @@ final class PeersBenchmark {
     private static final String NAMES = "open, the names of all tensors";
     private static final String LOAD = "load all into memory";
     private static final String TOUCH = "map all, read from each page";
-    private static final String FROM_DISK = ", from the disk";
     /// The cases by their names, as `--case` takes them: three sizes in 256 tensors, three numbers of tensors of 32
     /// bytes, and several processes with one file.
     static final List<String> CASES = List.of("small", "medium", "large", "few", "many", "most", "processes");
@@ -64,9 +61,7 @@ final class PeersBenchmark {
     private final Bench bench;
     private final StringBuilder tables = new StringBuilder();
     private final List<DotChart> charts = new ArrayList<>();
-    private final Path croft;
-    private final Path pt;
-    private final Path safetensors;
+    private final Peer python;
     private final Path npz;
     /// The tensors of the case that is measured, their names in the report, and its chart.
     private Workload workload = Workload.LARGE;
@@ -74,9 +69,7 @@ final class PeersBenchmark {
 
     private PeersBenchmark(Bench bench) {
         this.bench = bench;
-        this.croft = bench.file("model.croft");
-        this.pt = bench.file("model.pt");
-        this.safetensors = bench.file("model.safetensors");
+        this.python = bench.python();
         this.npz = bench.file("model.npz");
     }
 
@@ -98,10 +91,9 @@ final class PeersBenchmark {
 
     /// What is measured so far; a row may take minutes.
     private void write() throws IOException {
-        String name = bench.only().isEmpty() ? "peers" : "peers-" + bench.only();
-        Files.writeString(bench.results().resolve(name + ".md"), tables);
+        bench.write("peers", ".md", tables);
         if (!charts.isEmpty()) {
-            Files.writeString(bench.results().resolve(name + ".svg"), DotChart.page(charts));
+            bench.write("peers", ".svg", DotChart.page(charts));
         }
     }
 
@@ -109,54 +101,62 @@ final class PeersBenchmark {
         workload = made;
         bench.prepare(made);
         if (withNumpy) {
-            bench.python().ask("write_numpy", npz);
+            python.ask("write_numpy", npz);
         }
     }
 
     private void begin() {
         chart = new DotChart(workload.what(), PEERS.size() + 1);
-        tables.append("| ").append(workload.what()).append(" | ").append(String.join(" | ", COLUMNS))
-                .append(" | compared with the fastest other |\n|---|").append("---|".repeat(COLUMNS.size() + 1))
-                .append('\n');
+        table(Stream.of(List.of(workload.what()), COLUMNS, List.of("compared with the fastest other"))
+                .flatMap(List::stream).toArray(String[]::new));
+    }
+
+    private void table(String... titles) {
+        tables.append(Bench.row(List.of(titles))).append("|---".repeat(titles.length)).append("|\n");
     }
 
     private void end() throws IOException {
         tables.append('\n');
         charts.add(chart);
-        bench.python().ask("settle", croft, pt, safetensors, npz);
+        bench.settleAll(npz);
     }
 
     private Map<String, Tensor> state() throws IOException {
-        Map<String, Tensor> state = Bench.copyToMemory(pt);
-        Checkpoint.save(croft, state);
+        Map<String, Tensor> state = Bench.copyToMemory(bench.pt());
+        Checkpoint.save(bench.croft(), state);
         return state;
     }
 
     private void release(Map<String, Tensor> state) throws IOException {
         Bench.release(state);
-        bench.python().ask("forget");
+        python.ask("forget");
     }
 
     private void measureBytes(Workload made) throws IOException {
         prepare(made, true);
         Map<String, Tensor> state = state();
         begin();
-        job("save, others not durable", WARM_UP, saves(state, ""));
-        job("save, durable", WARM_UP, saves(state, DURABLY));
-        job("save, durable and atomic", WARM_UP, saves(state, ATOMICALLY));
+        job(SAVE_PLAIN, WARM_UP, saves(state, ""));
+        job(SAVE, WARM_UP, saves(state, DURABLY));
+        job(SAVE_ATOMIC, WARM_UP, saves(state, ATOMICALLY));
         job(SAVE_AGAIN, WARM_UP, secondSaves(state));
         release(state);
         job(CONVERT, WARM_UP, conversions());
-        openingJob(ONE_ELEMENT, opens());
-        job(ONE_ELEMENT + FROM_DISK, Duration.ZERO, evicted(opens()));
-        openingJob(ONE_TENSOR, refreshed(oneTensor(), workload.nbytes()));
-        job(ONE_TENSOR + FROM_DISK, Duration.ZERO, evicted(refreshed(oneTensor(), workload.nbytes())));
+        readings(workload.nbytes());
         job(LOAD, WARM_UP, refreshed(loads(), workload.nbytes()));
-        job(LOAD + FROM_DISK, Duration.ZERO, evicted(refreshed(loads(), workload.nbytes())));
+        fromDisk(LOAD, refreshed(loads(), workload.nbytes()));
         job(TOUCH, WARM_UP, touches());
-        job(TOUCH + FROM_DISK, Duration.ZERO, evicted(touches()));
+        fromDisk(TOUCH, touches());
         end();
         limits();
+    }
+
+    /// @param fresh how much memory is touched before one tensor is read
+    private void readings(long fresh) throws IOException {
+        openingJob(ONE_ELEMENT, opens());
+        fromDisk(ONE_ELEMENT, opens());
+        openingJob(ONE_TENSOR, refreshed(oneTensor(), fresh));
+        fromDisk(ONE_TENSOR, refreshed(oneTensor(), fresh));
     }
 
     /// Only one process has the tensors in memory at a time, and files are read from the disk: the cache has no space
@@ -165,23 +165,19 @@ final class PeersBenchmark {
         prepare(made, true);
         Timings plain = time(Duration.ZERO, peerSaves(""));
         Timings durable = time(Duration.ZERO, peerSaves(DURABLY));
-        bench.python().ask("forget");
+        python.ask("forget");
         Map<String, Tensor> state = state();
         begin();
         Timings ours = time(Duration.ZERO, ourSaves(state));
-        report("save, others not durable", ours.and(plain));
-        report("save, durable", ours.and(durable));
+        report(SAVE_PLAIN, ours.and(plain));
+        report(SAVE, ours.and(durable));
         report(SAVE_AGAIN, time(Duration.ZERO, List.of(ourSecondSave(state))).and(durable));
         release(state);
-        bench.python().ask("settle", bench.file("made.croft"), bench.file("snapshots.croft"));
+        python.ask("settle", bench.file("made.croft"), bench.file("snapshots.croft"));
         job(CONVERT, Duration.ZERO, conversions());
-        openingJob(ONE_ELEMENT, opens());
-        job(ONE_ELEMENT + FROM_DISK, Duration.ZERO, evicted(opens()));
-        long oneTensor = made.nbytes() / made.count();
-        openingJob(ONE_TENSOR, refreshed(oneTensor(), oneTensor));
-        job(ONE_TENSOR + FROM_DISK, Duration.ZERO, evicted(refreshed(oneTensor(), oneTensor)));
-        job(LOAD + FROM_DISK, Duration.ZERO, evicted(loads()));
-        job(TOUCH + FROM_DISK, Duration.ZERO, evicted(touches()));
+        readings(made.nbytes() / made.count());
+        fromDisk(LOAD, loads());
+        fromDisk(TOUCH, touches());
         end();
         limits();
     }
@@ -190,8 +186,8 @@ final class PeersBenchmark {
         prepare(made, true);
         begin();
         Map<String, Tensor> state = state();
-        job("save, durable", SHORT_SAVES, saves(state, DURABLY));
-        job("save, durable and atomic", SHORT_SAVES, saves(state, ATOMICALLY));
+        job(SAVE, SHORT_SAVES, saves(state, DURABLY));
+        job(SAVE_ATOMIC, SHORT_SAVES, saves(state, ATOMICALLY));
         job(SAVE_AGAIN, SHORT_SAVES, secondSaves(state));
         release(state);
         job(CONVERT, SHORT_SAVES, conversions());
@@ -210,7 +206,7 @@ final class PeersBenchmark {
         begin();
         Map<String, Tensor> state = state();
         Timings saved = time(WARM_UP, without(saves(state, DURABLY), NUMPY));
-        report("save, durable", saved);
+        report(SAVE, saved);
         report(SAVE_AGAIN, time(WARM_UP, List.of(ourSecondSave(state))).and(saved.only(TORCH, SAFETENSORS)));
         release(state);
         Timings opened = time(WARM_UP, without(opens(), NUMPY));
@@ -229,13 +225,12 @@ final class PeersBenchmark {
 
     private void limits() throws IOException {
         Timings limits = new MachineLimits(bench, workload.nbytes()).measure();
-        tables.append("| limits of the machine for ").append(workload.nbytes() >> 20)
-                .append(" MiB, one thread | time | rate |\n|---|---|---|\n");
+        table("limits of the machine for " + (workload.nbytes() >> 20) + " MiB, one thread", "time", "rate");
         for (String limit : limits.contenders()) {
             double seconds = limits.of(limit).median();
             bench.add(limits.millis(workload.what() + ", limit, ", limit));
-            tables.append("| ").append(limit).append(" | ").append(Timings.shown(seconds))
-                    .append(String.format(Locale.ROOT, " | %.3g GiB/s |%n", workload.nbytes() / 0x1p30 / seconds));
+            tables.append(Bench.row(List.of(limit, Timings.shown(seconds),
+                    String.format(Locale.ROOT, "%.3g GiB/s", workload.nbytes() / 0x1p30 / seconds))));
         }
         tables.append('\n');
     }
@@ -244,20 +239,18 @@ final class PeersBenchmark {
 
     /// What several processes with one file take of the memory: the growth of the sum of their proportional set sizes.
     private void measureProcesses(Workload made) throws IOException {
-        prepare(made, false);
-        bench.python().ask("forget");
-        Bench.convert(pt, croft);
-        tables.append("| ").append(PROCESSES).append(" processes read all of ").append(workload.what())
-                .append(" | growth of PSS, all together | copies |\n|---|---|---|\n");
-        memory("Undercroft, Checkpoint.open", Peer::jvm, "map", croft);
-        memory("Undercroft, Checkpoint.open of .safetensors", Peer::jvm, "map", safetensors);
-        memory("PyTorch, torch.load(mmap=True)", bench.python()::another, "keep_torch_mmap", pt);
-        memory("safetensors, safe_open", bench.python()::another, "keep_safe_open", safetensors);
-        memory("Undercroft, OpenOptions.inMemory", Peer::jvm, "load", croft);
-        memory("PyTorch, torch.load", bench.python()::another, "keep_torch", pt);
-        memory("safetensors, load_file, cloned", bench.python()::another, "keep_safetensors_clones", safetensors);
+        workload = made;
+        bench.prepareAll(made);
+        table(PROCESSES + " processes read all of " + made.what(), "growth of PSS, all together", "copies");
+        memory("Undercroft, Checkpoint.open", Peer::jvm, "map", bench.croft());
+        memory("Undercroft, Checkpoint.open of .safetensors", Peer::jvm, "map", bench.safetensors());
+        memory("PyTorch, torch.load(mmap=True)", python::another, "keep_torch_mmap", bench.pt());
+        memory("safetensors, safe_open", python::another, "keep_safe_open", bench.safetensors());
+        memory("Undercroft, OpenOptions.inMemory", Peer::jvm, "load", bench.croft());
+        memory("PyTorch, torch.load", python::another, "keep_torch", bench.pt());
+        memory("safetensors, load_file, cloned", python::another, "keep_safetensors_clones", bench.safetensors());
         tables.append('\n');
-        bench.python().ask("settle", croft, pt, safetensors);
+        bench.settleAll();
     }
 
     private void memory(String what, Peer.Group.Starting starting, String request, Path file) throws IOException {
@@ -268,8 +261,7 @@ final class PeersBenchmark {
         double copies = (double) growth / workload.nbytes();
         bench.add(Figure.of(PROCESSES + " processes, " + workload.what() + ", growth of PSS: " + what, copies,
                 "copies"));
-        tables.append("| ").append(what).append(String.format(Locale.ROOT, " | %d MiB | %.2f |%n", growth >> 20,
-                copies));
+        tables.append(Bench.row(List.of(what, (growth >> 20) + " MiB", String.format(Locale.ROOT, "%.2f", copies))));
     }
 
     // ---- contenders ----
@@ -285,7 +277,7 @@ final class PeersBenchmark {
         long available = AnonymousMemory.available().orElse(Long.MAX_VALUE);
         long touched = Math.min(2 * workload.nbytes(), available / 4 * 3);
         return refreshed(contenders, touched).stream().map(contender -> contender
-                .after(() -> bench.python().ask("evict", croft, pt, safetensors, npz))).toList();
+                .after(() -> python.ask("evict", bench.croft(), bench.pt(), bench.safetensors(), npz))).toList();
     }
 
     private List<Contender> saves(Map<String, Tensor> state, String durably) {
@@ -300,7 +292,6 @@ final class PeersBenchmark {
     }
 
     private List<Contender> peerSaves(String durably) {
-        Peer python = bench.python();
         return List.of(python.contender(TORCH, "torch_save" + durably, bench.file("made.pt")),
                 python.contender(SAFETENSORS, "safetensors_save" + (durably.isEmpty() ? "_file" : durably),
                         bench.file("made.safetensors")),
@@ -321,14 +312,14 @@ final class PeersBenchmark {
                 .map(Tensor::storage).toList();
         return Contender.of(OURS, nbytes(state), () -> file.commit(state, SaveOptions.defaults())).after(() -> {
             changing.forEach(storage -> storage.fill((byte) (storage.get(0) + 1)));
-            bench.python().ask("settle");
+            python.ask("settle");
         });
     }
 
     private List<Contender> conversions() {
         Path made = bench.file("made.safetensors");
-        return List.of(bench.writing(OURS, made, 0, path -> Bench.convert(pt, path)),
-                bench.python().contender(TORCH, "torch_to_safetensors", pt, made));
+        return List.of(bench.writing(OURS, made, 0, path -> Bench.convert(bench.pt(), path)),
+                python.contender(TORCH, "torch_to_safetensors", bench.pt(), made));
     }
 
     private List<Contender> opens() {
@@ -344,8 +335,8 @@ final class PeersBenchmark {
             long start = System.nanoTime();
             try (Checkpoint checkpoint = Checkpoint.open(file)) {
                 Tensor copy = checkpoint.rows(tensor, 0, checkpoint.tensor(tensor).size(0));
-                double seconds = (System.nanoTime() - start) / 1e9;
-                double witness = witness(sum(copy.bytes(), Integer.BYTES));
+                double seconds = Contender.since(start);
+                double witness = Contender.witness(Contender.sum(copy.bytes(), Integer.BYTES));
                 copy.storage().release();
                 return new Contender.Outcome(seconds, witness);
             }
@@ -353,33 +344,20 @@ final class PeersBenchmark {
     }
 
     private List<Contender> names() {
-        return contenders((name, file) -> new Contender(name, () -> {
-            long start = System.nanoTime();
-            try (Checkpoint checkpoint = Checkpoint.open(file)) {
-                return Contender.Outcome.since(start,
-                        checkpoint.names().stream().mapToInt(String::length).sum());
-            }
-        }), "torch_names", "safetensors_names", "numpy_names");
+        return contenders((name, file) -> Contender.opening(name, file,
+                checkpoint -> checkpoint.names().stream().mapToInt(String::length).sum()), "torch_names",
+                "safetensors_names", "numpy_names");
     }
 
     private List<Contender> loads() {
-        return contenders((name, file) -> new Contender(name, () -> {
-            long start = System.nanoTime();
-            try (Checkpoint checkpoint = Checkpoint.open(file, OpenOptions.defaults().inMemory())) {
-                double seconds = (System.nanoTime() - start) / 1e9;
-                return new Contender.Outcome(seconds, sum(checkpoint, Integer.BYTES));
-            }
-        }), "torch_load_all_fresh", "safetensors_load_all_fresh", "numpy_load_all_fresh");
+        return contenders((name, file) -> Contender.loading(name, file, OpenOptions.defaults()::inMemory),
+                "torch_load_all_fresh", "safetensors_load_all_fresh", "numpy_load_all_fresh");
     }
 
     /// NumPy maps no archives.
     private List<Contender> touches() {
-        return without(contenders((name, file) -> new Contender(name, () -> {
-            long start = System.nanoTime();
-            try (Checkpoint checkpoint = Checkpoint.open(file)) {
-                return Contender.Outcome.since(start, sum(checkpoint, PAGE));
-            }
-        }), "torch_touch", "safetensors_touch", ""), NUMPY);
+        return without(contenders((name, file) -> Contender.opening(name, file,
+                checkpoint -> Contender.sum(checkpoint, PAGE)), "torch_touch", "safetensors_touch", ""), NUMPY);
     }
 
     /// {@return our two formats and the three peers, in the order of the columns}
@@ -391,37 +369,17 @@ final class PeersBenchmark {
     /// @param arguments what the functions take besides their files
     private List<Contender> contenders(BiFunction<String, Path, Contender> ours, String torch, String safe,
             String numpy, String... arguments) {
-        return List.of(ours.apply(OURS, croft), ours.apply(OURS_SAFETENSORS, safetensors),
-                peer(TORCH, torch, pt, arguments), peer(SAFETENSORS, safe, safetensors, arguments),
+        return List.of(ours.apply(OURS, bench.croft()), ours.apply(OURS_SAFETENSORS, bench.safetensors()),
+                peer(TORCH, torch, bench.pt(), arguments), peer(SAFETENSORS, safe, bench.safetensors(), arguments),
                 peer(NUMPY, numpy, npz, arguments));
     }
 
     private Contender peer(String column, String function, Path file, String... arguments) {
-        return bench.python().contender(column,
-                Stream.concat(Stream.of(function, file), Stream.of(arguments)).toArray());
+        return python.contender(column, Stream.concat(Stream.of(function, file), Stream.of(arguments)).toArray());
     }
 
     private static long nbytes(Map<String, Tensor> state) {
         return state.values().stream().mapToLong(Tensor::nbytes).sum();
-    }
-
-    /// Returns the sum of the words of all tensors that are a distance apart, as `all_read` and `touched` in Python.
-    private static double sum(Checkpoint checkpoint, int distance) {
-        return witness(checkpoint.tensors().values().stream().mapToLong(tensor -> sum(tensor.bytes(), distance))
-                .sum());
-    }
-
-    /// Sums are printed as numbers that a double represents exactly.
-    private static double witness(long sum) {
-        return (double) Math.floorMod(sum, 1L << 52);
-    }
-
-    private static long sum(MemorySegment bytes, int distance) {
-        long sum = 0;
-        for (long at = 0; at < bytes.byteSize(); at += distance) {
-            sum += bytes.get(WORD, at);
-        }
-        return sum;
     }
 
     // ---- rounds and rows ----
@@ -432,6 +390,10 @@ final class PeersBenchmark {
 
     private void job(String what, Duration warmUp, List<Contender> contenders) throws IOException {
         report(what, time(warmUp, contenders));
+    }
+
+    private void fromDisk(String what, List<Contender> contenders) throws IOException {
+        job(what + ", from the disk", Duration.ZERO, evicted(contenders));
     }
 
     private void openingJob(String what, List<Contender> contenders) throws IOException {
@@ -447,12 +409,11 @@ final class PeersBenchmark {
         String fastest = others.stream().min(Comparator.comparingDouble(other -> timings.of(other).median()))
                 .orElseThrow();
         Samples ratio = timings.speedup(OURS, fastest);
-        tables.append("| ").append(what);
-        for (String column : COLUMNS) {
-            tables.append(" | ").append(present.contains(column) ? Timings.shown(timings.of(column).median()) : "");
-        }
-        tables.append(String.format(Locale.ROOT, " | %.3g x (%.3g to %.3g) |%n", ratio.median(), ratio.quantile(0.25),
-                ratio.quantile(0.75)));
+        Stream<String> times = COLUMNS.stream()
+                .map(column -> present.contains(column) ? Timings.shown(timings.of(column).median()) : "");
+        String compared = String.format(Locale.ROOT, "%.3g x (%.3g to %.3g)", ratio.median(), ratio.quantile(0.25),
+                ratio.quantile(0.75));
+        tables.append(Bench.row(Stream.of(Stream.of(what), times, Stream.of(compared)).flatMap(each -> each).toList()));
         chart.row(what);
         for (String column : present) {
             if (!column.equals(OURS_SAFETENSORS)) {

@@ -7,25 +7,18 @@ import io.undercroft.format.internal.ExtentDigester;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.management.ManagementFactory;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ForkJoinPool;
-import java.util.stream.LongStream;
 
 /// Tensors in memory to a file, on a disk or in memory. Before and after each run the disk is left to finish what it
 /// has to write.
 final class SaveBenchmark {
     private static final String TORCH_SAVE = "torch.save";
-    private static final int BLOCK = 4 << 20;
     /// The maximum size of all buffers of a save, for a state of any size, in MiB.
     private static final double MOST_MEMORY = 64;
 
@@ -33,15 +26,15 @@ final class SaveBenchmark {
     private final Workload workload;
     private final Map<String, Tensor> state;
     private final List<MemorySegment> tensors;
-    private final Map<String, List<Double>> processorTime = new LinkedHashMap<>();
+    private final Notes processorTime = new Notes();
 
     private SaveBenchmark(Bench bench, Workload workload) throws IOException {
         this.bench = bench;
         this.workload = workload;
         bench.prepare(workload);
-        this.state = Bench.copyToMemory(bench.file("model.pt"));
+        this.state = Bench.copyToMemory(bench.pt());
         this.tensors = state.values().stream().map(Tensor::bytes).toList();
-        bench.python().ask("settle", bench.file("model.pt"), bench.file("model.safetensors"));
+        bench.settleAll();
     }
 
     /// A file on a disk. Ours is durable when the call returns (fsync of file and directory included), and atomic and
@@ -71,7 +64,8 @@ final class SaveBenchmark {
                 python.contender("torch.save, then fsync", "torch_save_durably", bench.file("torch.pt")),
                 python.contender("safetensors save_file, not durable", "safetensors_save_file",
                         bench.file("st.safetensors")),
-                bench.writing("plain writes, then fsync", bench.file("plain"), nbytes, path -> copy(path, 1, true)),
+                bench.writing("plain writes, then fsync", bench.file("plain"), nbytes,
+                        path -> PlainFile.write(path, tensors, 1, true)),
                 bench.writing(disk, bench.file("dd"), nbytes, this::writeZeros)));
         Map<String, Double> goals = Map.of(torch, 2.5, disk, 0.9);
         for (String contender : timings.contenders()) {
@@ -100,8 +94,8 @@ final class SaveBenchmark {
     }
 
     private void writeZeros(Path path) throws IOException {
-        Peer.run(List.of("dd", "if=/dev/zero", "of=" + path, "bs=" + BLOCK, "count=" + workload.nbytes() / BLOCK,
-                "oflag=direct", "conv=fsync", "status=none"));
+        Peer.run(List.of("dd", "if=/dev/zero", "of=" + path, "bs=" + PlainFile.BLOCK,
+                "count=" + workload.nbytes() / PlainFile.BLOCK, "oflag=direct", "conv=fsync", "status=none"));
     }
 
     private void measureMemory() throws IOException {
@@ -114,8 +108,8 @@ final class SaveBenchmark {
         Path path = bench.file("made");
         Timings timings = bench.time(List.of(
                 work(ours, () -> Checkpoint.save(path, state)),
-                work(copy, () -> copy(path, 1, false)),
-                work(parallelCopy, () -> copy(path, threads, false)),
+                work(copy, () -> PlainFile.write(path, tensors, 1, false)),
+                work(parallelCopy, () -> PlainFile.write(path, tensors, threads, false)),
                 peer(TORCH_SAVE, "torch_save"),
                 peer("safetensors save_file", "safetensors_save_file"),
                 work("copying in memory", () -> tensors.forEach(scratch::copyFrom)),
@@ -128,9 +122,8 @@ final class SaveBenchmark {
         double gibibytes = workload.nbytes() / 0x1p30;
         timings.contenders().forEach(contender -> bench.add(timings.rate(workload, contender)));
         for (String contender : timings.contenders()) {
-            List<Double> all = processorTime.getOrDefault(contender, List.of());
-            Samples counted = new Samples(all.subList(all.size() - bench.rounds(), all.size()));
-            bench.add(Figure.of("processor time: " + contender, counted.map(s -> s / gibibytes), "s/GiB"));
+            bench.add(Figure.of("processor time: " + contender,
+                    processorTime.last(contender, bench.rounds()).map(s -> s / gibibytes), "s/GiB"));
         }
         bench.add(timings.compared("", ours, copy));
         bench.add(timings.compared("", ours, parallelCopy).atLeast(0.5));
@@ -142,7 +135,7 @@ final class SaveBenchmark {
             bench.python().ask("settle", bench.file("made"));
             double processor = processorSeconds();
             Contender.Outcome outcome = Contender.of(name, workload.nbytes(), work).task().run();
-            note(name, processorSeconds() - processor);
+            processorTime.add(name, processorSeconds() - processor);
             return outcome;
         });
     }
@@ -150,42 +143,12 @@ final class SaveBenchmark {
     private Contender peer(String name, String request) {
         return new Contender(name, () -> {
             double seconds = bench.python().number(request, bench.file("made"));
-            note(name, bench.python().number("processor_time"));
+            processorTime.add(name, bench.python().number("processor_time"));
             return new Contender.Outcome(seconds, (double) workload.nbytes());
         });
     }
 
-    private void note(String name, double seconds) {
-        processorTime.computeIfAbsent(name, _ -> new ArrayList<>()).add(seconds);
-    }
-
     private static double processorSeconds() {
         return ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class).getProcessCpuTime() / 1e9;
-    }
-
-    /// One large write after the other, each tensor by one thread.
-    private void copy(Path path, int threads, boolean isDurable) throws IOException {
-        try (var file = FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
-            long size = tensors.getFirst().byteSize();
-            LongStream numbers = LongStream.range(0, tensors.size());
-            (threads == 1 ? numbers : numbers.parallel())
-                    .forEach(number -> write(file, number * size, tensors.get((int) number)));
-            if (isDurable) {
-                file.force(true);
-            }
-        }
-    }
-
-    private static void write(FileChannel file, long offset, MemorySegment bytes) {
-        try {
-            for (long from = 0; from < bytes.byteSize(); from += BLOCK) {
-                ByteBuffer block = bytes.asSlice(from, Math.min(BLOCK, bytes.byteSize() - from)).asByteBuffer();
-                while (block.hasRemaining()) {
-                    file.write(block, offset + from + block.position());
-                }
-            }
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
     }
 }

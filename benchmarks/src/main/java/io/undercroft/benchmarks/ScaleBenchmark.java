@@ -6,13 +6,13 @@ import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 
 /// How the time of an open and of a save grows with the bytes of a file, and with the number of its tensors. Writes a
 /// table in Markdown and a chart as SVG.
@@ -95,23 +95,22 @@ final class ScaleBenchmark {
 
     /// What is measured so far; the last cases take minutes. The chart needs all cases.
     private void write() throws IOException {
-        String name = bench.only().isEmpty() ? "scale" : "scale-" + bench.only();
         StringBuilder tables = new StringBuilder();
         groups.forEach(group -> tables.append(group.opens.markdown("open, one element: " + group.what)));
         groups.forEach(group -> tables.append(group.saves.markdown("save: " + group.what)));
-        Files.writeString(bench.results().resolve(name + ".md"), tables);
+        bench.write("scale", ".md", tables);
         if (bench.only().isEmpty()) {
             List<LogChart> charts = new ArrayList<>();
             groups.forEach(group -> charts.add(group.opens.chart("Open and read one element", group)));
             groups.forEach(group -> charts.add(group.saves.chart("Save", group)));
-            Files.writeString(bench.results().resolve(name + ".svg"), LogChart.page(charts));
+            bench.write("scale", ".svg", LogChart.page(charts));
         }
     }
 
     private void measure(Group group, Workload workload) throws IOException {
-        Path pt = bench.file("scale.pt");
-        Path safetensors = bench.file("scale.safetensors");
-        Path croft = bench.file("scale.croft");
+        Path pt = bench.pt();
+        Path safetensors = bench.safetensors();
+        Path croft = bench.croft();
         Peer python = bench.python();
         python.ask("make_counting", workload.count(), workload.rows(), workload.columns());
         Timings saved = time(List.of(python.contender(TORCH_DURABLE, "torch_save_durably", pt),
@@ -129,7 +128,7 @@ final class ScaleBenchmark {
                 Contender.opening(OURS_SAFETENSORS, safetensors, tensor),
                 python.contender(TORCH_LOAD, "torch_load_mmap", pt, tensor),
                 python.contender(SAFE_OPEN, "safetensors_safe_open", safetensors, tensor))), group.opens);
-        python.ask("settle", pt, safetensors, croft);
+        bench.settleAll();
     }
 
     /// Tensors as those of `make_counting` in Python.
@@ -173,18 +172,16 @@ final class ScaleBenchmark {
         String markdown(String title) {
             List<String> columns = rows.values().stream().flatMap(row -> row.keySet().stream()).distinct().toList();
             StringBuilder text = new StringBuilder(256);
-            text.append("| ").append(title).append(" | ").append(String.join(" | ", columns)).append(" |\n|---|")
-                    .append("---|".repeat(columns.size())).append('\n');
-            rows.forEach((contender, row) -> {
-                text.append("| ").append(contender);
-                columns.forEach(column -> text.append(" | ").append(shown(row.get(column))));
-                text.append(" |\n");
-            });
+            text.append(row(title, columns, column -> column)).append("|---".repeat(columns.size() + 1)).append("|\n");
+            rows.forEach((contender, row) -> text.append(row(contender, columns, column -> {
+                Double seconds = row.get(column);
+                return seconds == null ? "" : Timings.shown(seconds);
+            })));
             return text.append('\n').toString();
         }
 
-        private static String shown(@Nullable Double seconds) {
-            return seconds == null ? "" : Timings.shown(seconds);
+        private static String row(String first, List<String> columns, UnaryOperator<String> cell) {
+            return Bench.row(Stream.concat(Stream.of(first), columns.stream().map(cell)).toList());
         }
 
         LogChart chart(String title, Group group) {

@@ -51,8 +51,8 @@ final class StartupBenchmark {
     private final Bench bench;
     private final Path cache;
     private final String name = "undercroft_startup_" + ProcessHandle.current().pid();
-    private final Map<String, List<Double>> wholes = new LinkedHashMap<>();
-    private final Map<String, List<Double>> insides = new LinkedHashMap<>();
+    private final Notes wholes = new Notes();
+    private final Notes insides = new Notes();
     private String element = "";
 
     private StartupBenchmark(Bench bench) {
@@ -161,14 +161,14 @@ final class StartupBenchmark {
     private List<String> time(String what, List<String> command) throws IOException {
         long start = System.nanoTime();
         List<String> printed = Peer.run(command);
-        wholes.computeIfAbsent(what, _ -> new ArrayList<>()).add((System.nanoTime() - start) / 1e6);
+        wholes.add(what, 1e3 * Contender.since(start));
         return printed;
     }
 
     private void once(String what, List<String> command) throws IOException {
         List<String> printed = time(what, command);
         if (!printed.isEmpty()) {
-            insides.computeIfAbsent(what, _ -> new ArrayList<>()).add(Double.valueOf(printed.getFirst()));
+            insides.add(what, Double.parseDouble(printed.getFirst()));
             if (!element.isEmpty() && !element.equals(printed.getLast())) {
                 throw new IllegalStateException(what + " read " + printed.getLast() + ", the others " + element);
             }
@@ -177,8 +177,8 @@ final class StartupBenchmark {
     }
 
     private void report(Map<String, List<String>> commands) {
-        wholes.forEach((what, times) -> bench.add(Figure.of(what + ", the whole process", new Samples(times), "ms")));
-        insides.forEach((what, times) -> bench.add(Figure.of(what + ", in the program", new Samples(times), "ms")));
+        wholes.names().forEach(what -> bench.add(Figure.of(what + ", the whole process", wholes.of(what), "ms")));
+        insides.names().forEach(what -> bench.add(Figure.of(what + ", in the program", insides.of(what), "ms")));
         for (String format : FORMATS) {
             for (String option : List.of("", WITH_CACHE)) {
                 String what = "." + format + option;
@@ -201,9 +201,8 @@ final class StartupBenchmark {
         }
     }
 
-    private static Figure ratio(String what, Map<String, List<Double>> times, String one, String other) {
-        return Figure.of(what, new Samples(times.getOrDefault(one, List.of()))
-                .over(new Samples(times.getOrDefault(other, List.of()))), "x");
+    private static Figure ratio(String what, Notes times, String one, String other) {
+        return Figure.of(what, times.of(one).over(times.of(other)), "x");
     }
 
     private long classes(String classPath, String format) throws IOException {

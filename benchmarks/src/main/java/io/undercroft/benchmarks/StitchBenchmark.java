@@ -49,11 +49,11 @@ final class StitchBenchmark {
         write(path);
         MapBudget enough = new MapBudget();
         MapBudget none = new MapBudget(0);
-        double first = stitch(path, enough).seconds();
-        Timings timings = bench.time(List.of(new Contender("map", () -> stitch(path, enough).made()),
-                new Contender("unmap", () -> stitch(path, enough).freed()),
-                new Contender("copy", () -> stitch(path, none).made()),
-                new Contender("free the copy", () -> stitch(path, none).freed())));
+        double first = stitch(path, enough).made.seconds();
+        Timings timings = bench.time(List.of(new Contender("map", () -> stitch(path, enough).made),
+                new Contender("unmap", () -> stitch(path, enough).freed),
+                new Contender("copy", () -> stitch(path, none).made),
+                new Contender("free the copy", () -> stitch(path, none).freed)));
         for (String contender : timings.contenders()) {
             Figure figure = timings.millis(WHAT, contender);
             bench.add(contender.equals("map") ? figure.atMost(MILLISECONDS) : figure);
@@ -64,18 +64,9 @@ final class StitchBenchmark {
 
     /// One life of a range.
     ///
-    /// @param seconds how long it took to make
-    /// @param freeSeconds how long it took to give back
-    /// @param witness what was read from it
-    private record Life(double seconds, double freeSeconds, double witness) {
-        Contender.Outcome made() {
-            return new Contender.Outcome(seconds, witness);
-        }
-
-        Contender.Outcome freed() {
-            return new Contender.Outcome(freeSeconds, witness);
-        }
-    }
+    /// @param made how long it took to make
+    /// @param freed how long it took to give back
+    private record Life(Contender.Outcome made, Contender.Outcome freed) {}
 
     private Life stitch(Path path, MapBudget budget) throws IOException {
         Allocation range;
@@ -85,12 +76,12 @@ final class StitchBenchmark {
                     .toList();
             long start = System.nanoTime();
             range = file.allocation(pieces);
-            seconds = (System.nanoTime() - start) / 1e9;
+            seconds = Contender.since(start);
         }
         double witness = read(range.segment());
         long start = System.nanoTime();
         range.free();
-        return new Life(seconds, (System.nanoTime() - start) / 1e9, witness);
+        return new Life(new Contender.Outcome(seconds, witness), Contender.Outcome.since(start, witness));
     }
 
     /// A sum that is another one if two extents change places.

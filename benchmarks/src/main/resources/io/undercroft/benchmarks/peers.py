@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import functools
 import gc
+import inspect
 import json
 import math
 import os
@@ -468,17 +469,7 @@ def mean_seconds(action, seconds):
     return elapsed / times
 
 
-REQUESTS = {f.__name__: f for f in (versions, make, make_counting, write, write_numpy, make_model, forget,
-                                    processor_time, settle, evict, torch_touch, safetensors_touch, torch_one,
-                                    safetensors_one, numpy_element, numpy_one, numpy_load_all_fresh,
-                                    safetensors_load_all_fresh, safetensors_save_durably, numpy_savez_durably,
-                                    torch_save_atomically, safetensors_save_atomically, numpy_savez_atomically,
-                                    torch_to_safetensors, torch_names, safetensors_names,
-                                    numpy_names, numpy_savez, keep_torch, keep_safetensors_clones, torch_load,
-                                    torch_load_mmap, safetensors_load_file,
-                                    safetensors_safe_open, safe_open_folder, torch_load_all, torch_load_all_fresh,
-                                    safetensors_load_all, keep_torch_mmap, keep_safe_open, torch_save,
-                                    torch_save_durably, safetensors_save_file, copy)}
+REQUESTS = {name: f for name, f in globals().items() if inspect.isfunction(f)}
 
 
 def main():

@@ -95,7 +95,7 @@ public final class StorageLoops {
     @State(Scope.Benchmark)
     public abstract static class Timed {}
 
-    /// Copies a float32 tensor into one that is there already and contiguous.
+    /// Copies a tensor into one of the same or another dtype that is there already and contiguous.
     public static class Copies extends Timed {
         /// Bytes of the elements.
         @Param("268435456")
@@ -103,6 +103,12 @@ public final class StorageLoops {
         /// The layout of the elements that are copied.
         @Param
         public Geometry geometry;
+        /// The name of their dtype.
+        @Param("float32")
+        public String from;
+        /// The name of the dtype that they are converted to.
+        @Param("float32")
+        public String to;
         private Tensor source;
         private Tensor target;
         private MemorySegment plainSource;
@@ -111,10 +117,11 @@ public final class StorageLoops {
         /// Makes the tensors, and sees that what is measured is right.
         @Setup
         public void make() {
-            source = geometry.make(DType.FLOAT32, nbytes / Float.BYTES);
-            target = Tensor.zeros(DType.FLOAT32, source.shape().toArray());
-            plainSource = source.storage().segment().asSlice(0, nbytes);
+            DType dtype = DType.of(from);
+            source = geometry.make(dtype, nbytes / dtype.itemsize());
+            target = Tensor.zeros(DType.of(to), source.shape().toArray());
             plainTarget = target.storage().segment();
+            plainSource = source.storage().segment().asSlice(0, Math.min(nbytes, plainTarget.byteSize()));
             ours();
             check(source, target);
         }
@@ -125,41 +132,10 @@ public final class StorageLoops {
             target.copyFrom(source);
         }
 
-        /// The same number of contiguous bytes.
+        /// The same number of contiguous bytes, if the dtypes are the same.
         @Benchmark
         public void plain() {
             plainTarget.copyFrom(plainSource);
-        }
-    }
-
-    /// Copies a contiguous tensor into one of another dtype that is there already.
-    public static class Conversions extends Timed {
-        /// Bytes of the elements that are converted.
-        @Param("268435456")
-        public long nbytes;
-        /// The name of their dtype.
-        @Param("float32")
-        public String from;
-        /// The name of the dtype that they are converted to.
-        @Param("bfloat16")
-        public String to;
-        private Tensor source;
-        private Tensor target;
-
-        /// Makes the tensors, and sees that what is measured is right.
-        @Setup
-        public void make() {
-            DType dtype = DType.of(from);
-            source = Geometry.CONTIGUOUS.make(dtype, nbytes / dtype.itemsize());
-            target = Tensor.zeros(DType.of(to), source.numel());
-            ours();
-            check(source, target);
-        }
-
-        /// The tensor.
-        @Benchmark
-        public void ours() {
-            target.copyFrom(source);
         }
     }
 
