@@ -4,20 +4,25 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.tuple;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.SetManifest;
 import io.undercroft.format.internal.Shard;
+import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import io.undercroft.testsupport.Commands;
 import io.undercroft.testsupport.PeerJvm;
 import io.undercroft.testsupport.Proc;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -264,6 +269,32 @@ class ShardSetTest {
         Tensor tensor = set.shards().getFirst().tensor("rank");
         set.close();
         assertThatIllegalStateException().isThrownBy(() -> tensor.getLong(0));
+    }
+
+    @Test
+    void verifyingASetNamesTheDamagedShardAndTheMissingBasesOfOthers() throws IOException {
+        Path base = folder.resolve("base.croft");
+        Map<String, Tensor> large = Map.of("rank", Tensor.full(DType.INT64, 7, 1 << 14));
+        Checkpoint.save(base, large);
+        Checkpoint.save(a, large, SaveOptions.defaults().base(base));
+        ShardSet.save(manifest, List.of(a, b));
+        Files.delete(base);
+        long offset;
+        try (Checkpoint shard = Checkpoint.open(b)) {
+            offset = shard.extents(shard.tensor("rank").storage()).getFirst().offset();
+        }
+        try (FileChannel channel = FileChannel.open(b, StandardOpenOption.WRITE)) {
+            channel.write(ByteBuffer.wrap(new byte[]{9}), offset);
+        }
+
+        try (Checkpoint set = Checkpoint.open(manifest)) {
+            Verification verified = set.verify();
+            assertThat(verified.damages()).extracting(Damage::where, Damage::code).containsExactly(
+                    tuple("the file in the shard a.croft", "V18-BASE"),
+                    tuple("tensor 'rank' in the shard more/b.croft", "V14-CHECKSUM"));
+            assertThat(verified.missingBases()).extracting(BaseFile::path).containsExactly("base.croft");
+            assertThat(verified.isComplete()).isFalse();
+        }
     }
 
     private static List<Long> ranks(ShardSet set) {
