@@ -9,6 +9,7 @@ import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.DiskFile;
 import io.undercroft.serializer.internal.disk.FileTarget;
+import io.undercroft.serializer.internal.planning.Staging;
 import io.undercroft.serializer.internal.writing.Save;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
@@ -116,6 +117,19 @@ class SaveSizeTest {
                 SaveOptions.defaults())).isInstanceOf(FileSystemException.class)
                 .hasMessageContaining(path.toString()).message().contains("4000 free", "No file was made");
         assertThat(folder.toFile().list()).allMatch(file -> file.endsWith(".lock"));
+    }
+
+    /// Preparing is what the caller of a background save waits for.
+    @ParameterizedTest
+    @ValueSource(strings = {"a.npz", "a.npy", "a.safetensors", "a.safetensors.index.json", "a.gguf", "a.pt", "a.t7"})
+    void whatDoesNotFitOnTheDiskIsRefusedWhenABackgroundSaveIsPrepared(String name) {
+        Path path = folder.resolve(name);
+        Object state = state(name, Tensor.zeros(DType.FLOAT32, 1000));
+        try (Staging staging = new Staging()) {
+            assertThatThrownBy(() -> Save.prepare(FileTarget.of(path, new FullDisk(4000)),
+                    Formats.forWriting(path, null), state, SaveOptions.defaults(), staging))
+                    .isInstanceOf(FileSystemException.class).message().contains("4000 free", "No file was made");
+        }
     }
 
     /// How much they become is known when they are written.
