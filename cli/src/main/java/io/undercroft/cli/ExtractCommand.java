@@ -15,7 +15,7 @@ import io.undercroft.cli.internal.inspect.StateOutline;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SaveOptions;
-import io.undercroft.serializer.internal.analysis.LastLoan;
+import io.undercroft.serializer.internal.analysis.LastBorrowed;
 import io.undercroft.serializer.internal.analysis.TensorBlocks;
 import io.undercroft.serializer.internal.tree.StatePart;
 import io.undercroft.storage.DType;
@@ -70,7 +70,8 @@ final class ExtractCommand extends Commands {
         Path file = arguments.path(0);
         Path target = arguments.output().orElse(null);
         return run.of(file, () -> {
-            try (Checkpoint checkpoint = Inputs.open(file, arguments.openingOnHost()); LastLoan loan = new LastLoan()) {
+            try (Checkpoint checkpoint = Inputs.open(file, arguments.openingOnHost());
+                    LastBorrowed borrowed = new LastBorrowed()) {
                 run.noteSkippedCommit(checkpoint);
                 if (target != null && Targets.isInput(checkpoint, target)) {
                     return Targets.refuseSame(file, Arguments.OUTPUT, run);
@@ -90,13 +91,13 @@ final class ExtractCommand extends Commands {
                 Extract extract = new Extract(name, range.isPresent() ? rows(tensor, range.get()) : tensor,
                         range.isPresent() ? firstRow(tensor, range.get()) : null, dtype(arguments, tensor));
                 if (target != null) {
-                    return run.writing(target, () -> write(extract, loan, checkpoint, target, arguments));
+                    return run.writing(target, () -> write(extract, borrowed, checkpoint, target, arguments));
                 }
                 if (arguments.has(Arguments.JSON)) {
-                    printJson(extract, loan);
+                    printJson(extract, borrowed);
                 } else {
                     // Only the elements that are printed are converted.
-                    loan.checked(extract.rows).toString(extract.dtype).lines().forEach(out::line);
+                    borrowed.checked(extract.rows).toString(extract.dtype).lines().forEach(out::line);
                 }
                 return CommandRunner.OK;
             }
@@ -209,7 +210,7 @@ final class ExtractCommand extends Commands {
         return dtype;
     }
 
-    private int write(Extract extract, LastLoan loan, Checkpoint checkpoint, Path target, Arguments arguments)
+    private int write(Extract extract, LastBorrowed borrowed, Checkpoint checkpoint, Path target, Arguments arguments)
             throws IOException {
         if (TensorBlocks.nbytes(extract.rows) > Saver.largest(checkpoint, arguments)) {
             throw new IllegalArgumentException(
@@ -220,7 +221,7 @@ final class ExtractCommand extends Commands {
         try (ProgressBar bar = ProgressBar.onTerminal()) {
             SaveOptions options = SaveOptions.defaults().format("npy").progress(bar).largest(Long.MAX_VALUE);
             // Converted while it is written, as a copy of all elements may need more memory than there is.
-            Checkpoint.save(target, loan.checked(extract.rows), extract.dtype.equals(extract.rows.dtype())
+            Checkpoint.save(target, borrowed.checked(extract.rows), extract.dtype.equals(extract.rows.dtype())
                     ? options
                     : options.setting("npy.dtype", extract.dtype.name()));
         }
@@ -234,9 +235,9 @@ final class ExtractCommand extends Commands {
         return CommandRunner.OK;
     }
 
-    private void printJson(Extract extract, LastLoan loan) throws IOException {
+    private void printJson(Extract extract, LastBorrowed borrowed) throws IOException {
         TensorJson.requireNumbers(extract.rows.numel(), extract.dtype);
-        Tensor converted = loan.checked(extract.rows).to(extract.dtype);
+        Tensor converted = borrowed.checked(extract.rows).to(extract.dtype);
         Json.printLine(out, json -> TensorJson.write(describe(json, extract), "values", converted));
     }
 

@@ -14,7 +14,7 @@ import io.undercroft.mmap.internal.Lifetime;
 import io.undercroft.mmap.internal.PosixFile;
 import io.undercroft.mmap.internal.RangeCache;
 import io.undercroft.mmap.internal.ReadAhead;
-import io.undercroft.mmap.internal.Stitch;
+import io.undercroft.mmap.internal.StitchedMapping;
 import io.undercroft.mmap.spi.RangeSource;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.internal.support.Faults;
@@ -657,8 +657,8 @@ public final class MappedFile implements AutoCloseable {
     }
 
     private MemorySegment checkedMap(List<Piece> pieces, Map<MappedFile, Long> ends, Arena arena) {
-        List<Stitch.Run> runs = runs(pieces);
-        long length = runs.stream().mapToLong(Stitch.Run::length).reduce(0, Math::addExact);
+        List<StitchedMapping.Run> runs = runs(pieces);
+        long length = runs.stream().mapToLong(StitchedMapping.Run::length).reduce(0, Math::addExact);
         checkInside(pieces, ends);
         try {
             fetch(pieces);
@@ -690,14 +690,14 @@ public final class MappedFile implements AutoCloseable {
     /// Returns the same bytes in the fewest runs, none of them empty.
     ///
     /// @throws ArithmeticException if the length of one does not fit a `long`
-    private static List<Stitch.Run> runs(List<Piece> pieces) {
-        List<Stitch.Run> runs = new ArrayList<>();
+    private static List<StitchedMapping.Run> runs(List<Piece> pieces) {
+        List<StitchedMapping.Run> runs = new ArrayList<>();
         for (Piece piece : pieces) {
             if (piece.length() > 0) {
-                Stitch.Run next = piece instanceof FilePiece run
-                        ? new Stitch.Run(run.file().file, run.offset(), run.length())
-                        : new Stitch.Run(null, 0, piece.length());
-                Stitch.Run both = runs.isEmpty() ? null : runs.getLast().with(next);
+                StitchedMapping.Run next = piece instanceof FilePiece run
+                        ? new StitchedMapping.Run(run.file().file, run.offset(), run.length())
+                        : new StitchedMapping.Run(null, 0, piece.length());
+                StitchedMapping.Run both = runs.isEmpty() ? null : runs.getLast().with(next);
                 if (both == null) {
                     runs.add(next);
                 } else {
@@ -713,7 +713,7 @@ public final class MappedFile implements AutoCloseable {
         return mode == MapMode.READ_ONLY ? nothing.asReadOnly() : nothing;
     }
 
-    private MemorySegment map(List<Stitch.Run> runs, long length, Arena arena) throws IOException {
+    private MemorySegment map(List<StitchedMapping.Run> runs, long length, Arena arena) throws IOException {
         if (mode != MapMode.SHARED) {
             return file.stitch(runs, length, budget, arena);
         }

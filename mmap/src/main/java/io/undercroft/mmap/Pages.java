@@ -2,7 +2,7 @@ package io.undercroft.mmap;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 
-import io.undercroft.mmap.internal.Constant;
+import io.undercroft.mmap.internal.LinuxConstants;
 import io.undercroft.mmap.internal.ErrnoException;
 import io.undercroft.mmap.internal.Libc;
 import io.undercroft.mmap.internal.Mapping;
@@ -142,7 +142,7 @@ public final class Pages {
         }
         if (libc.isPresent()) {
             long start = libc.get().pageFloor(segment.address());
-            libc.get().msync(start, end(segment) - start, Constant.MS_SYNC);
+            libc.get().msync(start, end(segment) - start, LinuxConstants.MS_SYNC);
         } else if (segment.isMapped()) {
             segment.force();
         } else {
@@ -207,7 +207,7 @@ public final class Pages {
         }
         try {
             long start = libc.pageFloor(segment.address());
-            libc.madvise(start, end(segment) - start, Constant.MADV_POPULATE_READ);
+            libc.madvise(start, end(segment) - start, LinuxConstants.MADV_POPULATE_READ);
             return true;
         } catch (ErrnoException e) {
             e.unless(ErrnoException.EINVAL);

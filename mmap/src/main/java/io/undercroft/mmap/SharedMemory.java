@@ -1,13 +1,13 @@
 package io.undercroft.mmap;
 
-import static io.undercroft.mmap.internal.Constant.MAP_SHARED;
-import static io.undercroft.mmap.internal.Constant.O_RDONLY;
-import static io.undercroft.mmap.internal.Constant.O_RDWR;
-import static io.undercroft.mmap.internal.Constant.PROT_READ;
-import static io.undercroft.mmap.internal.Constant.PROT_WRITE;
+import static io.undercroft.mmap.internal.LinuxConstants.MAP_SHARED;
+import static io.undercroft.mmap.internal.LinuxConstants.O_RDONLY;
+import static io.undercroft.mmap.internal.LinuxConstants.O_RDWR;
+import static io.undercroft.mmap.internal.LinuxConstants.PROT_READ;
+import static io.undercroft.mmap.internal.LinuxConstants.PROT_WRITE;
 
 import io.undercroft.mmap.SharedMemoryException.Reason;
-import io.undercroft.mmap.internal.Constant;
+import io.undercroft.mmap.internal.LinuxConstants;
 import io.undercroft.mmap.internal.ErrnoException;
 import io.undercroft.mmap.internal.FileIdentity;
 import io.undercroft.mmap.internal.HolderRegistry;
@@ -530,7 +530,7 @@ public final class SharedMemory implements AutoCloseable {
     static String plain(String name) throws SharedMemoryException {
         String plain = Objects.requireNonNull(name, "name").startsWith("/") ? name.substring(1) : name;
         int length = plain.getBytes(StandardCharsets.UTF_8).length;
-        int limit = Constant.SHM_NAME_MAX;
+        int limit = LinuxConstants.SHM_NAME_MAX;
         if (plain.isEmpty() || plain.equals(".") || plain.equals("..")) {
             throw bad(name, "it has to name something; use a word such as weights");
         }

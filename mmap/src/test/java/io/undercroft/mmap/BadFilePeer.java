@@ -1,7 +1,7 @@
 package io.undercroft.mmap;
 
 import io.undercroft.mmap.Piece.ZeroPiece;
-import io.undercroft.mmap.internal.Constant;
+import io.undercroft.mmap.internal.LinuxConstants;
 import io.undercroft.mmap.internal.Libc;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
@@ -45,8 +45,8 @@ final class BadFilePeer {
         long most = Long.parseLong(Files.readAllLines(Path.of("/proc/sys/vm/max_map_count")).getFirst());
         for (long taken = MAPPINGS_LEFT; taken < most; taken++) {
             // Neighbours of private memory would be one mapping.
-            libc.mmap(0, 1, Constant.PROT_READ,
-                    Constant.MAP_SHARED | Constant.MAP_ANONYMOUS, -1, 0);
+            libc.mmap(0, 1, LinuxConstants.PROT_READ,
+                    LinuxConstants.MAP_SHARED | LinuxConstants.MAP_ANONYMOUS, -1, 0);
         }
     }
 

@@ -26,7 +26,7 @@ import io.undercroft.serializer.internal.loading.Glob;
 import io.undercroft.serializer.internal.loading.InPlaceLoad;
 import io.undercroft.serializer.internal.loading.NameLookup;
 import io.undercroft.serializer.internal.loading.StateMatch;
-import io.undercroft.serializer.internal.loading.ValueAs;
+import io.undercroft.serializer.internal.loading.ValueConversion;
 import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.serializer.internal.tree.StatePart;
 import io.undercroft.serializer.internal.writing.Save;
@@ -774,7 +774,8 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws FormatException as [#value(String)]
     public <T> T value(String path, Class<T> type) {
         Objects.requireNonNull(type, "type");
-        return ValueAs.of(value(path), type, () -> "the value at " + FormatException.quote(path) + " in " + location());
+        return ValueConversion.of(value(path), type,
+                () -> "the value at " + FormatException.quote(path) + " in " + location());
     }
 
     /// {@return the state, which is of a certain class}
@@ -785,7 +786,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws FormatException as from [#state()]
     public <T> T state(Class<T> type) {
         Objects.requireNonNull(type, "type");
-        return ValueAs.of(state(), type, () -> "the state in " + location());
+        return ValueConversion.of(state(), type, () -> "the state in " + location());
     }
 
     /// {@return the state, which is a map with texts as keys: the map itself, not a copy}

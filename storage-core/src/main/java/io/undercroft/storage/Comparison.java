@@ -34,7 +34,7 @@ final class Comparison {
     static boolean sameBits(Tensor a, Tensor b) {
         Tensor left = wholeBytes(a);
         Tensor right = wholeBytes(b);
-        return Bulk.ask(left.storage, right.storage, () -> Faults.haveSameBytes(left.bytes(), right.bytes()));
+        return BulkAccess.ask(left.storage, right.storage, () -> Faults.haveSameBytes(left.bytes(), right.bytes()));
     }
 
     static boolean allEqual(Tensor a, Tensor b) {
@@ -61,7 +61,7 @@ final class Comparison {
     }
 
     private boolean all(LongPredicate test) {
-        return Bulk.ask(a.storage, b.storage, () -> {
+        return BulkAccess.ask(a.storage, b.storage, () -> {
             for (long i = 0; i < a.numel(); i++) {
                 if (!test.test(i)) {
                     return false;

@@ -58,15 +58,16 @@ public final class Storage implements Iterable<Integer> {
     public static final long ALIGNMENT = 64;
 
     private static final AtomicLong IDS = new AtomicLong();
-    /// The number of loans for which bytes are decoded separately. After that the storage keeps them, which is faster.
-    private static final int LOANS = 4;
+    /// The number of calls of [#borrow] that decode separately. After that the storage keeps the bytes, which is
+    /// faster.
+    private static final int SEPARATE_DECODES = 4;
     /// The maximum number of elements that are printed, and the number at each end if there are more.
     private static final long PRINTED_WHOLE = 1000;
     private static final long PRINTED_ENDS = 3;
 
     private final long id = IDS.incrementAndGet();
     private final Device device;
-    private final StorageBacking holding;
+    private final StorageBacking backing;
     /// The offset of a slice in its base, in bytes.
     private final long start;
     private volatile long nbytes;
@@ -79,11 +80,11 @@ public final class Storage implements Iterable<Integer> {
     /// The object that releases the storage when it is closed, or null; set before the storage is published.
     private @Nullable Object owner;
 
-    private Storage(long nbytes, Device device, @Nullable Allocator allocator, StorageBacking holding, long start) {
+    private Storage(long nbytes, Device device, @Nullable Allocator allocator, StorageBacking backing, long start) {
         this.nbytes = checkSize(nbytes);
         this.device = Objects.requireNonNull(device, "device");
         this.allocator = allocator;
-        this.holding = holding;
+        this.backing = backing;
         this.start = start;
     }
 
@@ -243,7 +244,7 @@ public final class Storage implements Iterable<Integer> {
     /// @return the storage
     public static Storage decoded(long nbytes, Supplier<Allocation> source, Object owner) {
         Objects.requireNonNull(source, "source");
-        Storage storage = new Storage(nbytes, Device.CPU, null, StorageBacking.decoded(source, LOANS), 0);
+        Storage storage = new Storage(nbytes, Device.CPU, null, StorageBacking.decoded(source, SEPARATE_DECODES), 0);
         storage.owner = Objects.requireNonNull(owner, "owner");
         return storage;
     }
@@ -272,10 +273,10 @@ public final class Storage implements Iterable<Integer> {
     }
 
     private static Storage over(Allocation allocation, Device device, @Nullable Allocator allocator) {
-        StorageBacking holding = StorageBacking.of(allocation);
-        Storage storage = new Storage(allocation.segment().byteSize(), device, allocator, holding, 0);
-        synchronized (holding) {
-            holding.cleanAfter(storage);
+        StorageBacking backing = StorageBacking.of(allocation);
+        Storage storage = new Storage(allocation.segment().byteSize(), device, allocator, backing, 0);
+        synchronized (backing) {
+            backing.cleanAfter(storage);
             storage.bytes = device.isCpu() ? allocation.segment() : null;
         }
         return storage;
@@ -340,7 +341,7 @@ public final class Storage implements Iterable<Integer> {
     public boolean isPinned() {
         Storage root = root();
         Allocator from = root.allocator;
-        Allocation allocation = root.holding.allocation();
+        Allocation allocation = root.backing.allocation();
         return (from != null && from.isPinned()) || (allocation != null && allocation.isPinned());
     }
 
@@ -363,7 +364,7 @@ public final class Storage implements Iterable<Integer> {
     ///
     /// @throws IllegalStateException if the storage was freed
     public Optional<String> filename() {
-        return isMeta() || holding.base() != null ? Optional.empty() : allocation().filename();
+        return isMeta() || backing.base() != null ? Optional.empty() : allocation().filename();
     }
 
     /// {@return the origin of the bytes for messages: the file that was opened, otherwise as [#filename]; of a slice,
@@ -371,7 +372,7 @@ public final class Storage implements Iterable<Integer> {
     public Optional<String> location() {
         Storage root = root();
         Object from = isMeta() ? null : root.owner;
-        Allocation allocation = root.holding.allocation();
+        Allocation allocation = root.backing.allocation();
         return from != null
                 ? Optional.of(from.toString())
                 : allocation == null ? Optional.empty() : allocation.filename();
@@ -393,7 +394,7 @@ public final class Storage implements Iterable<Integer> {
     /// {@return the backing of the allocation; of a slice, that of its base; empty if the bytes are deferred or have
     /// none}
     public Optional<Backing> backing() {
-        Allocation allocation = root().holding.allocation();
+        Allocation allocation = root().backing.allocation();
         return allocation == null ? Optional.empty() : allocation.backing();
     }
 
@@ -426,7 +427,7 @@ public final class Storage implements Iterable<Integer> {
 
     /// {@return the base of a slice, which is never a slice itself}
     public Optional<Storage> base() {
-        return Optional.ofNullable(holding.base());
+        return Optional.ofNullable(backing.base());
     }
 
     /// {@return the offset of a slice in its base, in bytes; 0 if this is not a slice}
@@ -436,7 +437,7 @@ public final class Storage implements Iterable<Integer> {
 
     /// {@return whether the bytes are not deferred (any more), so that [#segment] neither maps nor allocates memory}
     public boolean isMaterialized() {
-        return root().holding.allocation() != null;
+        return root().backing.allocation() != null;
     }
 
     /// Makes deferred bytes, on whichever device they are.
@@ -454,7 +455,7 @@ public final class Storage implements Iterable<Integer> {
     /// {@return the source of deferred bytes, for code that makes those of many storages at once; of a slice, that of
     /// its base; empty if the bytes are not deferred}
     public Optional<Supplier<Allocation>> source() {
-        return Optional.ofNullable(root().holding.source());
+        return Optional.ofNullable(root().backing.source());
     }
 
     // ---- bytes ----
@@ -470,38 +471,38 @@ public final class Storage implements Iterable<Integer> {
         return segment != null ? segment : hostSegment();
     }
 
-    /// {@return whether [#borrow] would decode deferred bytes for the loan only} Decodes nothing.
+    /// {@return whether [#borrow] would decode deferred bytes for the borrower only} Decodes nothing.
     public boolean isDecodedOnDemand() {
         Storage root = root();
-        return root.referenceCount() > 0 && root.holding.isLent();
+        return root.referenceCount() > 0 && root.backing.isDecodedOnDemand();
     }
 
     /// Borrows the bytes for one operation that reads all of them, so that an operation on all storages of a file needs
     /// memory for one storage at a time. Deferred bytes that are compressed, byte-swapped or unaligned in the file are
-    /// decoded for the loan only, and freed when it is closed. So are bytes of a `.croft` file that are in several
+    /// decoded for the borrower only, and freed when it is closed. So are bytes of a `.croft` file that are in several
     /// extents or belong to several storages. A storage that is borrowed several times keeps its bytes. The bytes of
-    /// any other storage are made, kept and returned. The bytes of a device are copied to the host for the loan only;
-    /// [#forEachPart] needs less memory.
+    /// any other storage are made, kept and returned. The bytes of a device are copied to the host for the borrower
+    /// only; [#forEachPart] needs less memory.
     ///
-    /// @return the loan, which must be closed
+    /// @return the bytes, which must be closed
     /// @throws IllegalStateException if the storage was freed
-    public Loan borrow() {
+    public BorrowedBytes borrow() {
         checkAlive();
         if (isRemote()) {
             Storage copy = cpu();
-            return new Loan(this, copy, copy::free);
+            return new BorrowedBytes(this, copy, copy::free);
         }
         Storage root = root();
-        Supplier<Allocation> source = root.holding.lend();
+        Supplier<Allocation> source = root.backing.borrow();
         if (source == null) {
-            return new Loan(this, this, () -> {});
+            return new BorrowedBytes(this, this, () -> {});
         }
         Storage made = over(source.get().checkSize(root.nbytes));
         if (root == this) {
-            return new Loan(this, made, made::free);
+            return new BorrowedBytes(this, made, made::free);
         }
         Storage slice = made.slice(start, nbytes);
-        return new Loan(this, slice, () -> {
+        return new BorrowedBytes(this, slice, () -> {
             slice.free();
             made.free();
         });
@@ -520,9 +521,9 @@ public final class Storage implements Iterable<Integer> {
         checkBytes();
         DeviceMemory memory = deviceMemory();
         if (memory == null) {
-            Bulk.run(this, () -> work.write(0, segment().asSlice(offset, length)));
+            BulkAccess.run(this, () -> work.write(0, segment().asSlice(offset, length)));
         } else {
-            Bulk.run(this, () -> memory.download(deviceSegment().asSlice(offset, length), work));
+            BulkAccess.run(this, () -> memory.download(deviceSegment().asSlice(offset, length), work));
         }
     }
 
@@ -580,7 +581,7 @@ public final class Storage implements Iterable<Integer> {
     /// {@return the bytes, from 0 to 255, in a new list (`tolist` in PyTorch)} A list takes many times the
     /// memory of the storage.
     public List<Integer> toList() {
-        return Bulk.ask(this, () -> stream().boxed().toList());
+        return BulkAccess.ask(this, () -> stream().boxed().toList());
     }
 
     /// Sets all bytes to one value (`fill_` in PyTorch).
@@ -591,7 +592,7 @@ public final class Storage implements Iterable<Integer> {
     public Storage fill(byte value) {
         checkAlive();
         if (!isMeta()) {
-            Bulk.run(this, () -> fillBytes(value));
+            BulkAccess.run(this, () -> fillBytes(value));
         }
         return this;
     }
@@ -635,7 +636,7 @@ public final class Storage implements Iterable<Integer> {
         checkWhole(nbytes, dtype);
         int parts = dtype.kind() == DType.Kind.COMPLEX ? 2 : 1;
         if (!isMeta()) {
-            Bulk.run(this, () -> Endian.swapBytes(writable(), dtype.itemsize() / parts));
+            BulkAccess.run(this, () -> Endian.swapBytes(writable(), dtype.itemsize() / parts));
         }
         return this;
     }
@@ -644,7 +645,7 @@ public final class Storage implements Iterable<Integer> {
     ///
     /// @param other another storage
     public boolean contentEquals(Storage other) {
-        return Bulk.ask(this, other, () -> nbytes == other.nbytes && haveSameBytes(segment(), other.segment()));
+        return BulkAccess.ask(this, other, () -> nbytes == other.nbytes && haveSameBytes(segment(), other.segment()));
     }
 
     // ---- size ----
@@ -653,9 +654,9 @@ public final class Storage implements Iterable<Integer> {
     /// with other processes} A meta storage can be resized unless it is a slice.
     public boolean isResizable() {
         if (isMeta()) {
-            return holding.base() == null;
+            return backing.base() == null;
         }
-        Allocation memory = holding.allocation();
+        Allocation memory = backing.allocation();
         return allocator != null && memory != null && memory.sharing() == Allocation.Sharing.PRIVATE;
     }
 
@@ -807,9 +808,9 @@ public final class Storage implements Iterable<Integer> {
         checkAlive();
         checkBytes();
         Storage root = root();
-        synchronized (root.holding) {
+        synchronized (root.backing) {
             if (!isPinned() && root.nbytes > 0) {
-                root.holding.wrap(root, root.pinned());
+                root.backing.wrap(root, root.pinned());
             }
         }
         return this;
@@ -825,7 +826,7 @@ public final class Storage implements Iterable<Integer> {
             throw new IllegalStateException(describe() + " is in memory that can be frozen, whose pages are replaced, "
                     + "and cannot be pinned in place; copy it with pinMemory()");
         }
-        Bulk.probe(this);
+        BulkAccess.probe(this);
         return allocation.pinnedInPlace();
     }
 
@@ -842,7 +843,7 @@ public final class Storage implements Iterable<Integer> {
         checkBytes();
         Storage root = root();
         // Of several threads one moves the bytes: the others have given no handle to memory that is left again.
-        synchronized (root.holding) {
+        synchronized (root.backing) {
             if (!isShared()) {
                 root.moveTo(MemoryProviders.shared(device));
             }
@@ -864,7 +865,7 @@ public final class Storage implements Iterable<Integer> {
                     describe() + " cannot move to " + target.device() + "; copy it there with to(Device)");
         }
         checkBytes();
-        if (holding.base() != null) {
+        if (backing.base() != null) {
             throw new IllegalStateException(describe() + " is a slice and moves with its base only");
         }
         move(target, nbytes);
@@ -894,22 +895,22 @@ public final class Storage implements Iterable<Integer> {
     ///
     /// @throws IllegalStateException if it was freed before
     public void release() {
-        int before = holding.release();
+        int before = backing.release();
         if (before == 0) {
             throw freed();
         }
         if (before == 1) {
-            synchronized (holding) {
+            synchronized (backing) {
                 bytes = null;
                 window = null;
-                holding.giveBack();
+                backing.giveBack();
             }
         }
     }
 
     /// {@return the number of references; 0 after the storage was freed}
     public int referenceCount() {
-        return holding.references();
+        return backing.references();
     }
 
     // ---- printing ----
@@ -923,7 +924,7 @@ public final class Storage implements Iterable<Integer> {
     /// ends} Makes deferred bytes. Bytes that the host cannot access are not printed.
     @Override
     public String toString() {
-        String elements = Bulk.ask(this, () -> lines(nbytes, index -> Integer.toString(getUnsigned(index))));
+        String elements = BulkAccess.ask(this, () -> lines(nbytes, index -> Integer.toString(getUnsigned(index))));
         return elements + "\n[torch.storage.UntypedStorage(device=" + device + ") of size " + nbytes + "]";
     }
 
@@ -961,7 +962,7 @@ public final class Storage implements Iterable<Integer> {
     // ---- for this package ----
 
     boolean tryRetain() {
-        return holding.retain();
+        return backing.retain();
     }
 
     /// Returns the bytes, for writing by the host.
@@ -983,7 +984,7 @@ public final class Storage implements Iterable<Integer> {
 
     /// Returns whether the bytes are mapped from a file, which may be truncated. Does not make deferred bytes.
     boolean isFileBacked() {
-        Allocation allocation = root().holding.allocation();
+        Allocation allocation = root().backing.allocation();
         return allocation != null && allocation.filename().isPresent();
     }
 
@@ -1010,10 +1011,10 @@ public final class Storage implements Iterable<Integer> {
             throw new IllegalStateException(
                     describe() + " is out of the host's reach; copy it with cpu(), or copy to it with copyFrom");
         }
-        if (holding.base() != null) {
+        if (backing.base() != null) {
             return window();
         }
-        synchronized (holding) {
+        synchronized (backing) {
             MemorySegment segment = allocation().segment();
             bytes = segment;
             return segment;
@@ -1022,7 +1023,7 @@ public final class Storage implements Iterable<Integer> {
 
     /// Returns the bytes on any device. The host can access them only on the CPU.
     private MemorySegment deviceSegment() {
-        return device.isCpu() ? segment() : holding.base() != null ? window() : allocation().segment();
+        return device.isCpu() ? segment() : backing.base() != null ? window() : allocation().segment();
     }
 
     private MemorySegment window() {
@@ -1042,9 +1043,9 @@ public final class Storage implements Iterable<Integer> {
     }
 
     private Allocation allocation() {
-        synchronized (holding) {
+        synchronized (backing) {
             checkAlive();
-            return Objects.requireNonNull(holding.materialize(this));
+            return Objects.requireNonNull(backing.materialize(this));
         }
     }
 
@@ -1054,7 +1055,7 @@ public final class Storage implements Iterable<Integer> {
         source.checkBytes();
         source.deviceSegment();
         source.checkBytes(0, source.nbytes);
-        Bulk.run(this, source, () -> copyBytes(source, memory, sourceMemory));
+        BulkAccess.run(this, source, () -> copyBytes(source, memory, sourceMemory));
     }
 
     private void copyBytes(Storage source, @Nullable DeviceMemory memory, @Nullable DeviceMemory sourceMemory) {
@@ -1065,8 +1066,8 @@ public final class Storage implements Iterable<Integer> {
                     + "one was copied to the other");
         }
         if (memory != null || sourceMemory != null) {
-            Bulk.probe(this);
-            Bulk.probe(source);
+            BulkAccess.probe(this);
+            BulkAccess.probe(source);
         }
         if (memory != null) {
             copyToDevice(memory, sourceMemory, from, to);
@@ -1089,14 +1090,14 @@ public final class Storage implements Iterable<Integer> {
     }
 
     private void move(Allocator target, long newSize) {
-        synchronized (holding) {
+        synchronized (backing) {
             Allocation from = allocation();
             long kept = Math.min(newSize, nbytes);
             checkBytes(0, kept);
             Allocation made = make(target, newSize);
             try {
                 // Also waits for a fault, so that a partial copy does not replace the old bytes.
-                Bulk.run(this, () -> copy(from.segment().asSlice(0, kept), made.segment().asSlice(0, kept)));
+                BulkAccess.run(this, () -> copy(from.segment().asSlice(0, kept), made.segment().asSlice(0, kept)));
             } catch (RuntimeException | Error e) {
                 made.free();
                 throw e;
@@ -1104,7 +1105,7 @@ public final class Storage implements Iterable<Integer> {
             bytes = null;
             allocator = target;
             nbytes = newSize;
-            holding.replace(this, made);
+            backing.replace(this, made);
         }
     }
 
@@ -1131,7 +1132,7 @@ public final class Storage implements Iterable<Integer> {
     }
 
     private Storage root() {
-        Storage base = holding.base();
+        Storage base = backing.base();
         return base == null ? this : base;
     }
 

@@ -18,8 +18,8 @@ final class StorageBacking implements Runnable {
     private final AtomicInteger references = new AtomicInteger(1);
     private final @Nullable Storage base;
     private @Nullable Supplier<Allocation> source;
-    /// How often the source may still be used for a loan, which does not keep what it makes.
-    private int loansLeft;
+    /// How often the source may still make bytes for one borrower, which are not kept.
+    private int separateLeft;
     private volatile @Nullable Allocation allocation;
     private Cleaner.@Nullable Cleanable cleanable;
 
@@ -40,24 +40,24 @@ final class StorageBacking implements Runnable {
         return new StorageBacking(null, source, null);
     }
 
-    /// Holds bytes that are made at the first need, and for each of a number of loans before it.
-    static StorageBacking decoded(Supplier<Allocation> source, int loans) {
-        StorageBacking holding = deferred(source);
-        holding.loansLeft = loans;
-        return holding;
+    /// Holds bytes that are made at the first need, and separately for each of the first borrowers.
+    static StorageBacking decoded(Supplier<Allocation> source, int separate) {
+        StorageBacking backing = deferred(source);
+        backing.separateLeft = separate;
+        return backing;
     }
 
-    /// {@return whether a loan would allocate bytes}
-    synchronized boolean isLent() {
-        return allocation == null && source != null && loansLeft > 0;
+    /// {@return whether borrowing would allocate bytes}
+    synchronized boolean isDecodedOnDemand() {
+        return allocation == null && source != null && separateLeft > 0;
     }
 
-    /// {@return what makes the bytes of a loan; null if the bytes are there, or are to be made and kept}
-    synchronized @Nullable Supplier<Allocation> lend() {
-        if (!isLent()) {
+    /// {@return the source of bytes for one borrower; null if the bytes exist, or are to be made and kept}
+    synchronized @Nullable Supplier<Allocation> borrow() {
+        if (!isDecodedOnDemand()) {
             return null;
         }
-        loansLeft--;
+        separateLeft--;
         return source;
     }
 

@@ -728,7 +728,7 @@ public abstract sealed class Tensor {
             throw new IllegalArgumentException(
                     "a target of " + target.byteSize() + " bytes for elements of " + nbytes());
         }
-        Bulk.run(storage, () -> StridedCopy.copy(side(segment()), shape().toArray(), target));
+        BulkAccess.run(storage, () -> StridedCopy.copy(side(segment()), shape().toArray(), target));
     }
 
     // ---- arrays and buffers ----
@@ -1412,7 +1412,7 @@ public abstract sealed class Tensor {
     /// @return the same as `to(dtype).toString()`
     /// @throws UnsupportedOperationException if one of the dtypes is not numeric
     public String toString(DType dtype) {
-        return Bulk.ask(storage, () -> TensorPrinter.print(this, dtype));
+        return BulkAccess.ask(storage, () -> TensorPrinter.print(this, dtype));
     }
 
     // ---- for this package ----

@@ -28,7 +28,7 @@ final class TensorArrays {
         int length = (int) tensor.numel();
         A values = array.apply(length);
         Tensor run = tensor.to(dtype).contiguous();
-        Bulk.run(run.storage, () -> MemorySegment.copy(run.bytes(), layout, 0, values, 0, length));
+        BulkAccess.run(run.storage, () -> MemorySegment.copy(run.bytes(), layout, 0, values, 0, length));
         return values;
     }
 

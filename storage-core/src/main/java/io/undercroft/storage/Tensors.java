@@ -41,8 +41,8 @@ final class Tensors {
         long nbytes = nbytes(type.dtype, shape);
         if (nbytes > like.storage.nbytes() && like.device().isCpu() && !like.storage.isMaterialized()) {
             // A few bytes that repeat may be much in memory, and it may turn out that they cannot be read.
-            try (Loan loan = like.storage.borrow()) {
-                loan.storage().segment();
+            try (BorrowedBytes borrowed = like.storage.borrow()) {
+                borrowed.storage().segment();
             }
         }
         Storage storage = like.device().isMeta() ? Storage.meta(nbytes) : Storage.allocate(nbytes, allocator);
@@ -152,8 +152,8 @@ final class Tensors {
         if (itself || target.device().isMeta()) {
             return;
         }
-        Bulk.check(source);
-        Bulk.run(source.storage, target.storage,
+        BulkAccess.check(source);
+        BulkAccess.run(source.storage, target.storage,
                 () -> StridedCopy.copy(expanded.side(expanded.segment()), target.side(target.writable()), sizes));
     }
 
@@ -166,6 +166,6 @@ final class Tensors {
         }
         Tensor converted = value.to(target.dtype());
         target.writable();
-        Bulk.run(target.storage, converted.storage, () -> Bulk.repeat(converted.bytes(), target.bytes()));
+        BulkAccess.run(target.storage, converted.storage, () -> BulkAccess.repeat(converted.bytes(), target.bytes()));
     }
 }

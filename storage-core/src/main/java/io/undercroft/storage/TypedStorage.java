@@ -420,7 +420,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// {@return the elements, each as [#get] returns it, in a new list (`tolist` in PyTorch, `totable` in
     /// Torch7)} A list takes many times the memory of the storage.
     public List<Object> toList() {
-        return Bulk.ask(untyped, () -> stream().toList());
+        return BulkAccess.ask(untyped, () -> stream().toList());
     }
 
     // ---- whole storages ----
@@ -452,7 +452,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     private TypedStorage fill(Consumer<MemorySegment> writer) {
         MemorySegment element = MemorySegment.ofArray(new byte[elementSize()]);
         writer.accept(element);
-        return change(target -> Bulk.repeat(element, target));
+        return change(target -> BulkAccess.repeat(element, target));
     }
 
     /// Copies all elements of another storage, from any device to any other, and converts them if the types differ
@@ -501,7 +501,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// Reads the bytes where the host reaches them: in place, or in a copy.
     private void read(Consumer<MemorySegment> reader) {
         Storage host = untyped.cpu();
-        Bulk.run(host, () -> reader.accept(host.segment()));
+        BulkAccess.run(host, () -> reader.accept(host.segment()));
     }
 
     /// Changes the elements where the host reaches them: in place, or in a copy that then replaces them.
@@ -510,7 +510,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
             return this;
         }
         Storage host = untyped.cpu();
-        Bulk.run(host, () -> {
+        BulkAccess.run(host, () -> {
             MemorySegment all = host.writable();
             writer.accept(all.asSlice(0, all.byteSize() / elementSize() * elementSize()));
         });
@@ -611,7 +611,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
             throw new IllegalStateException(describe() + " is too long for a string");
         }
         ByteBuffer bytes = ByteBuffer
-                .wrap(Bulk.ask(untyped, () -> untyped.segment().toArray(ValueLayout.JAVA_BYTE)));
+                .wrap(BulkAccess.ask(untyped, () -> untyped.segment().toArray(ValueLayout.JAVA_BYTE)));
         try {
             return charset.newDecoder().decode(bytes).toString();
         } catch (CharacterCodingException e) {
@@ -689,7 +689,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
     /// that the host cannot access are not printed; elements that are not numeric are printed as hexadecimal digits.
     @Override
     public String toString() {
-        String lines = Bulk.ask(untyped, () -> untyped.lines(size(), this::text));
+        String lines = BulkAccess.ask(untyped, () -> untyped.lines(size(), this::text));
         return lines + "\n[torch.storage.TypedStorage(dtype=torch." + dtype
                 + ", device=" + device() + ") of size " + size() + "]";
     }
@@ -712,7 +712,7 @@ public record TypedStorage(Storage untyped, DType dtype) implements Iterable<Obj
         if (!TORCH7.contains(dtype)) {
             throw new UnsupportedOperationException("Torch7 cannot print " + describe() + "; it has no such type");
         }
-        return Bulk.ask(untyped, () -> Torch7Printer.print(typeName(), size(), this::getDouble));
+        return BulkAccess.ask(untyped, () -> Torch7Printer.print(typeName(), size(), this::getDouble));
     }
 
     // ---- helpers ----

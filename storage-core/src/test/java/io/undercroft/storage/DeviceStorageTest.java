@@ -177,8 +177,8 @@ class DeviceStorageTest {
     void aLoanOfADeviceIsACopyOnTheHost() {
         Storage there = host.to(PretendDevice.DEVICE);
         Tensor tensor = Tensor.of(there.slice(1, 2), DType.UINT8, 0, Shape.of(2), 1);
-        try (Loan loan = tensor.storage().borrow()) {
-            assertThat(loan.on(tensor).toIntArray()).containsExactly(2, 3);
+        try (BorrowedBytes borrowed = tensor.storage().borrow()) {
+            assertThat(borrowed.on(tensor).toIntArray()).containsExactly(2, 3);
         }
         assertThat(there.cpu().toList()).containsExactly(1, 2, 3);
     }

@@ -44,9 +44,9 @@ class LostBytesTest {
 
         for (Storage first : new Storage[]{there, freed, Storage.meta(3)}) {
             PretendDevice.LOST.set(null);
-            assertThatThrownBy(() -> Bulk.run(first, first, this::fail)).isSameAs(fault);
+            assertThatThrownBy(() -> BulkAccess.run(first, first, this::fail)).isSameAs(fault);
             PretendDevice.LOST.set(lost);
-            assertThatThrownBy(() -> Bulk.run(first, mapped, this::fail)).isSameAs(lost);
+            assertThatThrownBy(() -> BulkAccess.run(first, mapped, this::fail)).isSameAs(lost);
         }
         assertThat(lost.getSuppressed()).containsOnly(fault);
     }

@@ -4,7 +4,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappingException;
 import io.undercroft.serializer.ProgressListener;
 import io.undercroft.serializer.internal.analysis.ElementBudget;
-import io.undercroft.serializer.internal.analysis.LastLoan;
+import io.undercroft.serializer.internal.analysis.LastBorrowed;
 import io.undercroft.serializer.internal.analysis.Sizes;
 import io.undercroft.serializer.internal.analysis.TensorBlocks;
 import io.undercroft.serializer.internal.tree.Unreadable;
@@ -46,7 +46,7 @@ public final class Sha256 implements AutoCloseable {
     /// By the range of bytes, or by the tensor if its elements have to be gathered.
     private final Map<Object, Outcome> outcomes = new LinkedHashMap<>();
     private final ElementBudget budget;
-    private final LastLoan loan = new LastLoan();
+    private final LastBorrowed borrowed = new LastBorrowed();
     private LongConsumer hashed = _ -> {};
 
     /// Computes nothing yet.
@@ -86,7 +86,7 @@ public final class Sha256 implements AutoCloseable {
         return isOneRun(tensor)
                 ? of(range(tensor))
                 : known(tensor, isGathered(tensor) ? TensorBlocks.nbytes(tensor) : Long.MAX_VALUE,
-                        () -> ofElements(loan.checked(tensor)));
+                        () -> ofElements(borrowed.checked(tensor)));
     }
 
     private Outcome known(Object hashedAsOne, long nbytes, Supplier<String> digest) {
@@ -169,7 +169,7 @@ public final class Sha256 implements AutoCloseable {
     /// Frees the memory of what was decoded.
     @Override
     public void close() {
-        loan.close();
+        borrowed.close();
     }
 
     /// {@return the digest of a whole file}
@@ -194,7 +194,7 @@ public final class Sha256 implements AutoCloseable {
         long length = range.length;
         MessageDigest digest = digest();
         if (length > 0) {
-            loan.checked(storage, from, length).forEachPart(from, length, (_, part) -> update(digest, part));
+            borrowed.checked(storage, from, length).forEachPart(from, length, (_, part) -> update(digest, part));
         }
         return hex(digest);
     }

@@ -3,7 +3,7 @@ package io.undercroft.cli.internal;
 import io.undercroft.format.Digest128;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.Extent;
-import io.undercroft.serializer.internal.analysis.LastLoan;
+import io.undercroft.serializer.internal.analysis.LastBorrowed;
 import io.undercroft.serializer.internal.analysis.Sizes;
 import io.undercroft.serializer.internal.analysis.StorageChunks;
 import io.undercroft.storage.Storage;
@@ -33,17 +33,17 @@ public final class UniqueBytes {
     /// @throws io.undercroft.format.FormatException if it is damaged
     public long add(Checkpoint checkpoint) {
         long unique = 0;
-        try (LastLoan loan = new LastLoan()) {
+        try (LastBorrowed borrowed = new LastBorrowed()) {
             for (Storage storage : checkpoint.storages()) {
-                unique = Sizes.sum(unique, storage.isMeta() ? 0 : add(storage, checkpoint.extents(storage), loan));
+                unique = Sizes.sum(unique, storage.isMeta() ? 0 : add(storage, checkpoint.extents(storage), borrowed));
             }
         }
         return unique;
     }
 
-    private long add(Storage storage, List<Extent> extents, LastLoan loan) {
+    private long add(Storage storage, List<Extent> extents, LastBorrowed borrowed) {
         long[] unique = new long[1];
-        StorageChunks.forEach(storage, extents, loan, new StorageChunks.Visitor() {
+        StorageChunks.forEach(storage, extents, borrowed, new StorageChunks.Visitor() {
             @Override
             public void chunk(Digest128 digest, long length) {
                 unique[0] += chunks.add(digest) ? length : 0;

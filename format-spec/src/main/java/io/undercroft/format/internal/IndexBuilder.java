@@ -17,9 +17,9 @@ import io.undercroft.format.internal.index.Records.StringFields;
 import io.undercroft.format.internal.index.Records.TensorFields;
 import io.undercroft.format.internal.index.Section;
 import io.undercroft.format.internal.index.SectionType;
-import io.undercroft.format.internal.index.SharedPlaces;
-import io.undercroft.format.internal.index.Spans;
-import io.undercroft.format.internal.index.StorageShape;
+import io.undercroft.format.internal.index.SharedExtents;
+import io.undercroft.format.internal.index.StrideArithmetic;
+import io.undercroft.format.internal.index.ExtentAlignment;
 import io.undercroft.format.internal.index.StrictUtf8;
 import io.undercroft.format.internal.index.TreeRules;
 import java.lang.foreign.MemorySegment;
@@ -190,7 +190,7 @@ public final class IndexBuilder {
         for (long extent = ownedExtents; extent < extents.count(); extent++) {
             nbytes = Math.addExact(nbytes, extents.get(extent, ExtentFields.LENGTH));
         }
-        if (nbytes > Spans.MAX_NBYTES) {
+        if (nbytes > StrideArithmetic.MAX_NBYTES) {
             throw new IllegalArgumentException("a storage of " + nbytes + " bytes is past 2^60-1");
         }
         checkShape(nbytes);
@@ -204,7 +204,7 @@ public final class IndexBuilder {
     }
 
     private void checkShape(long nbytes) {
-        StorageShape shape = new StorageShape(nbytes, chunkLog2);
+        ExtentAlignment shape = new ExtentAlignment(nbytes, chunkLog2);
         long position = 0;
         for (long extent = ownedExtents; extent < extents.count(); extent++) {
             long offset = extents.get(extent, ExtentFields.OFFSET);
@@ -228,8 +228,8 @@ public final class IndexBuilder {
         long nbytes = storages.get(checkNumber(tensor.storage(), storages.count(), "storage"), StorageFields.NBYTES);
         long[] shape = tensor.shape();
         long[] stride = tensor.stride();
-        if (shape.length > Limits.DEFAULT.maxRank() || !Spans.isCountable(shape)
-                || !Spans.fits(shape, stride, bits, tensor.byteOffset(), tensor.bitOffset(), nbytes)) {
+        if (shape.length > Limits.DEFAULT.maxRank() || !StrideArithmetic.isCountable(shape)
+                || !StrideArithmetic.fits(shape, stride, bits, tensor.byteOffset(), tensor.bitOffset(), nbytes)) {
             throw new IllegalArgumentException(tensor + " does not fit into a storage of " + nbytes + " bytes");
         }
         checkSpace(tensors.count(), "tensors");
@@ -447,7 +447,7 @@ public final class IndexBuilder {
                 case EXTN -> {
                     extents.copyTo(section);
                     baseNumbers.apply(section, type.recordSize());
-                    SharedPlaces.flag(section, type.recordSize());
+                    SharedExtents.flag(section, type.recordSize());
                 }
                 case STOR -> storages.copyTo(section);
                 case TENS -> writeTensors(section);

@@ -7,7 +7,7 @@ import io.undercroft.format.internal.index.IndexAssembler;
 import io.undercroft.format.internal.index.Records.ExtentFields;
 import io.undercroft.format.internal.index.Section;
 import io.undercroft.format.internal.index.SectionType;
-import io.undercroft.format.internal.index.SharedPlaces;
+import io.undercroft.format.internal.index.SharedExtents;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.BitSet;
@@ -145,7 +145,7 @@ public final class IndexCopy {
     private void writeExtents(MemorySegment bytes, BaseNumbers bases) {
         bytes.copyFrom(extents);
         bases.apply(bytes, extentSize);
-        SharedPlaces.flag(bytes, extentSize);
+        SharedExtents.flag(bytes, extentSize);
     }
 
     private void writeBases(MemorySegment bytes, BaseNumbers bases) {

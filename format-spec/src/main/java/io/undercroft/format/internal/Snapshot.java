@@ -7,7 +7,7 @@ import io.undercroft.format.internal.index.LittleEndian;
 import io.undercroft.format.internal.index.RecordRules;
 import io.undercroft.format.internal.index.SectionType;
 import io.undercroft.format.internal.index.StrictUtf8;
-import io.undercroft.format.internal.index.WholeRules;
+import io.undercroft.format.internal.index.IndexRules;
 import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -640,7 +640,7 @@ public final class Snapshot {
 
     /// {@return of each table of the index the first fault}
     List<FormatException> faults() {
-        return WholeRules.faults(index, rules, commit);
+        return IndexRules.faults(index, rules, commit);
     }
 
     private int count(SectionType type) {

@@ -2,7 +2,7 @@ package io.undercroft.interop.gguf;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import io.undercroft.interop.internal.NamedTensors;
+import io.undercroft.interop.internal.TensorsByName;
 import io.undercroft.interop.internal.TensorBytes;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Draft;
@@ -86,7 +86,7 @@ final class GgufDraft implements Draft {
         try {
             return Math.multiplyExact(tensor.size(-1), (long) type.block());
         } catch (ArithmeticException e) {
-            throw NamedTensors.uncountable(name, tensor, e);
+            throw TensorsByName.uncountable(name, tensor, e);
         }
     }
 

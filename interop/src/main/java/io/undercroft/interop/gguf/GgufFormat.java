@@ -1,7 +1,7 @@
 package io.undercroft.interop.gguf;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.interop.internal.NamedTensors;
+import io.undercroft.interop.internal.TensorsByName;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
@@ -160,6 +160,6 @@ public final class GgufFormat implements CheckpointFormat {
             }
             values.putIfAbsent(key, value);
         });
-        return GgufDraft.of(NamedTensors.of(state, name()), values, state);
+        return GgufDraft.of(TensorsByName.of(state, name()), values, state);
     }
 }

@@ -1,7 +1,7 @@
 package io.undercroft.interop.gguf;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.interop.internal.OtherParts;
+import io.undercroft.interop.internal.UnreadParts;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.UnreadPart.Kind;
@@ -184,7 +184,7 @@ record GgufHeader(ByteOrder order, SequencedMap<String, Object> values, Sequence
     ///
     /// @param fileSize the size of the file
     List<UnreadPart> besides(long fileSize) {
-        OtherParts gaps = new OtherParts("gap");
+        UnreadParts gaps = new UnreadParts("gap");
         long alignment = alignment();
         long end = data;
         for (TensorInfo tensor : inOrder()) {

@@ -1,7 +1,7 @@
 package io.undercroft.interop.gguf;
 
 import io.undercroft.interop.internal.Utf8;
-import io.undercroft.interop.internal.Values;
+import io.undercroft.interop.internal.StateValues;
 import io.undercroft.serializer.internal.tree.RepeatedTexts;
 import io.undercroft.serializer.state.Typed;
 import java.io.ByteArrayOutputStream;
@@ -168,6 +168,6 @@ final class HeaderBytes {
 
     private static IllegalArgumentException unfit(String path, @Nullable Object value) {
         return new IllegalArgumentException(path + ": a gguf file has no metadata such as "
-                + (value instanceof Typed typed ? typed.type() : Values.describe(value)) + " here");
+                + (value instanceof Typed typed ? typed.type() : StateValues.describe(value)) + " here");
     }
 }

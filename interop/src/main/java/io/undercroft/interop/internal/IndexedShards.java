@@ -137,7 +137,7 @@ public final class IndexedShards {
     private static SequencedMap<String, Tensor> tensors(Contents shard) {
         SequencedMap<String, Tensor> tensors = new LinkedHashMap<>();
         stateOf(shard).forEach((key, value) -> {
-            Tensor tensor = NamedTensors.tensorIn(value);
+            Tensor tensor = TensorsByName.tensorIn(value);
             if (key instanceof String text && tensor != null) {
                 tensors.put(text, tensor);
             }
@@ -147,10 +147,10 @@ public final class IndexedShards {
 
     /// {@return the parts of a shard that are not tensors of the set}
     private static List<UnreadPart> unread(Contents shard, String name, Set<Tensor> known) {
-        OtherParts others = new OtherParts("value");
+        UnreadParts others = new UnreadParts("value");
         Set<Storage> counted = new HashSet<>();
         stateOf(shard).forEach((key, value) -> {
-            Tensor tensor = NamedTensors.tensorIn(value);
+            Tensor tensor = TensorsByName.tensorIn(value);
             if (tensor == null) {
                 others.add(String.valueOf(key), 0, 0);
             } else if (!known.contains(tensor)) {

@@ -3,7 +3,7 @@ package io.undercroft.interop.internal;
 import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.serializer.spi.Output;
 import io.undercroft.storage.DType;
-import io.undercroft.storage.Loan;
+import io.undercroft.storage.BorrowedBytes;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.Tensor.Flag;
@@ -36,8 +36,8 @@ public final class TensorBytes {
             }
             return;
         }
-        try (Loan loan = tensor.storage().borrow()) {
-            Tensor borrowed = loan.on(tensor);
+        try (BorrowedBytes bytes = tensor.storage().borrow()) {
+            Tensor borrowed = bytes.on(tensor);
             if (asStored || !tensor.dtype().isByteSized()) {
                 writeWhole(borrowed.contiguous(), output);
             } else {
@@ -59,10 +59,10 @@ public final class TensorBytes {
             write(tensor, output);
             return;
         }
-        Tensor here = tensor.cpu();
-        try (Loan loan = here.storage().borrow()) {
-            TensorSlices slabs = TensorSlices.of(loan.on(here));
-            Storage space = Storage.allocate(slabs.largest() / here.itemsize() * dtype.itemsize(),
+        Tensor onHost = tensor.cpu();
+        try (BorrowedBytes bytes = onHost.storage().borrow()) {
+            TensorSlices slabs = TensorSlices.of(bytes.on(onHost));
+            Storage space = Storage.allocate(slabs.largest() / onHost.itemsize() * dtype.itemsize(),
                     AnonymousMemory.allocator());
             try {
                 for (Tensor slab : slabs) {
@@ -82,7 +82,7 @@ public final class TensorBytes {
         return isNumber(dtype)
                 ? kept + ", or convert the tensor with Tensor.to(DType.FLOAT32)"
                 : kept + (dtype.name().startsWith("gguf:")
-                        ? ", or a .gguf file. Nothing decodes these here; the Python "
+                        ? ", or a .gguf file. Nothing decodes these tensor; the Python "
                                 + "package gguf does (gguf.dequantize)"
                         : "");
     }

@@ -321,7 +321,7 @@ public final class ZipDirectory {
         if (before() != 0) {
             parts.add(new UnreadPart(Kind.BYTES, "what is before the archive", 0, before()));
         }
-        OtherParts others = new OtherParts("record");
+        UnreadParts others = new UnreadParts("record");
         for (ZipRecord record : records.values()) {
             if (!isFolder(record) && !isKnown.test(record)) {
                 others.add(record.name(), record.header(), record.compressedSize());

@@ -1,6 +1,6 @@
 package io.undercroft.interop.numpy;
 
-import io.undercroft.interop.internal.NamedTensors;
+import io.undercroft.interop.internal.TensorsByName;
 import io.undercroft.interop.internal.TensorBytes;
 import io.undercroft.interop.internal.numpy.ArrayNodes;
 import io.undercroft.interop.internal.numpy.NumpyType.Kind;
@@ -106,7 +106,7 @@ final class ArrayDraft implements Draft {
 
     private static Draft of(String where, Elements written, DType dtype) {
         Tensor tensor = written.tensor();
-        NamedTensors.checkBytes(where, tensor);
+        TensorsByName.checkBytes(where, tensor);
         boolean isFortran = NpyHeader.isFortran(tensor, written.inner());
         return new ArrayDraft(NpyHeader.bytes(written.type(), written.shape(), isFortran),
                 isFortran ? NpyHeader.reversed(tensor, written.inner()) : tensor, dtype);

@@ -2,7 +2,7 @@ package io.undercroft.interop.numpy;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.ByteReader;
-import io.undercroft.interop.internal.NamedTensors;
+import io.undercroft.interop.internal.TensorsByName;
 import io.undercroft.interop.internal.PickleReader.Pickles;
 import io.undercroft.interop.internal.PickleReader;
 import io.undercroft.interop.internal.numpy.ArrayNodes.Allowance;
@@ -111,10 +111,10 @@ public final class NpyFormat implements CheckpointFormat {
 
     @Override
     public Draft draft(@Nullable Object state, SaveOptions options) {
-        Tensor tensor = NamedTensors.tensorIn(state);
+        Tensor tensor = TensorsByName.tensorIn(state);
         Optional<DType> dtype = options.setting(DTYPE).map(NpyFormat::dtype);
         if (tensor != null) {
-            Tensor array = NamedTensors.withGrad(tensor, false);
+            Tensor array = TensorsByName.withGrad(tensor, false);
             return dtype.isPresent() ? ArrayDraft.of("", array, dtype.get()) : ArrayDraft.of("", array);
         }
         if (dtype.isPresent()) {

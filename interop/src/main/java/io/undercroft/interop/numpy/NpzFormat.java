@@ -2,7 +2,7 @@ package io.undercroft.interop.numpy;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.FormatSettings;
-import io.undercroft.interop.internal.NamedTensors;
+import io.undercroft.interop.internal.TensorsByName;
 import io.undercroft.interop.internal.PickleReader;
 import io.undercroft.interop.internal.PickleReader.Pickles;
 import io.undercroft.interop.internal.ZipDirectory;
@@ -208,7 +208,7 @@ public final class NpzFormat implements CheckpointFormat {
     @Override
     public Draft draft(@Nullable Object state, SaveOptions options) {
         SequencedMap<String, Draft> arrays = new LinkedHashMap<>();
-        NamedTensors.of(state, name(), ArrayDraft::isArray)
+        TensorsByName.of(state, name(), ArrayDraft::isArray)
                 .forEach((name, array) -> arrays.put(record(name), ArrayDraft.of(name, array)));
         FormatSettings settings = options::setting;
         return new ArchiveDraft(arrays, settings.isOther(COMPRESSION, "stored", "deflate"));

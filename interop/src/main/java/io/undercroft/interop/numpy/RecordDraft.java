@@ -1,7 +1,7 @@
 package io.undercroft.interop.numpy;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.interop.internal.NamedTensors;
+import io.undercroft.interop.internal.TensorsByName;
 import io.undercroft.interop.internal.numpy.ArrayNodes;
 import io.undercroft.interop.internal.numpy.FieldPlace;
 import io.undercroft.interop.internal.numpy.NumpyType.Field;
@@ -12,7 +12,7 @@ import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
 import io.undercroft.serializer.state.TypedMap;
-import io.undercroft.storage.Loan;
+import io.undercroft.storage.BorrowedBytes;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -105,8 +105,8 @@ final class RecordDraft implements Draft {
                 continue;
             }
             Elements elements = Elements.of(inner, map.get(field.name()));
-            Tensor tensor = NamedTensors.withGrad(elements.tensor(), false);
-            NamedTensors.checkBytes(inner, tensor);
+            Tensor tensor = TensorsByName.withGrad(elements.tensor(), false);
+            TensorsByName.checkBytes(inner, tensor);
             if (!elements.type().descr().equals(field.type().descr())
                     || !elements.shape().equals(fieldPlace.shape(shape))) {
                 throw new IllegalArgumentException(inner + ": the field is " + elements.type().descr() + " "
@@ -148,19 +148,19 @@ final class RecordDraft implements Draft {
         if (nbytes() == header.length) {
             return;
         }
-        List<Loan> loans = new ArrayList<>();
+        List<BorrowedBytes> borrowed = new ArrayList<>();
         try {
             List<Tensor> fields = new ArrayList<>();
             for (Leaf leaf : leaves) {
-                Loan loan = leaf.elements.tensor().storage().borrow();
-                loans.add(loan);
-                Tensor tensor = loan.on(leaf.elements.tensor());
+                BorrowedBytes bytes = leaf.elements.tensor().storage().borrow();
+                borrowed.add(bytes);
+                Tensor tensor = bytes.on(leaf.elements.tensor());
                 fields.add(isFortran ? NpyHeader.reversed(tensor, tensor.dim() - shape.rank()) : tensor);
             }
             long[] sizes = shape.toArray();
             write(fields, isFortran ? reversed(sizes) : sizes, output);
         } finally {
-            loans.forEach(Loan::close);
+            borrowed.forEach(BorrowedBytes::close);
         }
     }
 

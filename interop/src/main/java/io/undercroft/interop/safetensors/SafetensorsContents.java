@@ -4,7 +4,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.format.Remedy;
 import io.undercroft.interop.internal.FormatSettings;
 import io.undercroft.interop.internal.TensorSlices;
-import io.undercroft.interop.safetensors.Sharing.View;
+import io.undercroft.interop.safetensors.SharingMetadata.View;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;
@@ -42,8 +42,8 @@ final class SafetensorsContents implements Contents {
     static final String SHARING = "safetensors.sharing";
 
     private final MappedFile file;
-    private final SequencedMap<String, Entry> entries;
-    private final Sharing sharing;
+    private final SequencedMap<String, TensorEntry> entries;
+    private final SharingMetadata sharing;
     private final FileStorages storages;
 
     private final OpenOptions options;
@@ -56,7 +56,8 @@ final class SafetensorsContents implements Contents {
     private @Nullable MemorySegment onDisk;
     private @Nullable TreeContents tree;
 
-    private SafetensorsContents(MappedFile file, SafetensorsHeader header, Sharing sharing, OpenOptions options) {
+    private SafetensorsContents(MappedFile file, SafetensorsHeader header, SharingMetadata sharing,
+            OpenOptions options) {
         this.file = file;
         this.entries = header.entries();
         this.sharing = sharing;
@@ -71,7 +72,9 @@ final class SafetensorsContents implements Contents {
     /// @param options how it is opened; tensors that are not chosen are on the meta device
     static SafetensorsContents of(MappedFile file, OpenOptions options) throws IOException {
         SafetensorsHeader header = SafetensorsHeader.read(file);
-        Sharing sharing = ignoresSharing(options) ? Sharing.none(header.metadata()) : Sharing.of(header);
+        SharingMetadata sharing = ignoresSharing(options)
+                ? SharingMetadata.none(header.metadata())
+                : SharingMetadata.of(header);
         SafetensorsContents contents = new SafetensorsContents(file, header, sharing, options);
         for (String view : sharing.views().keySet()) {
             contents.find(view);
@@ -155,7 +158,7 @@ final class SafetensorsContents implements Contents {
         List<Damage> damages = new ArrayList<>(damages());
         damages.addAll(check());
         return new Verification(damages, entries.size(),
-                entries.values().stream().mapToLong(Entry::nbytes).sum());
+                entries.values().stream().mapToLong(TensorEntry::nbytes).sum());
     }
 
     /// Tensors that were not read hold nothing.
@@ -190,7 +193,7 @@ final class SafetensorsContents implements Contents {
     }
 
     private Tensor make(String name) {
-        Entry entry = entry(name);
+        TensorEntry entry = entry(name);
         FormatException fault = entry.fault();
         if (fault != null) {
             return Unreadable.tensor(fault.withFile(file.location()), entry.shape());
@@ -201,14 +204,15 @@ final class SafetensorsContents implements Contents {
     }
 
     private Storage storage(String base) {
-        Entry entry = entry(base);
+        TensorEntry entry = entry(base);
         return chosen == null || chosen.contains(base)
                 ? entry.storage(storages)
                 : Storage.meta(entry.nbytes());
     }
 
     /// {@return the tensors whose bytes a chosen tensor uses, or null if all are chosen}
-    private static @Nullable Set<String> chosen(SafetensorsHeader header, Sharing sharing, OpenOptions options) {
+    private static @Nullable Set<String> chosen(SafetensorsHeader header, SharingMetadata sharing,
+            OpenOptions options) {
         return options.isPartial()
                 ? Stream.concat(header.entries().keySet().stream(), sharing.aliases().keySet().stream())
                         .filter(name -> options.isChosen(StateIndex.escape(name))).map(sharing::baseOf)
@@ -216,7 +220,7 @@ final class SafetensorsContents implements Contents {
                 : null;
     }
 
-    private Entry entry(String name) {
+    private TensorEntry entry(String name) {
         return Objects.requireNonNull(entries.get(name));
     }
 
@@ -227,7 +231,7 @@ final class SafetensorsContents implements Contents {
     private List<Damage> check() {
         List<Damage> damages = new ArrayList<>();
         sharing.views().forEach((name, view) -> {
-            Entry entry = entry(name);
+            TensorEntry entry = entry(name);
             if (entry.fault() != null) {
                 return;
             }
@@ -255,7 +259,7 @@ final class SafetensorsContents implements Contents {
         return true;
     }
 
-    private Storage onDisk(Entry entry) {
+    private Storage onDisk(TensorEntry entry) {
         return Storage.wrap(onDisk().asSlice(entry.start(), entry.nbytes()));
     }
 

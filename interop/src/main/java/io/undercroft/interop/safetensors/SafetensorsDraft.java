@@ -5,9 +5,9 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.FormatSettings;
 import io.undercroft.interop.internal.JsonWriter;
-import io.undercroft.interop.internal.NamedTensors;
+import io.undercroft.interop.internal.TensorsByName;
 import io.undercroft.interop.internal.TensorBytes;
-import io.undercroft.interop.safetensors.Sharing.View;
+import io.undercroft.interop.safetensors.SharingMetadata.View;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport.Loss;
 import io.undercroft.serializer.spi.Draft;
@@ -76,7 +76,7 @@ final class SafetensorsDraft implements Draft {
                 // In the file a size may be twice as large as here.
                 Shape.of(sizes()).contiguousStride();
             } catch (ArithmeticException | IllegalArgumentException e) {
-                throw NamedTensors.uncountable(name, tensor, e);
+                throw TensorsByName.uncountable(name, tensor, e);
             }
         }
 
@@ -113,14 +113,14 @@ final class SafetensorsDraft implements Draft {
 
     private static Map<String, String> metadata(SharingPlan plan, Map<String, String> text) {
         text.forEach((key, value) -> {
-            boolean looksLikeSharing = key.equals(Sharing.VIEWS) || plan.aliases().containsKey(key)
-                    || Sharing.isAlias(key, value, plan.written());
+            boolean looksLikeSharing = key.equals(SharingMetadata.VIEWS) || plan.aliases().containsKey(key)
+                    || SharingMetadata.isAlias(key, value, plan.written());
             if (looksLikeSharing && !value.equals(plan.aliases().get(key))) {
                 throw new IllegalArgumentException("the metadata " + FormatException.quote(key)
                         + " would be read as the name of a tensor that shares its storage; call it otherwise");
             }
         });
-        for (String taken : List.of(Sharing.FORMAT, Sharing.VIEWS)) {
+        for (String taken : List.of(SharingMetadata.FORMAT, SharingMetadata.VIEWS)) {
             if (plan.aliases().containsKey(taken)) {
                 throw new IllegalArgumentException(
                         taken + ": a tensor of this name cannot be one that is under another name, too");
@@ -129,11 +129,11 @@ final class SafetensorsDraft implements Draft {
         LinkedHashMap<String, String> metadata = new LinkedHashMap<>(text);
         metadata.putAll(plan.aliases());
         if (!plan.views().isEmpty()) {
-            metadata.put(Sharing.VIEWS, views(plan.views()));
+            metadata.put(SharingMetadata.VIEWS, views(plan.views()));
         }
         // Transformers 4 accepts a file without metadata, but none whose metadata lacks this.
-        if (!metadata.isEmpty() && !metadata.containsKey(Sharing.FORMAT)) {
-            metadata.putFirst(Sharing.FORMAT, "pt");
+        if (!metadata.isEmpty() && !metadata.containsKey(SharingMetadata.FORMAT)) {
+            metadata.putFirst(SharingMetadata.FORMAT, "pt");
         }
         return metadata;
     }

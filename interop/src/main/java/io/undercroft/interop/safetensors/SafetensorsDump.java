@@ -106,10 +106,10 @@ public final class SafetensorsDump implements FormatDump {
         }
 
         private Optional<FormatException> addTensors(SafetensorsHeader header, long data) {
-            List<Entry> sorted = header.sorted();
+            List<TensorEntry> sorted = header.sorted();
             FormatException unreadable = null;
             long end = data;
-            for (Entry entry : sorted) {
+            for (TensorEntry entry : sorted) {
                 addGap(end, entry.start(), "gap that no tensor has");
                 FormatException fault = fault(entry, end);
                 unreadable = unreadable == null ? entry.fault() : unreadable;
@@ -129,7 +129,7 @@ public final class SafetensorsDump implements FormatDump {
             return Optional.ofNullable(unreadable);
         }
 
-        private @Nullable FormatException fault(Entry entry, long end) {
+        private @Nullable FormatException fault(TensorEntry entry, long end) {
             if (entry.fault() != null) {
                 return entry.fault();
             }
@@ -150,7 +150,7 @@ public final class SafetensorsDump implements FormatDump {
             }
         }
 
-        private static String title(Entry entry) {
+        private static String title(TensorEntry entry) {
             return FormatException.quote(entry.name()) + ", "
                     + (entry.fault() == null ? entry.type().name() + " " + entry.shape() : "cannot be read");
         }

@@ -1,6 +1,6 @@
 package io.undercroft.interop.safetensors;
 
-import io.undercroft.interop.internal.NamedTensors;
+import io.undercroft.interop.internal.TensorsByName;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
@@ -64,6 +64,6 @@ public final class SafetensorsFormat implements CheckpointFormat {
 
     @Override
     public Draft draft(@Nullable Object state, SaveOptions options) {
-        return SafetensorsDraft.of(NamedTensors.of(state, name()), options);
+        return SafetensorsDraft.of(TensorsByName.of(state, name()), options);
     }
 }

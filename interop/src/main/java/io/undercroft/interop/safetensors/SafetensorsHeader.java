@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 ///
 /// @param entries the tensors by name, in the order of the header
 /// @param metadata free-form text, in the order of the header
-record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<String, String> metadata) {
+record SafetensorsHeader(SequencedMap<String, TensorEntry> entries, SequencedMap<String, String> metadata) {
     /// The length of the header is before it.
     static final int PREFIX = Long.BYTES;
     /// How long a header may be: the limit of the reference implementation.
@@ -37,7 +37,7 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
     private static final ValueLayout.OfLong LENGTH = ValueLayout.JAVA_LONG_UNALIGNED
             .withOrder(ByteOrder.LITTLE_ENDIAN);
 
-    private static int compareByPlace(Entry one, Entry other) {
+    private static int compareByPlace(TensorEntry one, TensorEntry other) {
         int byStart = Long.compare(one.start(), other.start());
         return byStart != 0 ? byStart : Long.compare(one.end(), other.end());
     }
@@ -106,8 +106,8 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
     }
 
     /// {@return the tensors in the order of their bytes}
-    List<Entry> sorted() {
-        List<Entry> sorted = new ArrayList<>(entries.values());
+    List<TensorEntry> sorted() {
+        List<TensorEntry> sorted = new ArrayList<>(entries.values());
         sorted.sort(SafetensorsHeader::compareByPlace);
         return sorted;
     }
@@ -121,7 +121,7 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
             return;
         }
         long end = data;
-        for (Entry entry : sorted()) {
+        for (TensorEntry entry : sorted()) {
             if (entry.start() != end) {
                 throw damaged("SAFETENSORS-LAYOUT", "tensor " + FormatException.quote(entry.name()) + " starts "
                         + Math.abs(entry.start() - end) + " bytes " + (entry.start() < end ? "before" : "behind")
@@ -140,7 +140,7 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
     /// header}
     private long endOfRun(long data) {
         long end = data;
-        for (Entry entry : entries.values()) {
+        for (TensorEntry entry : entries.values()) {
             if (entry.start() != end) {
                 return -1;
             }
@@ -172,7 +172,7 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
         private final byte[] text;
         private final long data;
         private final JsonReader json;
-        private final SequencedMap<String, Entry> entries;
+        private final SequencedMap<String, TensorEntry> entries;
         private final Fields fields = new Fields();
         private final SequencedMap<String, String> metadata = new LinkedHashMap<>();
         private boolean hasMetadata;
@@ -216,7 +216,7 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
             }
         }
 
-        private Entry entry(String name) {
+        private TensorEntry entry(String name) {
             long position = json.position();
             fields.clear();
             json.object(fields);
@@ -239,13 +239,13 @@ record SafetensorsHeader(SequencedMap<String, Entry> entries, SequencedMap<Strin
                     throw damaged("SAFETENSORS-TENSOR", "tensor " + FormatException.quote(name) + " has " + nbytes
                             + " bytes, which its dtype and shape do not make", position);
                 }
-                return new Entry(name, type, shape(shape, name, position), start, start + nbytes, null);
+                return new TensorEntry(name, type, shape(shape, name, position), start, start + nbytes, null);
             } catch (FormatException fault) {
                 // The bytes of the tensor are known, so the others can be read.
                 if (++unreadable > MOST_UNREADABLE) {
                     throw fault;
                 }
-                return new Entry(name, SafetensorsType.BYTES, shapeOrBytes(shape, nbytes), start, start + nbytes,
+                return new TensorEntry(name, SafetensorsType.BYTES, shapeOrBytes(shape, nbytes), start, start + nbytes,
                         fault);
             }
         }

@@ -1,7 +1,7 @@
 package io.undercroft.interop.safetensors;
 
 import io.undercroft.interop.internal.IndexedShards;
-import io.undercroft.interop.internal.NamedTensors;
+import io.undercroft.interop.internal.TensorsByName;
 import io.undercroft.interop.internal.ShardIndex;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
@@ -62,7 +62,7 @@ public final class SafetensorsIndexFormat implements CheckpointFormat {
 
     /// The total size is a number, even if a tensor has this name.
     private static boolean isAlias(String key, String value, ShardIndex index) {
-        return !key.equals(ShardedDraft.TOTAL_SIZE) && Sharing.isAlias(key, value, index.shards());
+        return !key.equals(ShardedDraft.TOTAL_SIZE) && SharingMetadata.isAlias(key, value, index.shards());
     }
 
     @Override
@@ -84,6 +84,6 @@ public final class SafetensorsIndexFormat implements CheckpointFormat {
 
     @Override
     public Draft draft(@Nullable Object state, SaveOptions options, String fileName) {
-        return ShardedDraft.of(NamedTensors.of(state, name()), options, fileName);
+        return ShardedDraft.of(TensorsByName.of(state, name()), options, fileName);
     }
 }

@@ -1,7 +1,7 @@
 package io.undercroft.interop.safetensors;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.interop.safetensors.Sharing.View;
+import io.undercroft.interop.safetensors.SharingMetadata.View;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.Tensor;
 import java.math.BigDecimal;

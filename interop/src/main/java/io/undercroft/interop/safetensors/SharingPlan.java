@@ -1,7 +1,7 @@
 package io.undercroft.interop.safetensors;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.interop.safetensors.Sharing.View;
+import io.undercroft.interop.safetensors.SharingMetadata.View;
 import io.undercroft.serializer.SaveReport.Kind;
 import io.undercroft.serializer.SaveReport.Loss;
 import io.undercroft.storage.DType;

@@ -38,7 +38,7 @@ final class ArrayStorages {
     /// @param elements makes them
     /// @param opening how the file is opened
     /// @param filter which storages are loaded
-    static ArrayStorages of(Elements elements, OpenOptions opening, StorageFilter filter) {
+    static ArrayStorages of(ByteOrderStorages elements, OpenOptions opening, StorageFilter filter) {
         return new ArrayStorages(filter, () -> {
             // NumPy has arrays in the memory of the host only.
             Device device = opening.deviceFor(Device.CPU);

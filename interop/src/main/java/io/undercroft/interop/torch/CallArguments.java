@@ -1,6 +1,6 @@
 package io.undercroft.interop.torch;
 
-import io.undercroft.interop.internal.Values;
+import io.undercroft.interop.internal.StateValues;
 import io.undercroft.serializer.internal.tree.PythonObjects;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
@@ -133,7 +133,7 @@ final class CallArguments {
     }
 
     Shape shape(int index) {
-        return Rebuild.shape(integers(index));
+        return TensorRebuilder.shape(integers(index));
     }
 
     /// {@return why an argument is refused}
@@ -159,14 +159,14 @@ final class CallArguments {
     /// {@return what kind of value this is, in Python's words}
     static String describe(@Nullable Object value) {
         return switch (value) {
-            case ByteRun _ -> "bytes";
-            case Blank.OfNumpy _ -> "an array without elements";
-            case Blank.OfTorch _ -> "a tensor without elements";
+            case ByteString _ -> "bytes";
+            case UnbuiltObject.OfNumpy _ -> "an array without elements";
+            case UnbuiltObject.OfTorch _ -> "a tensor without elements";
             case TypedMap map when !PythonObjects.is(map) -> "a dict";
             case Typed typed -> "a value of type " + typed.type();
             case Symbol symbol when Globals.function(symbol) != null -> "the function " + symbol.name();
             case Symbol symbol when !Globals.isConstant(symbol) -> "the class " + symbol.name();
-            case null, default -> Values.describe(value);
+            case null, default -> StateValues.describe(value);
         };
     }
 }

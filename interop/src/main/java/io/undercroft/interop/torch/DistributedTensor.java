@@ -1,6 +1,6 @@
 package io.undercroft.interop.torch;
 
-import io.undercroft.interop.internal.NamedTensors;
+import io.undercroft.interop.internal.TensorsByName;
 import io.undercroft.serializer.internal.tree.PythonObjects;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
@@ -42,7 +42,7 @@ final class DistributedTensor {
             return null;
         }
         Parts parts = parts(values.get(3), containers);
-        Tensor local = parts == null ? null : NamedTensors.tensorIn(parts.local);
+        Tensor local = parts == null ? null : TensorsByName.tensorIn(parts.local);
         if (parts == null || local == null) {
             return null;
         }

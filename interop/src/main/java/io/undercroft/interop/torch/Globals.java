@@ -47,7 +47,7 @@ final class Globals {
     static final Map<String, String> RENAMED = Map.of("long", "int", "unicode", "str", "xrange", "range");
 
     /// The one function before whose second argument an unknown name is let through in any pickle, as a label.
-    static final Symbol REBUILD_FROM_TYPE = new Symbol(Rebuild.FROM_TYPE);
+    static final Symbol REBUILD_FROM_TYPE = new Symbol(TensorRebuilder.FROM_TYPE);
 
     private static final List<String> STORAGE_CLASSES = List.of("Double", "Float", "Half", "Long", "Int", "Short",
             "Char", "Byte", "Bool", "BFloat16", "ComplexDouble",
@@ -235,21 +235,21 @@ final class Globals {
             case LAYOUT -> Globals::layout;
             case SIZE -> arguments -> sized(arguments, 1).shape(0);
             case DEVICE -> Globals::device;
-            case Rebuild.TENSOR -> arguments -> blank(arguments, null);
-            case "torch._utils._rebuild_tensor" -> arguments -> Rebuild.tensor(sized(arguments, 4));
-            case Rebuild.TENSOR_V2 -> Rebuild::tensorV2;
-            case Rebuild.TENSOR_V3 -> Rebuild::tensorV3;
-            case Rebuild.META -> Rebuild::meta;
+            case TensorRebuilder.TENSOR -> arguments -> blank(arguments, null);
+            case "torch._utils._rebuild_tensor" -> arguments -> TensorRebuilder.tensor(sized(arguments, 4));
+            case TensorRebuilder.TENSOR_V2 -> TensorRebuilder::tensorV2;
+            case TensorRebuilder.TENSOR_V3 -> TensorRebuilder::tensorV3;
+            case TensorRebuilder.META -> TensorRebuilder::meta;
             case "torch._utils._rebuild_device_tensor_from_cpu_tensor",
                     "torch._utils._rebuild_device_tensor_from_numpy" ->
-                Rebuild::fromCpu;
-            case Rebuild.QUANTIZED -> Rebuild::quantized;
-            case Rebuild.SPARSE -> Rebuild::sparse;
-            case Rebuild.NESTED -> Rebuild::nested;
-            case Rebuild.MAKE_PARAMETER -> Rebuild::parameter;
-            case Rebuild.MAKE_PARAMETER_WITH_STATE -> Rebuild::parameterWithState;
-            case Rebuild.PARAMETER -> Rebuild::parameterClass;
-            case Rebuild.FROM_TYPE -> Rebuild::fromType;
+                TensorRebuilder::fromCpu;
+            case TensorRebuilder.QUANTIZED -> TensorRebuilder::quantized;
+            case TensorRebuilder.SPARSE -> TensorRebuilder::sparse;
+            case TensorRebuilder.NESTED -> TensorRebuilder::nested;
+            case TensorRebuilder.MAKE_PARAMETER -> TensorRebuilder::parameter;
+            case TensorRebuilder.MAKE_PARAMETER_WITH_STATE -> TensorRebuilder::parameterWithState;
+            case TensorRebuilder.PARAMETER -> TensorRebuilder::parameterClass;
+            case TensorRebuilder.FROM_TYPE -> TensorRebuilder::fromType;
             // What TorchScript calls: functions that return a list, or another value, as it is.
             case SCRIPT + "build_intlist", SCRIPT + "build_doublelist", SCRIPT + "build_boollist",
                     SCRIPT + "build_tensorlist" ->
@@ -269,7 +269,7 @@ final class Globals {
         String function = name.substring(module.length());
         boolean isOfArrays = PickledArrays.MULTIARRAY.contains(module);
         if (name.equals(PickledArrays.MASKED) || (isOfArrays && function.equals(PickledArrays.RECONSTRUCT))) {
-            return arguments -> new Blank.OfNumpy(name, arguments);
+            return arguments -> new UnbuiltObject.OfNumpy(name, arguments);
         }
         if (isOfArrays && function.equals(PickledArrays.SCALAR)) {
             return arguments -> arguments.arrays().scalar(arguments);
@@ -397,8 +397,8 @@ final class Globals {
         }
     }
 
-    private static Blank blank(CallArguments arguments, @Nullable DType dtype) {
+    private static UnbuiltObject blank(CallArguments arguments, @Nullable DType dtype) {
         arguments.requireSize(0, 0);
-        return new Blank.OfTorch(dtype);
+        return new UnbuiltObject.OfTorch(dtype);
     }
 }

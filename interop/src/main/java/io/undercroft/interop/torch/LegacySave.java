@@ -110,7 +110,8 @@ final class LegacySave {
     /// @param budget what reading that may cost
     /// @return a [Storage] or [TypedStorage]
     /// @throws FormatException if it is anything else
-    static Object storageIn(byte[] save, String file, OpenOptions options, StorageFilter filter, Elements elements,
+    static Object storageIn(byte[] save, String file, OpenOptions options, StorageFilter filter,
+            ByteOrderStorages elements,
             ReadBudget budget) throws IOException {
         MemorySegment bytes = MemorySegment.ofArray(save);
         Layout layout = Layout.of(new PickleStream(bytes, file, budget), ForeignNames.ofTensors());
@@ -208,7 +209,7 @@ final class LegacySave {
     /// @throws IOException if reading fails
     /// @throws FormatException if the state is not fit to be handed on
     Contents open(OpenOptions options, List<UnreadPart> unread) throws IOException {
-        Elements elements = new Elements(file, options, ByteOrder.LITTLE_ENDIAN);
+        ByteOrderStorages elements = new ByteOrderStorages(file, options, ByteOrder.LITTLE_ENDIAN);
         return StorageFilter.read(options, (opening, filter) -> contents(new TorchStorages(opening, filter,
                 entry -> layout.run(entry).tail, (entry, device) -> open(entry, elements, device)),
                 ArrayStorages.of(elements, opening, filter), unread));
@@ -226,7 +227,7 @@ final class LegacySave {
                 .withUnread(names.withOtherParts(unread)).withForeignClasses(names.classes());
     }
 
-    private Storage open(Entry entry, Elements elements, Device device) {
+    private Storage open(Entry entry, ByteOrderStorages elements, Device device) {
         long offset = layout.run(entry).offset;
         return elements.open(OptionalLong.of(offset), entry.nbytes(), entry::dtype, device, null,
                 into -> file.read(offset, into));

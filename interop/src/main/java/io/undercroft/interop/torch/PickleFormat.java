@@ -48,12 +48,13 @@ public final class PickleFormat implements CheckpointFormat {
 
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
-        Elements elements = new Elements(file, options, ByteOrder.LITTLE_ENDIAN);
+        ByteOrderStorages elements = new ByteOrderStorages(file, options, ByteOrder.LITTLE_ENDIAN);
         return StorageFilter.read(options,
                 (opening, filter) -> contents(file, opening, filter, elements));
     }
 
-    private static TreeContents contents(MappedFile file, OpenOptions options, StorageFilter filter, Elements elements)
+    private static TreeContents contents(MappedFile file, OpenOptions options, StorageFilter filter,
+            ByteOrderStorages elements)
             throws IOException {
         ReadBudget budget = ReadBudget.of(file.size());
         References references = new References(file, options, filter, elements, budget);
@@ -75,11 +76,12 @@ public final class PickleFormat implements CheckpointFormat {
         private final String file;
         private final OpenOptions opening;
         private final StorageFilter filter;
-        private final Elements elements;
+        private final ByteOrderStorages elements;
         private final ReadBudget budget;
         private int count;
 
-        References(MappedFile file, OpenOptions opening, StorageFilter filter, Elements elements, ReadBudget budget) {
+        References(MappedFile file, OpenOptions opening, StorageFilter filter, ByteOrderStorages elements,
+                ReadBudget budget) {
             this.file = file.location();
             this.opening = opening;
             this.filter = filter;
@@ -107,7 +109,7 @@ public final class PickleFormat implements CheckpointFormat {
 
         InOtherFile(MappedFile file, OpenOptions options, ReadBudget budget) {
             this.file = file;
-            this.arrays = ArrayStorages.of(new Elements(file, options, ByteOrder.LITTLE_ENDIAN), options,
+            this.arrays = ArrayStorages.of(new ByteOrderStorages(file, options, ByteOrder.LITTLE_ENDIAN), options,
                     StorageFilter.all());
             this.budget = budget;
         }

@@ -114,7 +114,7 @@ final class PickleInput {
     ///
     /// @param run the string
     /// @throws IOException if reading fails
-    ArrayBytes elements(ByteRun run) throws IOException {
+    ArrayBytes elements(ByteString run) throws IOException {
         byte[] decoded = run.decoded();
         if (decoded != null) {
             return storages.inMemory(decoded);

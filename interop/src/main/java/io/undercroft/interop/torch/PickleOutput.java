@@ -152,8 +152,8 @@ final class PickleOutput {
     }
 
     private ByteBuffer encoded(String text) {
-        if (HalfPairs.hasReplaced(text)) {
-            return ByteBuffer.wrap(HalfPairs.encode(text));
+        if (LoneSurrogates.hasReplaced(text)) {
+            return ByteBuffer.wrap(LoneSurrogates.encode(text));
         }
         try {
             return utf8.encode(CharBuffer.wrap(text));

@@ -62,14 +62,14 @@ final class PickleText {
                 }
             }
         }
-        return decode(HalfPairs.bytes(text.codePoints().toArray()));
+        return decode(LoneSurrogates.bytes(text.codePoints().toArray()));
     }
 
     /// {@return a text that a pickle has in UTF-8, in which halves of surrogate pairs are characters}
     ///
     /// @param bytes UTF-8, in which halves of surrogate pairs may be encoded too
     static String decode(byte[] bytes) {
-        return HalfPairs.decode(bytes).orElseThrow(() -> PickleFault.malformed("a string is not valid UTF-8"));
+        return LoneSurrogates.decode(bytes).orElseThrow(() -> PickleFault.malformed("a string is not valid UTF-8"));
     }
 
     /// {@return the bytes that Python 2 wrote in quotes}

@@ -115,7 +115,7 @@ final class PickledArrays {
     /// @param blank the array
     /// @param state what BUILD has
     /// @return the array
-    Object build(Blank.OfNumpy blank, @Nullable Object state, Containers containers) {
+    Object build(UnbuiltObject.OfNumpy blank, @Nullable Object state, Containers containers) {
         boolean isMasked = blank.function.equals(MASKED);
         int more = isMasked ? 2 : 0;
         if (!(state instanceof Tuple values && (values.size() == 4 + more || values.size() == 5 + more))) {
@@ -149,7 +149,7 @@ final class PickledArrays {
     }
 
     /// An array of a type of another library.
-    private Object inert(Blank.OfNumpy blank, Tuple state, @Nullable Object type) {
+    private Object inert(UnbuiltObject.OfNumpy blank, Tuple state, @Nullable Object type) {
         if (names.isStrict() || !PythonObjects.is(type)) {
             throw PickleFault.malformed("the elements of an array are to be of a dtype, not of "
                     + CallArguments.describe(type));
@@ -162,7 +162,7 @@ final class PickledArrays {
     }
 
     private @Nullable Object value(@Nullable Object value) {
-        return value instanceof ByteRun run ? run.value(budget) : value;
+        return value instanceof ByteString run ? run.value(budget) : value;
     }
 
     private static boolean isTrue(CallArguments arguments, int index) {
@@ -225,7 +225,7 @@ final class PickledArrays {
     }
 
     /// The elements of an array of objects are a list, in row-major order also if the array is in another one.
-    private Object objects(Blank.OfNumpy blank, PickledType type, long[] sizes, boolean isFortran,
+    private Object objects(UnbuiltObject.OfNumpy blank, PickledType type, long[] sizes, boolean isFortran,
             @Nullable Object data) {
         if (!(data instanceof List<?>)) {
             throw PickleFault.malformed("the elements of an array of objects are a list, not "
@@ -233,7 +233,7 @@ final class PickledArrays {
         }
         @SuppressWarnings("unchecked")
         List<@Nullable Object> list = (List<@Nullable Object>) data;
-        Shape shape = Rebuild.shape(sizes);
+        Shape shape = TensorRebuilder.shape(sizes);
         if (shape.numel() != list.size()) {
             return unreadable(unfit("an array of shape " + shape + " has " + list.size() + " objects"));
         }
@@ -285,7 +285,7 @@ final class PickledArrays {
             }
             long nbytes = layout.nbytes();
             input.in().require(nbytes);
-            ByteRun run = new ByteRun(input, input.in().position(), nbytes, ByteRun.Kind.BYTES);
+            ByteString run = new ByteString(input, input.in().position(), nbytes, ByteString.Kind.BYTES);
             input.in().skip(nbytes);
             return array(type, () -> layout, run);
         } catch (ArithmeticException e) {
@@ -341,7 +341,7 @@ final class PickledArrays {
 
     private static long length(@Nullable Object data) {
         return switch (data) {
-            case ByteRun run -> run.length();
+            case ByteString run -> run.length();
             // The bytes of a text are looked at once.
             case String text -> text.length();
             case null, default -> held(data).length;
@@ -353,7 +353,7 @@ final class PickledArrays {
         ArrayBytes known = elements.get(data);
         if (known == null) {
             budget.takeMemory(ReadBudget.CONTAINER + ReadBudget.ENTRY);
-            known = data instanceof ByteRun run ? input.elements(run) : elements(held(data));
+            known = data instanceof ByteString run ? input.elements(run) : elements(held(data));
             elements.put(data, known);
         }
         return known;
@@ -365,7 +365,7 @@ final class PickledArrays {
     }
 
     private byte[] bytes(@Nullable Object data) {
-        return data instanceof ByteRun run ? run.bytes(budget) : held(data);
+        return data instanceof ByteString run ? run.bytes(budget) : held(data);
     }
 
     /// What Python 3 reads of strings of Python 2 are texts of Latin-1.

@@ -3,7 +3,7 @@ package io.undercroft.interop.torch;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.interop.internal.NamedTensors;
+import io.undercroft.interop.internal.TensorsByName;
 import io.undercroft.interop.internal.TensorBytes;
 import io.undercroft.serializer.UnsavableValueException;
 import io.undercroft.serializer.internal.tree.PythonObjects;
@@ -477,7 +477,7 @@ final class Pickler {
             default -> {
                 if (PythonObjects.is(map)) {
                     object(map);
-                } else if (NamedTensors.isPlain(map)) {
+                } else if (TensorsByName.isPlain(map)) {
                     dict(map);
                 } else {
                     call(tensors.call(map));
@@ -517,7 +517,7 @@ final class Pickler {
         if (whole != null) {
             Object outer = local;
             local = typed.value();
-            call(Rebuild.FROM_TYPE, () -> write(whole));
+            call(TensorRebuilder.FROM_TYPE, () -> write(whole));
             local = outer;
             remember(typed);
             return;

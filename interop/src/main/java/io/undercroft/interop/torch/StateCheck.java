@@ -166,7 +166,7 @@ final class StateCheck {
             if (isStrict && !Globals.isConstant(symbol)) {
                 throw Globals.isKnown(symbol) ? leftOver(symbol) : PickleFault.global(symbol.name());
             }
-        } else if (value instanceof Blank || value instanceof ByteRun) {
+        } else if (value instanceof UnbuiltObject || value instanceof ByteString) {
             throw leftOver(value);
         }
         return null;

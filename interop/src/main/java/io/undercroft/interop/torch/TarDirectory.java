@@ -5,7 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.ByteReader;
-import io.undercroft.interop.internal.OtherParts;
+import io.undercroft.interop.internal.UnreadParts;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.UnreadPart;
 import java.io.IOException;
@@ -115,7 +115,7 @@ final class TarDirectory {
             }
             at = Math.min(file.size(), Math.ceilDiv(member.end(), BLOCK) * BLOCK);
         }
-        OtherParts.behind("what is behind the archive", file, at).ifPresent(directory.behind::add);
+        UnreadParts.behind("what is behind the archive", file, at).ifPresent(directory.behind::add);
         return directory;
     }
 
@@ -123,7 +123,7 @@ final class TarDirectory {
     ///
     /// @param known the names of members that belong to the state
     List<UnreadPart> besides(Set<String> known) {
-        OtherParts others = new OtherParts("member");
+        UnreadParts others = new UnreadParts("member");
         members.forEach((name, member) -> {
             if (!known.contains(name)) {
                 others.add(name, member.start, member.size);

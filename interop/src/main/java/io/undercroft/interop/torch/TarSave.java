@@ -51,7 +51,7 @@ final class TarSave {
     /// @param options where storages go
     /// @param filter which storages are loaded
     /// @param elements makes storages
-    TarSave(MappedFile file, TarDirectory tar, OpenOptions options, StorageFilter filter, Elements elements) {
+    TarSave(MappedFile file, TarDirectory tar, OpenOptions options, StorageFilter filter, ByteOrderStorages elements) {
         this.file = file;
         this.tar = tar;
         this.budget = ReadBudget.of(file.size());
@@ -194,8 +194,9 @@ final class TarSave {
     private static Tensor tensor(TypedStorage storage, long first, long[] sizes, long[] strides) {
         // Such old versions had no tensor of one element without dimensions; theirs has none.
         boolean isEmpty = sizes.length == 0 && storage.size() == 0;
-        Shape shape = isEmpty ? Shape.of(0) : Rebuild.shape(sizes);
-        return Rebuild.checked(storage.untyped(), storage.dtype(), first, shape, isEmpty ? new long[]{1} : strides);
+        Shape shape = isEmpty ? Shape.of(0) : TensorRebuilder.shape(sizes);
+        return TensorRebuilder.checked(storage.untyped(), storage.dtype(), first, shape,
+                isEmpty ? new long[]{1} : strides);
     }
 
     private static long[] longs(PickleStream stream, int count) throws IOException {

@@ -15,7 +15,7 @@ import java.util.SequencedMap;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/// Writes tensors of all kinds as the calls that make them again: what [Rebuild] does, backwards.
+/// Writes tensors of all kinds as the calls that make them again: what [TensorRebuilder] does, backwards.
 final class TensorPickler {
     /// The attributes of the nodes that stand for quantized tensors, in the order in which they are pickled.
     private static final List<String> PER_TENSOR = List.of("scale", "zero_point");
@@ -81,7 +81,7 @@ final class TensorPickler {
 
     private Call call(Tensor tensor, boolean requiresGrad) {
         if (tensor.storage().isMeta()) {
-            return new Call(Rebuild.META, () -> meta(tensor, requiresGrad));
+            return new Call(TensorRebuilder.META, () -> meta(tensor, requiresGrad));
         }
         StorageClass type = requiresGrad
                 ? storages.typedClassOf(tensor.storage(), tensor.dtype())
@@ -92,7 +92,7 @@ final class TensorPickler {
                     + "storage that PyTorch has no class for: it cannot load that; take the flag away, or make a "
                     + "parameter of it");
         }
-        String function = type.dtype() == null ? Rebuild.TENSOR_V3 : Rebuild.TENSOR_V2;
+        String function = type.dtype() == null ? TensorRebuilder.TENSOR_V3 : TensorRebuilder.TENSOR_V2;
         return new Call(function, () -> strided(tensor, type, requiresGrad));
     }
 
@@ -157,12 +157,12 @@ final class TensorPickler {
     Call call(Typed typed) {
         List<String> parameters = SCHEMES.get(typed.type());
         if (parameters != null) {
-            return new Call(Rebuild.QUANTIZED, () -> quantized(typed, parameters));
+            return new Call(TensorRebuilder.QUANTIZED, () -> quantized(typed, parameters));
         }
-        if (typed.type().equals(Rebuild.PARAMETER)) {
+        if (typed.type().equals(TensorRebuilder.PARAMETER)) {
             String function = typed.attributes().isEmpty()
-                    ? Rebuild.MAKE_PARAMETER
-                    : Rebuild.MAKE_PARAMETER_WITH_STATE;
+                    ? TensorRebuilder.MAKE_PARAMETER
+                    : TensorRebuilder.MAKE_PARAMETER_WITH_STATE;
             return new Call(function, () -> parameter(typed));
         }
         if (!ForeignNames.isName(typed.type())) {
@@ -176,15 +176,15 @@ final class TensorPickler {
     /// @throws IllegalArgumentException if it stands for no tensor of PyTorch's
     Call call(TypedMap map) {
         Call call;
-        List<String> sparse = Rebuild.SPARSE_PARTS.get(map.type());
+        List<String> sparse = TensorRebuilder.SPARSE_PARTS.get(map.type());
         if (sparse != null) {
-            call = new Call(Rebuild.SPARSE, () -> sparse(map, sparse));
-        } else if (map.type().equals(Rebuild.NESTED_TYPE)) {
-            call = new Call(Rebuild.NESTED, () -> parts(map.type(), map, Rebuild.NESTED_PARTS));
+            call = new Call(TensorRebuilder.SPARSE, () -> sparse(map, sparse));
+        } else if (map.type().equals(TensorRebuilder.NESTED_TYPE)) {
+            call = new Call(TensorRebuilder.NESTED, () -> parts(map.type(), map, TensorRebuilder.NESTED_PARTS));
         } else {
             throw unknown(map.type());
         }
-        return map.attributes().isEmpty() ? call : fromType(Rebuild.TENSOR, call, map.attributes());
+        return map.attributes().isEmpty() ? call : fromType(TensorRebuilder.TENSOR, call, map.attributes());
     }
 
     /// {@return what makes the tensor inside of one that has a class or attributes} Python reads only one such call in
@@ -192,7 +192,7 @@ final class TensorPickler {
     private Call plainCall(Typed outer) {
         return switch (outer.value()) {
             case Tensor tensor -> call(tensor);
-            case Typed inner when SCHEMES.containsKey(inner.type()) || inner.type().equals(Rebuild.PARAMETER) ->
+            case Typed inner when SCHEMES.containsKey(inner.type()) || inner.type().equals(TensorRebuilder.PARAMETER) ->
                 call(inner);
             case null, default -> throw unknown(outer.type());
         };
@@ -204,7 +204,7 @@ final class TensorPickler {
 
     /// `(function, class, arguments, attributes)`
     private Call fromType(String type, Call inner, SequencedMap<String, @Nullable Object> attributes) {
-        return new Call(Rebuild.FROM_TYPE, () -> {
+        return new Call(TensorRebuilder.FROM_TYPE, () -> {
             out.op(Opcode.MARK);
             pickler.global(inner.function());
             pickler.global(type);

@@ -2,7 +2,7 @@ package io.undercroft.interop.torch;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import io.undercroft.interop.internal.NamedTensors;
+import io.undercroft.interop.internal.TensorsByName;
 import io.undercroft.interop.internal.ZipWriter;
 import io.undercroft.interop.internal.ZipWriter.Dialect;
 import io.undercroft.serializer.SaveReport.Kind;
@@ -98,7 +98,7 @@ final class TorchArchive implements Draft {
     public boolean keeps(Object value, String attribute, Set<Capability> format) {
         return switch (value) {
             case TypedMap map when PythonObjects.is(map) -> InertObject.ATTRIBUTES.contains(attribute);
-            case TypedMap map -> !NamedTensors.isPlain(map) || map.type().startsWith("collections.");
+            case TypedMap map -> !TensorsByName.isPlain(map) || map.type().startsWith("collections.");
             case Typed typed -> !typed.type().equals(Globals.BYTEARRAY) && !typed.type().equals(Globals.FROZENSET);
             default -> true;
         };

@@ -37,7 +37,7 @@ public final class TorchTarFormat implements CheckpointFormat {
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
         TarDirectory tar = TarDirectory.read(file);
-        Elements elements = new Elements(file, options, ByteOrder.LITTLE_ENDIAN);
+        ByteOrderStorages elements = new ByteOrderStorages(file, options, ByteOrder.LITTLE_ENDIAN);
         return StorageFilter.read(options, (opening, filter) -> new TarSave(file, tar, opening, filter, elements)
                 .read(MEMBERS));
     }

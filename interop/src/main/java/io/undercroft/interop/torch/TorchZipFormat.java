@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.ByteReader;
-import io.undercroft.interop.internal.OtherArchive;
+import io.undercroft.interop.internal.ForeignArchive;
 import io.undercroft.interop.internal.StorageFilter;
 import io.undercroft.interop.internal.ZipDirectory;
 import io.undercroft.interop.internal.ZipRecord;
@@ -96,7 +96,7 @@ public final class TorchZipFormat implements CheckpointFormat {
 
     @Override
     public Optional<FormatException> refusal(MappedFile file) throws IOException {
-        return OtherArchive.refusal(file);
+        return ForeignArchive.refusal(file);
     }
 
     /// Plans a file.
@@ -135,7 +135,7 @@ public final class TorchZipFormat implements CheckpointFormat {
         String folder = folder(pickle);
         checkVersion(zip, folder);
         ByteOrder order = byteOrder(zip, folder);
-        Elements elements = new Elements(file, options, order);
+        ByteOrderStorages elements = new ByteOrderStorages(file, options, order);
         zip.fetchHeaders();
         return StorageFilter.read(options, (opening, filter) -> {
             Set<String> known = new HashSet<>();
@@ -276,7 +276,7 @@ public final class TorchZipFormat implements CheckpointFormat {
     }
 
     private static Storage open(ZipDirectory zip, ByteReader headers, String prefix, TorchStorages.Entry entry,
-            Elements elements, Device device) {
+            ByteOrderStorages elements, Device device) {
         ZipRecord record = zip.find(prefix + checkedKey(entry)).orElseThrow(() -> entry.refused("has no record"));
         if (record.size() != entry.nbytes()) {
             throw entry.refused("of " + entry.nbytes() + " bytes has a record of " + record.size());

@@ -160,14 +160,14 @@ final class Unpickler {
             case BINUNICODE -> push(utf8(charged(in.u32())));
             case SHORT_BINUNICODE -> push(utf8(charged(in.u8())));
             case BINUNICODE8 -> push(utf8(charged(in.i64())));
-            case BINSTRING -> push(run(in.i32(), ByteRun.Kind.STRING));
-            case SHORT_BINSTRING -> push(run(in.u8(), ByteRun.Kind.STRING));
-            case STRING -> push(new ByteRun(input, PickleText.quoted(bytesOfLine(Long.MAX_VALUE))));
+            case BINSTRING -> push(run(in.i32(), ByteString.Kind.STRING));
+            case SHORT_BINSTRING -> push(run(in.u8(), ByteString.Kind.STRING));
+            case STRING -> push(new ByteString(input, PickleText.quoted(bytesOfLine(Long.MAX_VALUE))));
             case UNICODE -> push(PickleText.unicode(bytesOfLine(Long.MAX_VALUE)));
-            case BINBYTES -> push(run(in.u32(), ByteRun.Kind.BYTES));
-            case SHORT_BINBYTES -> push(run(in.u8(), ByteRun.Kind.BYTES));
-            case BINBYTES8 -> push(run(in.i64(), ByteRun.Kind.BYTES));
-            case BYTEARRAY8 -> push(run(in.i64(), ByteRun.Kind.BYTEARRAY));
+            case BINBYTES -> push(run(in.u32(), ByteString.Kind.BYTES));
+            case SHORT_BINBYTES -> push(run(in.u8(), ByteString.Kind.BYTES));
+            case BINBYTES8 -> push(run(in.i64(), ByteString.Kind.BYTES));
+            case BYTEARRAY8 -> push(run(in.i64(), ByteString.Kind.BYTEARRAY));
 
             case EMPTY_TUPLE, TUPLE1, TUPLE2, TUPLE3, TUPLE, EMPTY_LIST, LIST, EMPTY_DICT, DICT, EMPTY_SET,
                     FROZENSET -> {
@@ -291,10 +291,10 @@ final class Unpickler {
     }
 
     /// {@return a string of bytes, which are skipped}
-    private ByteRun run(long length, ByteRun.Kind kind) {
+    private ByteString run(long length, ByteString.Kind kind) {
         in.require(length);
         budget.takeMemory(ReadBudget.ENTRY);
-        ByteRun run = new ByteRun(input, in.position(), length, kind);
+        ByteString run = new ByteString(input, in.position(), length, kind);
         in.skip(length);
         return run;
     }
@@ -508,7 +508,7 @@ final class Unpickler {
             if (names.isStrict() || !(InertObject.isIn(values, budget) || isSetOfObjects(function, values))) {
                 throw refused;
             }
-            Typed distributed = function.name().equals(Rebuild.FROM_TYPE)
+            Typed distributed = function.name().equals(TensorRebuilder.FROM_TYPE)
                     ? DistributedTensor.of(values, names, containers)
                     : null;
             if (distributed != null) {
@@ -588,7 +588,7 @@ final class Unpickler {
         require(2);
         Object state = pop();
         switch (peek()) {
-            case Blank blank -> {
+            case UnbuiltObject blank -> {
                 Object filled = blank.build(state, containers);
                 stack[top - 1] = filled;
                 // Not where another value was put since.
@@ -606,7 +606,7 @@ final class Unpickler {
             case TypedMap map when !map.type().equals(Kind.RECORD.type()) ->
                 containers.setAttributes(map.attributes(), state);
             case Typed typed when state instanceof Tuple values ->
-                Rebuild.setState(typed, new CallArguments(typed.type() + ".__setstate__", values, containers));
+                TensorRebuilder.setState(typed, new CallArguments(typed.type() + ".__setstate__", values, containers));
             case Symbol symbol when isRecorded(symbol) -> {
                 // The state of a class, not of an object of it.
                 TypedMap object = new TypedMap(InertObject.CALL);
@@ -637,14 +637,14 @@ final class Unpickler {
 
     /// {@return a value as it is in a state}
     private @Nullable Object value(@Nullable Object value) {
-        return value instanceof ByteRun run ? run.value(budget) : value;
+        return value instanceof ByteString run ? run.value(budget) : value;
     }
 
     /// {@return whether the values from a place on are for a function or an array that takes the elements of arrays}
     /// These stay where they are in the file.
     private boolean areElements(int place) {
         Object below = place > 0 && place <= top ? stack[place - 1] : null;
-        return below instanceof Blank.OfNumpy || Globals.takesElements(below);
+        return below instanceof UnbuiltObject.OfNumpy || Globals.takesElements(below);
     }
 
     /// {@return the uppermost values, the lowest first}
@@ -733,7 +733,7 @@ final class Unpickler {
             memoized++;
         }
         memo[index] = value == null ? NONE : value;
-        if (value instanceof Blank blank) {
+        if (value instanceof UnbuiltObject blank) {
             budget.takeMemory(ReadBudget.NUMBER);
             blank.memoSlots().add(index);
         }

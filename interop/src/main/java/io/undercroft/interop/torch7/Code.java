@@ -3,7 +3,7 @@ package io.undercroft.interop.torch7;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
 import io.undercroft.storage.DType;
-import io.undercroft.storage.Loan;
+import io.undercroft.storage.BorrowedBytes;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.TypedStorage;
 import java.io.ByteArrayOutputStream;
@@ -58,8 +58,8 @@ abstract sealed class Code permits BinaryCode, AsciiCode {
                 output.write(storage, 0, size * dtype.itemsize());
                 return;
             }
-            try (Loan loan = storage.borrow()) {
-                MemorySegment all = loan.storage().segment();
+            try (BorrowedBytes borrowed = storage.borrow()) {
+                MemorySegment all = borrowed.storage().segment();
                 checkSize(all.byteSize());
                 writer.write(all.asSlice(0, size * dtype.itemsize()), output);
             }

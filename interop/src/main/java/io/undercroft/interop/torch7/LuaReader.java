@@ -271,7 +271,7 @@ final class LuaReader {
         hasSignature |= known.isPresent();
         if (known.isEmpty()) {
             return header.name.equals(TorchClass.GENERATOR)
-                    ? put(number, new Typed(Nodes.GENERATOR, in.readBytes(TorchClass.GENERATOR_BYTES)))
+                    ? put(number, new Typed(NodeNames.GENERATOR, in.readBytes(TorchClass.GENERATOR_BYTES)))
                     : object(number, header);
         }
         return switch (known.get().role()) {
@@ -322,7 +322,7 @@ final class LuaReader {
         String first = className(start);
         Matcher version = VERSION.matcher(first);
         if (!version.matches()) {
-            return new ClassHeader(checked(first, false, start), Nodes.NO_VERSION);
+            return new ClassHeader(checked(first, false, start), NodeNames.NO_VERSION);
         }
         hasSignature = true;
         String digits = version.group(1);
@@ -385,7 +385,7 @@ final class LuaReader {
     /// {@return the stride of a tensor without dimensions} It has no meaning, but distinguishes a tensor on a storage
     /// without elements from one without a storage, which are written differently.
     private long emptyStride(Storage storage) {
-        return storage.nbytes() == 0 && !storages.isNothing(storage) ? Nodes.STRIDE_ON_STORAGE : 1;
+        return storage.nbytes() == 0 && !storages.isNothing(storage) ? NodeNames.STRIDE_ON_STORAGE : 1;
     }
 
     /// The storage of a tensor holds nothing in turn, so it is read at once.

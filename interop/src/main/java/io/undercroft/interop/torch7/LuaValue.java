@@ -120,7 +120,7 @@ abstract sealed class LuaValue {
             if (made == null) {
                 made = isMap()
                         ? new StateMap(Math.min(keys.size(), FEW))
-                        : new Typed(Nodes.TABLE, new ArrayList<>());
+                        : new Typed(NodeNames.TABLE, new ArrayList<>());
             }
             return made;
         }
@@ -247,7 +247,7 @@ abstract sealed class LuaValue {
         @Override
         Object made() {
             if (made == null) {
-                String type = Nodes.PREFIX + className;
+                String type = NodeNames.PREFIX + className;
                 made = fields() != null ? new TypedMap(type) : new Typed(type, null);
             }
             return made;
@@ -271,8 +271,8 @@ abstract sealed class LuaValue {
         }
 
         private void setVersion(SequencedMap<String, @Nullable Object> attributes) {
-            if (!version.equals(Nodes.usualVersion(className))) {
-                attributes.put(Nodes.VERSION, version);
+            if (!version.equals(NodeNames.usualVersion(className))) {
+                attributes.put(NodeNames.VERSION, version);
             }
         }
     }
@@ -286,8 +286,8 @@ abstract sealed class LuaValue {
         /// @param tag what it begins with
         /// @param bytecode its bytes
         Function(int tag, byte[] bytecode) {
-            this.made = new Typed(Nodes.FUNCTION, bytecode);
-            made.attributes().put(Nodes.TAG, (long) tag);
+            this.made = new Typed(NodeNames.FUNCTION, bytecode);
+            made.attributes().put(NodeNames.TAG, (long) tag);
         }
 
         @Override
@@ -308,7 +308,7 @@ abstract sealed class LuaValue {
 
         @Override
         void fill() {
-            made.attributes().put(Nodes.UPVALUES, made(upvalues));
+            made.attributes().put(NodeNames.UPVALUES, made(upvalues));
         }
     }
 }

@@ -2,10 +2,10 @@ package io.undercroft.interop.torch7;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
-import io.undercroft.interop.internal.NamedTensors;
+import io.undercroft.interop.internal.TensorsByName;
 import io.undercroft.interop.internal.TensorBytes;
 import io.undercroft.interop.internal.Utf8;
-import io.undercroft.interop.internal.Values;
+import io.undercroft.interop.internal.StateValues;
 import io.undercroft.serializer.SaveReport.Kind;
 import io.undercroft.serializer.SaveReport.Loss;
 import io.undercroft.serializer.UnsavableValueException;
@@ -19,7 +19,7 @@ import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
-import io.undercroft.storage.Loan;
+import io.undercroft.storage.BorrowedBytes;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.Tensor.Flag;
@@ -95,10 +95,10 @@ final class LuaWriter {
         @Override
         public boolean keeps(Object value, String attribute, Set<Capability> format) {
             return switch (value) {
-                case TypedMap map -> !NamedTensors.isPlain(map);
-                case Typed typed when typed.type().equals(Nodes.FUNCTION) ->
-                    attribute.equals(Nodes.TAG) || attribute.equals(Nodes.UPVALUES);
-                case Typed typed -> !typed.type().equals(Nodes.TABLE) && !typed.type().equals(Nodes.GENERATOR);
+                case TypedMap map -> !TensorsByName.isPlain(map);
+                case Typed typed when typed.type().equals(NodeNames.FUNCTION) ->
+                    attribute.equals(NodeNames.TAG) || attribute.equals(NodeNames.UPVALUES);
+                case Typed typed -> !typed.type().equals(NodeNames.TABLE) && !typed.type().equals(NodeNames.GENERATOR);
                 default -> true;
             };
         }
@@ -148,7 +148,7 @@ final class LuaWriter {
                 }
                 return entries(list);
             });
-            default -> throw refused(Values.describe(value),
+            default -> throw refused(StateValues.describe(value),
                     "make numbers, strings, lists, maps or tensors of it");
         }
     }
@@ -288,7 +288,7 @@ final class LuaWriter {
     // ---- what only Torch7 has ----
 
     private void writeTypedMap(TypedMap map) {
-        if (NamedTensors.isPlain(map)) {
+        if (TensorsByName.isPlain(map)) {
             writeTable(map, () -> entries(map));
             return;
         }
@@ -298,15 +298,15 @@ final class LuaWriter {
     }
 
     private void writeTyped(Typed typed) {
-        Tensor parameter = NamedTensors.tensorIn(typed);
+        Tensor parameter = TensorsByName.tensorIn(typed);
         if (parameter != null && typed.attributes().isEmpty()) {
             writeTensor(parameter);
             return;
         }
         switch (typed.type()) {
-            case Nodes.TABLE -> writeTable(typed, () -> pairs(typed));
-            case Nodes.FUNCTION -> writeFunction(typed);
-            case Nodes.GENERATOR -> writeGenerator(typed);
+            case NodeNames.TABLE -> writeTable(typed, () -> pairs(typed));
+            case NodeNames.FUNCTION -> writeFunction(typed);
+            case NodeNames.GENERATOR -> writeGenerator(typed);
             default -> {
                 if (writeClass(typed, typed.type(), typed.attributes())) {
                     writeBody(typed);
@@ -336,11 +336,11 @@ final class LuaWriter {
     }
 
     private static Optional<TdsClass> tdsClass(String type) {
-        return TdsClass.find(type.substring(Nodes.PREFIX.length()));
+        return TdsClass.find(type.substring(NodeNames.PREFIX.length()));
     }
 
     private List<Entry> fields(Typed object) {
-        if (!(object.value() instanceof Typed table && table.type().equals(Nodes.TABLE))) {
+        if (!(object.value() instanceof Typed table && table.type().equals(NodeNames.TABLE))) {
             throw refused("a value of type " + object.type() + " that holds no table of fields",
                     "make a map, a list or a tensor of it");
         }
@@ -380,24 +380,24 @@ final class LuaWriter {
         if (pair instanceof List<?> list && list.size() == 2) {
             return new Entry(list.get(0), list.get(1));
         }
-        throw refused("a " + Nodes.TABLE + " that is no list of pairs", "see the package torch7");
+        throw refused("a " + NodeNames.TABLE + " that is no list of pairs", "see the package torch7");
     }
 
     /// {@return whether the object is a new one, and what it holds has to follow}
     private boolean writeClass(Object object, String type, Map<String, @Nullable Object> attributes) {
-        String className = type.substring(Math.min(Nodes.PREFIX.length(), type.length()));
-        if (!type.startsWith(Nodes.PREFIX) || TorchClass.find(className).isPresent()) {
+        String className = type.substring(Math.min(NodeNames.PREFIX.length(), type.length()));
+        if (!type.startsWith(NodeNames.PREFIX) || TorchClass.find(className).isPresent()) {
             throw refused("a value of type " + type, "make a map, a list or a tensor of it");
         }
-        boolean hasVersion = !Objects.equals(version(attributes, className), Nodes.NO_VERSION)
+        boolean hasVersion = !Objects.equals(version(attributes, className), NodeNames.NO_VERSION)
                 || TdsClass.find(className).isPresent();
         if (!LuaReader.isClassName(className, hasVersion)) {
             throw refused("a value of type " + type + ", which is no name of a class",
                     "give the class a name without spaces");
         }
-        if (attributes.keySet().stream().anyMatch(name -> !name.equals(Nodes.VERSION))) {
+        if (attributes.keySet().stream().anyMatch(name -> !name.equals(NodeNames.VERSION))) {
             throw refused("the attributes " + attributes.keySet() + " of a value of type " + type,
-                    "only " + Nodes.VERSION + " is kept");
+                    "only " + NodeNames.VERSION + " is kept");
         }
         boolean isNew = begin(ObjectTag.TORCH, object);
         if (isNew) {
@@ -408,37 +408,37 @@ final class LuaWriter {
     }
 
     private static @Nullable Object version(Map<String, @Nullable Object> attributes, String className) {
-        return attributes.getOrDefault(Nodes.VERSION, Nodes.usualVersion(className));
+        return attributes.getOrDefault(NodeNames.VERSION, NodeNames.usualVersion(className));
     }
 
     private void writeVersion(Map<String, @Nullable Object> attributes, String type) {
-        String className = type.substring(Nodes.PREFIX.length());
+        String className = type.substring(NodeNames.PREFIX.length());
         Object version = version(attributes, className);
         if (!(version instanceof Number number && number.doubleValue() >= 0)) {
             throw refused("a value of type " + type + " of the version " + version, "versions are numbers");
         }
-        if (!version.equals(Nodes.NO_VERSION) || TdsClass.find(className).isPresent()) {
+        if (!version.equals(NodeNames.NO_VERSION) || TdsClass.find(className).isPresent()) {
             writeString("V " + CNumbers.print(number.doubleValue(), VERSION_DIGITS));
         }
     }
 
     private void writeFunction(Typed function) {
-        Object tag = function.attributes().get(Nodes.TAG);
+        Object tag = function.attributes().get(NodeNames.TAG);
         if (!(function.value() instanceof byte[] bytecode && tag instanceof Long kind && ObjectTag.isFunction(kind))) {
-            throw refused("a " + Nodes.FUNCTION + " that is not one of a file of Torch7", "leave it out");
+            throw refused("a " + NodeNames.FUNCTION + " that is not one of a file of Torch7", "leave it out");
         }
         // The oldest functions have no number; with one, Torch7 reads them the same.
         boolean isNew = begin(kind == ObjectTag.FUNCTION ? ObjectTag.FUNCTION : ObjectTag.RECURSIVE_OLD_FUNCTION,
                 function);
         if (isNew) {
             writeString(bytecode);
-            write(Nodes.UPVALUES, function.attributes().get(Nodes.UPVALUES));
+            write(NodeNames.UPVALUES, function.attributes().get(NodeNames.UPVALUES));
         }
     }
 
     private void writeGenerator(Typed generator) {
         if (!(generator.value() instanceof byte[] bytes && bytes.length == TorchClass.GENERATOR_BYTES)) {
-            throw refused("a " + Nodes.GENERATOR + " that has not " + TorchClass.GENERATOR_BYTES + " bytes",
+            throw refused("a " + NodeNames.GENERATOR + " that has not " + TorchClass.GENERATOR_BYTES + " bytes",
                     "leave it out");
         }
         if (begin(ObjectTag.TORCH, generator)) {
@@ -485,7 +485,7 @@ final class LuaWriter {
     /// A tensor without a storage is read as one that has a storage without bytes for itself.
     private void writeStorageOf(Tensor tensor) {
         Storage storage = tensor.storage();
-        boolean isMarked = tensor.dim() == 1 && tensor.stride(0) == Nodes.STRIDE_ON_STORAGE;
+        boolean isMarked = tensor.dim() == 1 && tensor.stride(0) == NodeNames.STRIDE_ON_STORAGE;
         if (storage.nbytes() == 0 && uses.getOrDefault(storage, 0) == 1 && !isMarked) {
             code.writeInt(ObjectTag.NIL);
         } else {
@@ -547,8 +547,8 @@ final class LuaWriter {
         if (!storage.dtype().equals(DType.INT64) || encoding.longBytes() != Integer.BYTES) {
             return;
         }
-        try (Loan loan = storage.untyped().borrow()) {
-            TypedStorage borrowed = new TypedStorage(loan.storage(), storage.dtype());
+        try (BorrowedBytes bytes = storage.untyped().borrow()) {
+            TypedStorage borrowed = new TypedStorage(bytes.storage(), storage.dtype());
             for (long i = 0; i < borrowed.size(); i++) {
                 long value = borrowed.getLong(i);
                 if (value != (int) value) {

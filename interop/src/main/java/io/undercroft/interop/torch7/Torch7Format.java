@@ -58,7 +58,7 @@ public final class Torch7Format implements CheckpointFormat {
     /// Reads some kilobytes as an object, in each encoding.
     @Override
     public boolean matches(MappedFile file) throws IOException {
-        return Probe.likeliest(file, Encoding.agreeing(OpenOptions.defaults()::setting), References.NUMBERED)
+        return EncodingProbe.likeliest(file, Encoding.agreeing(OpenOptions.defaults()::setting), References.NUMBERED)
                 .isConvincing();
     }
 
@@ -70,7 +70,7 @@ public final class Torch7Format implements CheckpointFormat {
         References references = references(options::setting);
         Encoding encoding = encodings.size() == 1
                 ? encodings.getFirst()
-                : Probe.likeliest(file, encodings, references).encoding();
+                : EncodingProbe.likeliest(file, encodings, references).encoding();
         return StorageFilter.read(options, (opening, filter) -> contents(file,
                 new Torch7Storages(file, opening, filter), encoding, references, opening));
     }
@@ -84,7 +84,7 @@ public final class Torch7Format implements CheckpointFormat {
         Object state = objects.read();
         List<UnreadPart> unread = List.of();
         if (number > 1 || !in.isAtEnd()) {
-            Survey survey = Survey.of(file, encoding, references);
+            FileSurvey survey = FileSurvey.of(file, encoding, references);
             survey.check(number, options.setting(OBJECT).isPresent());
             if (number > 1) {
                 objects = new LuaReader(Input.of(encoding, file), storages, references, survey.numbering());

@@ -13,7 +13,7 @@ import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
-import io.undercroft.storage.Loan;
+import io.undercroft.storage.BorrowedBytes;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
 import io.undercroft.testsupport.Proc;
@@ -371,8 +371,8 @@ class NumpyNodesTest {
             long before = Proc.bytesReadByThisThread();
             long sum = 0;
             for (Tensor tensor : c.tensors().values()) {
-                try (Loan loan = tensor.storage().borrow()) {
-                    sum += loan.on(tensor).getLong(rows - 1);
+                try (BorrowedBytes borrowed = tensor.storage().borrow()) {
+                    sum += borrowed.on(tensor).getLong(rows - 1);
                 }
             }
             assertThat(Proc.bytesReadByThisThread() - before).isLessThan(8L * array.length);

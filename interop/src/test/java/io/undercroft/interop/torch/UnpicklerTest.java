@@ -93,7 +93,7 @@ class UnpicklerTest {
     }
 
     @Nested
-    class Values {
+    class StateValues {
         @Test
         void numbersKeepTheirTypeAndSize() {
             byte[] pickle = pickle().ops("(").integer(-5).bytes('K', 255, 'M', 1, 2)

@@ -337,7 +337,7 @@ class WritingTest {
             ordered.attributes().put("a" + i, i);
             pairs.add(List.of(new ArrayList<>(List.of(i)), i));
         }
-        return List.of(new ArrayList<>(Collections.nCopies(5000, 1)), map, ordered, new Typed(Nodes.TABLE, pairs));
+        return List.of(new ArrayList<>(Collections.nCopies(5000, 1)), map, ordered, new Typed(NodeNames.TABLE, pairs));
     }
 
     @ParameterizedTest

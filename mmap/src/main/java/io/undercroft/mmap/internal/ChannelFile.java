@@ -191,23 +191,25 @@ public final class ChannelFile implements HostFile {
     }
 
     @Override
-    public MemorySegment stitch(List<Stitch.Run> runs, long length, MapBudget budget, Arena arena) throws IOException {
+    public MemorySegment stitch(List<StitchedMapping.Run> runs, long length, MapBudget budget, Arena arena)
+            throws IOException {
         if (isSmall && length > MOST_COPIED && Libc.find().isPresent()) {
             return stitchLarge(Libc.find().get(), runs, length, budget, arena);
         }
-        MemorySegment range = ArenaCleanup.memory(arena, made -> Stitch.copied(runs, length, made));
+        MemorySegment range = ArenaCleanup.memory(arena, made -> StitchedMapping.copied(runs, length, made));
         return mode == MapMode.READ_ONLY ? range.asReadOnly() : range;
     }
 
     /// Maps a range that may consist of much more bytes than the file has: zeros, and runs that repeat.
-    private MemorySegment stitchLarge(Libc libc, List<Stitch.Run> runs, long length, MapBudget budget, Arena arena)
+    private MemorySegment stitchLarge(Libc libc, List<StitchedMapping.Run> runs, long length, MapBudget budget,
+            Arena arena)
             throws IOException {
         PosixFile same = isAt(path) ? PosixFile.open(libc, path, mode) : null;
         try {
-            List<Stitch.Run> mapped = new ArrayList<>(runs);
+            List<StitchedMapping.Run> mapped = new ArrayList<>(runs);
             if (same != null && same.isAt(path) && isAt(path)) {
                 mapped.replaceAll(
-                        run -> run.file() == this ? new Stitch.Run(same, run.offset(), run.length()) : run);
+                        run -> run.file() == this ? new StitchedMapping.Run(same, run.offset(), run.length()) : run);
             }
             return PosixFile.stitch(libc, mode, mapped, length, budget, arena);
         } finally {

@@ -1,11 +1,11 @@
 package io.undercroft.mmap.internal;
 
-import static io.undercroft.mmap.internal.Constant.MAP_ANONYMOUS;
-import static io.undercroft.mmap.internal.Constant.MAP_FIXED;
-import static io.undercroft.mmap.internal.Constant.MAP_NORESERVE;
-import static io.undercroft.mmap.internal.Constant.MAP_PRIVATE;
-import static io.undercroft.mmap.internal.Constant.MAP_SHARED;
-import static io.undercroft.mmap.internal.Constant.PROT_NONE;
+import static io.undercroft.mmap.internal.LinuxConstants.MAP_ANONYMOUS;
+import static io.undercroft.mmap.internal.LinuxConstants.MAP_FIXED;
+import static io.undercroft.mmap.internal.LinuxConstants.MAP_NORESERVE;
+import static io.undercroft.mmap.internal.LinuxConstants.MAP_PRIVATE;
+import static io.undercroft.mmap.internal.LinuxConstants.MAP_SHARED;
+import static io.undercroft.mmap.internal.LinuxConstants.PROT_NONE;
 
 import io.undercroft.mmap.ReadAdvice;
 import io.undercroft.mmap.internal.PageMap.Span;

@@ -161,7 +161,7 @@ public sealed interface HostFile permits PosixFile, ChannelFile {
     /// @param arena the lifetime of the range
     /// @return exactly these bytes
     /// @throws IOException if mapping or reading failed; nothing stays mapped then
-    MemorySegment stitch(List<Stitch.Run> runs, long length, MapBudget budget, Arena arena) throws IOException;
+    MemorySegment stitch(List<StitchedMapping.Run> runs, long length, MapBudget budget, Arena arena) throws IOException;
 
     /// {@return whether this file is still at a path: not if it was removed, or another one was renamed to the path}
     ///

@@ -1,15 +1,15 @@
 package io.undercroft.mmap.internal;
 
-import static io.undercroft.mmap.internal.Constant.FALLOC_FL_KEEP_SIZE;
-import static io.undercroft.mmap.internal.Constant.FALLOC_FL_PUNCH_HOLE;
-import static io.undercroft.mmap.internal.Constant.LOCK_UN;
-import static io.undercroft.mmap.internal.Constant.MFD_CLOEXEC;
-import static io.undercroft.mmap.internal.Constant.MREMAP_DONTUNMAP;
-import static io.undercroft.mmap.internal.Constant.MREMAP_FIXED;
-import static io.undercroft.mmap.internal.Constant.MREMAP_MAYMOVE;
-import static io.undercroft.mmap.internal.Constant.O_CLOEXEC;
-import static io.undercroft.mmap.internal.Constant.O_NONBLOCK;
-import static io.undercroft.mmap.internal.Constant.RENAME_NOREPLACE;
+import static io.undercroft.mmap.internal.LinuxConstants.FALLOC_FL_KEEP_SIZE;
+import static io.undercroft.mmap.internal.LinuxConstants.FALLOC_FL_PUNCH_HOLE;
+import static io.undercroft.mmap.internal.LinuxConstants.LOCK_UN;
+import static io.undercroft.mmap.internal.LinuxConstants.MFD_CLOEXEC;
+import static io.undercroft.mmap.internal.LinuxConstants.MREMAP_DONTUNMAP;
+import static io.undercroft.mmap.internal.LinuxConstants.MREMAP_FIXED;
+import static io.undercroft.mmap.internal.LinuxConstants.MREMAP_MAYMOVE;
+import static io.undercroft.mmap.internal.LinuxConstants.O_CLOEXEC;
+import static io.undercroft.mmap.internal.LinuxConstants.O_NONBLOCK;
+import static io.undercroft.mmap.internal.LinuxConstants.RENAME_NOREPLACE;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
@@ -255,7 +255,7 @@ public final class Libc {
     /// kernel releases the lock when the descriptor is closed, and when the process is killed.
     ///
     /// @param fd the descriptor
-    /// @param how with [Constant#LOCK_NB], as this does not wait
+    /// @param how with [LinuxConstants#LOCK_NB], as this does not wait
     /// @return whether it is locked now
     /// @throws ErrnoException if it failed for another reason than that it is locked
     public boolean tryLock(int fd, int how) throws ErrnoException {

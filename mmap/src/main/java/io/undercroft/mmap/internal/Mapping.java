@@ -1,9 +1,9 @@
 package io.undercroft.mmap.internal;
 
-import static io.undercroft.mmap.internal.Constant.MAP_ANONYMOUS;
-import static io.undercroft.mmap.internal.Constant.MAP_PRIVATE;
-import static io.undercroft.mmap.internal.Constant.PROT_READ;
-import static io.undercroft.mmap.internal.Constant.PROT_WRITE;
+import static io.undercroft.mmap.internal.LinuxConstants.MAP_ANONYMOUS;
+import static io.undercroft.mmap.internal.LinuxConstants.MAP_PRIVATE;
+import static io.undercroft.mmap.internal.LinuxConstants.PROT_READ;
+import static io.undercroft.mmap.internal.LinuxConstants.PROT_WRITE;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 
 import io.undercroft.mmap.ReadAdvice;
@@ -114,7 +114,7 @@ public final class Mapping {
     /// @throws ErrnoException if there is not that much
     public static void populate(Libc libc, MemorySegment segment) throws ErrnoException {
         try {
-            libc.madvise(segment.address(), segment.byteSize(), Constant.MADV_POPULATE_WRITE);
+            libc.madvise(segment.address(), segment.byteSize(), LinuxConstants.MADV_POPULATE_WRITE);
         } catch (ErrnoException e) {
             e.unless(ErrnoException.EINVAL);
             segment.fill((byte) 0);
@@ -128,7 +128,7 @@ public final class Mapping {
     /// @param segment whole pages from a page boundary on, of a mapping that stays alive during the call
     static void forget(Libc libc, MemorySegment segment) {
         try {
-            libc.madvise(segment.address(), segment.byteSize(), Constant.MADV_DONTNEED);
+            libc.madvise(segment.address(), segment.byteSize(), LinuxConstants.MADV_DONTNEED);
         } catch (ErrnoException ignored) {
             // They are still copies, and equal to the file.
         }
@@ -203,14 +203,14 @@ public final class Mapping {
 
     private static int number(ReadAdvice advice) {
         return switch (advice) {
-            case NORMAL -> Constant.MADV_NORMAL;
-            case SEQUENTIAL -> Constant.MADV_SEQUENTIAL;
-            case RANDOM -> Constant.MADV_RANDOM;
-            case WILL_NEED -> Constant.MADV_WILLNEED;
-            case DONT_NEED -> Constant.MADV_PAGEOUT;
-            case HUGE_PAGES -> Constant.MADV_HUGEPAGE;
-            case POPULATE_READ -> Constant.MADV_POPULATE_READ;
-            case POPULATE_WRITE -> Constant.MADV_POPULATE_WRITE;
+            case NORMAL -> LinuxConstants.MADV_NORMAL;
+            case SEQUENTIAL -> LinuxConstants.MADV_SEQUENTIAL;
+            case RANDOM -> LinuxConstants.MADV_RANDOM;
+            case WILL_NEED -> LinuxConstants.MADV_WILLNEED;
+            case DONT_NEED -> LinuxConstants.MADV_PAGEOUT;
+            case HUGE_PAGES -> LinuxConstants.MADV_HUGEPAGE;
+            case POPULATE_READ -> LinuxConstants.MADV_POPULATE_READ;
+            case POPULATE_WRITE -> LinuxConstants.MADV_POPULATE_WRITE;
         };
     }
 }

@@ -48,7 +48,7 @@ public record PageMap(Libc libc, int fd) {
             }
             try (Arena arena = Arena.ofConfined()) {
                 PageMap map = new PageMap(libc,
-                        libc.open("/proc/self/pagemap", Constant.O_RDONLY | Constant.O_CLOEXEC, 0));
+                        libc.open("/proc/self/pagemap", LinuxConstants.O_RDONLY | LinuxConstants.O_CLOEXEC, 0));
                 MemorySegment written = arena.allocate(libc.pageSize()).fill((byte) 1);
                 if (map.any(written.asSlice(0, 1), _ -> true)) {
                     return map;

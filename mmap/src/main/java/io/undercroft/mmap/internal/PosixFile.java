@@ -1,14 +1,14 @@
 package io.undercroft.mmap.internal;
 
-import static io.undercroft.mmap.internal.Constant.MAP_NORESERVE;
-import static io.undercroft.mmap.internal.Constant.MAP_PRIVATE;
-import static io.undercroft.mmap.internal.Constant.MAP_SHARED;
-import static io.undercroft.mmap.internal.Constant.O_CREAT;
-import static io.undercroft.mmap.internal.Constant.O_DIRECT;
-import static io.undercroft.mmap.internal.Constant.O_EXCL;
-import static io.undercroft.mmap.internal.Constant.O_RDONLY;
-import static io.undercroft.mmap.internal.Constant.O_RDWR;
-import static io.undercroft.mmap.internal.Constant.PROT_READ;
+import static io.undercroft.mmap.internal.LinuxConstants.MAP_NORESERVE;
+import static io.undercroft.mmap.internal.LinuxConstants.MAP_PRIVATE;
+import static io.undercroft.mmap.internal.LinuxConstants.MAP_SHARED;
+import static io.undercroft.mmap.internal.LinuxConstants.O_CREAT;
+import static io.undercroft.mmap.internal.LinuxConstants.O_DIRECT;
+import static io.undercroft.mmap.internal.LinuxConstants.O_EXCL;
+import static io.undercroft.mmap.internal.LinuxConstants.O_RDONLY;
+import static io.undercroft.mmap.internal.LinuxConstants.O_RDWR;
+import static io.undercroft.mmap.internal.LinuxConstants.PROT_READ;
 
 import io.undercroft.mmap.FileReadException;
 import io.undercroft.mmap.MapBudget;
@@ -225,14 +225,15 @@ public final class PosixFile implements HostFile {
     }
 
     @Override
-    public MemorySegment stitch(List<Stitch.Run> runs, long length, MapBudget budget, Arena arena) throws IOException {
+    public MemorySegment stitch(List<StitchedMapping.Run> runs, long length, MapBudget budget, Arena arena)
+            throws IOException {
         return stitch(libc, mode, runs, length, budget, arena);
     }
 
     /// As [#stitch(List, long, MapBudget, Arena)], of runs of any files.
-    static MemorySegment stitch(Libc libc, MapMode mode, List<Stitch.Run> runs, long length, MapBudget budget,
+    static MemorySegment stitch(Libc libc, MapMode mode, List<StitchedMapping.Run> runs, long length, MapBudget budget,
             Arena arena) throws IOException {
-        return protect(Stitch.map(libc, runs, length, protection(mode), flags(mode), budget, arena), mode);
+        return protect(StitchedMapping.map(libc, runs, length, protection(mode), flags(mode), budget, arena), mode);
     }
 
     @Override

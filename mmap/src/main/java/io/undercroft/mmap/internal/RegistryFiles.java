@@ -1,16 +1,16 @@
 package io.undercroft.mmap.internal;
 
-import static io.undercroft.mmap.internal.Constant.LOCK_EX;
-import static io.undercroft.mmap.internal.Constant.LOCK_NB;
-import static io.undercroft.mmap.internal.Constant.LOCK_SH;
-import static io.undercroft.mmap.internal.Constant.O_CLOEXEC;
-import static io.undercroft.mmap.internal.Constant.O_CREAT;
-import static io.undercroft.mmap.internal.Constant.O_EXCL;
-import static io.undercroft.mmap.internal.Constant.O_NONBLOCK;
-import static io.undercroft.mmap.internal.Constant.O_RDONLY;
-import static io.undercroft.mmap.internal.Constant.O_RDWR;
-import static io.undercroft.mmap.internal.Constant.RAMFS_MAGIC;
-import static io.undercroft.mmap.internal.Constant.TMPFS_MAGIC;
+import static io.undercroft.mmap.internal.LinuxConstants.LOCK_EX;
+import static io.undercroft.mmap.internal.LinuxConstants.LOCK_NB;
+import static io.undercroft.mmap.internal.LinuxConstants.LOCK_SH;
+import static io.undercroft.mmap.internal.LinuxConstants.O_CLOEXEC;
+import static io.undercroft.mmap.internal.LinuxConstants.O_CREAT;
+import static io.undercroft.mmap.internal.LinuxConstants.O_EXCL;
+import static io.undercroft.mmap.internal.LinuxConstants.O_NONBLOCK;
+import static io.undercroft.mmap.internal.LinuxConstants.O_RDONLY;
+import static io.undercroft.mmap.internal.LinuxConstants.O_RDWR;
+import static io.undercroft.mmap.internal.LinuxConstants.RAMFS_MAGIC;
+import static io.undercroft.mmap.internal.LinuxConstants.TMPFS_MAGIC;
 
 import io.undercroft.mmap.SharedMemoryException;
 import io.undercroft.mmap.SharedMemoryException.Reason;

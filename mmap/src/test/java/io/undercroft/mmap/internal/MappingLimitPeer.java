@@ -41,14 +41,14 @@ public final class MappingLimitPeer {
 
     private long map(int pages, int protection) throws ErrnoException {
         return libc.mmap(0, pages * page, protection,
-                Constant.MAP_PRIVATE | Constant.MAP_ANONYMOUS, -1, 0);
+                LinuxConstants.MAP_PRIVATE | LinuxConstants.MAP_ANONYMOUS, -1, 0);
     }
 
     /// Neighbours that allow different things are not merged.
     private void exhaust() {
         try {
             while (count < MOST) {
-                taken[count] = map(1, count % 2 == 0 ? Constant.PROT_READ : Mapping.READ_WRITE);
+                taken[count] = map(1, count % 2 == 0 ? LinuxConstants.PROT_READ : Mapping.READ_WRITE);
                 count++;
             }
         } catch (ErrnoException _) {

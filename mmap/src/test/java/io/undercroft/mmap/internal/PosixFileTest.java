@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.mmap.MapBudget;
 import io.undercroft.mmap.MapMode;
-import io.undercroft.mmap.internal.Stitch.Run;
+import io.undercroft.mmap.internal.StitchedMapping.Run;
 import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.Arena;

@@ -212,7 +212,7 @@ class RegistryStepsTest {
 
         assertThat(next.registry.gc()).isEmpty();
         assertThat(home.toFile().list()).containsExactly("name");
-        Attached attached = next.registry.attach("name", Constant.O_RDWR, false);
+        Attached attached = next.registry.attach("name", LinuxConstants.O_RDWR, false);
         next.steps.close(attached.fd());
         assertThat(attached.hold()).isEmpty();
         create(next, "mine", NameLifetime.WITH_LAST_HOLDER).release();
@@ -510,9 +510,9 @@ class RegistryStepsTest {
         Player player = player(NEVER);
         Files.write(home.resolve("name"), new byte[10]);
         player.steps.trustsNobody = true;
-        assertThatThrownBy(() -> player.registry.attach("name", Constant.O_RDWR, false))
+        assertThatThrownBy(() -> player.registry.attach("name", LinuxConstants.O_RDWR, false))
                 .isInstanceOf(SharedMemoryException.class);
-        Attached attached = player.registry.attach("name", Constant.O_RDWR, true);
+        Attached attached = player.registry.attach("name", LinuxConstants.O_RDWR, true);
         player.steps.close(attached.fd());
         assertThat(player.steps.open).as("left open").isEmpty();
     }
@@ -639,7 +639,7 @@ class RegistryStepsTest {
     }
 
     private Hold attach(Player player, String name) throws IOException {
-        Attached attached = player.registry.attach(name, Constant.O_RDWR, false);
+        Attached attached = player.registry.attach(name, LinuxConstants.O_RDWR, false);
         player.steps.close(attached.fd());
         return attached.hold().orElseThrow();
     }

@@ -335,7 +335,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
                 int storage = snapshot.tensor(number).storage();
                 RowReader.denseParts(view, part.target, (some, target) -> {
                     runs.add(new Run(storage, some, target));
-                    pieces.addAll(storages.pieces(storage, ByteSpan.of(some)));
+                    pieces.addAll(storages.pieces(storage, ElementPositions.of(some)));
                 });
             }
             return runs;
@@ -603,7 +603,8 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
         DType dtype = dtype(record.dtype());
         try {
             return Tensor
-                    .of(storage, dtype, ByteSpan.elementAt(record.byteOffset(), record.bitOffset(), dtype.bits()),
+                    .of(storage, dtype,
+                            ElementPositions.elementAt(record.byteOffset(), record.bitOffset(), dtype.bits()),
                             Shape.of(record.shape()),
                             record.stride())
                     .withFlags(flags);

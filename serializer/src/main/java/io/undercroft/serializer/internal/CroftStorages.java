@@ -23,8 +23,8 @@ import io.undercroft.serializer.internal.loading.CheckedInput;
 import io.undercroft.serializer.internal.loading.CheckedRun;
 import io.undercroft.serializer.internal.loading.DeviceSource;
 import io.undercroft.serializer.internal.loading.PieceReader;
-import io.undercroft.serializer.internal.loading.RunChecksum;
-import io.undercroft.serializer.internal.loading.RunChecksum.Kind;
+import io.undercroft.serializer.internal.loading.IncrementalChecksum;
+import io.undercroft.serializer.internal.loading.IncrementalChecksum.Kind;
 import io.undercroft.serializer.internal.loading.StoredBytes;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.storage.Allocation;
@@ -356,7 +356,7 @@ final class CroftStorages implements AutoCloseable {
         }
 
         /// Returns whether the bytes are mapped, or copied, for the storage alone. A few stored bytes can be those of
-        /// very many storages, so they are released after each [loan][Storage#borrow].
+        /// very many storages, so they are released when their [borrower][Storage#borrow] closes them.
         boolean isMappedApart() {
             return device().isCpu() && !options.isInMemory() && file.mode() != MapMode.SHARED && record.nbytes() > 0
                     && !isWindow();
@@ -455,8 +455,8 @@ final class CroftStorages implements AutoCloseable {
     }
 
     /// @param start the byte of the storage that the bytes to be read start with
-    private static RunChecksum sum(StorageChunk chunk, long start) {
-        return new RunChecksum(Kind.CRC32C, chunk.start() - start, chunk.length(), chunk.checksum());
+    private static IncrementalChecksum sum(StorageChunk chunk, long start) {
+        return new IncrementalChecksum(Kind.CRC32C, chunk.start() - start, chunk.length(), chunk.checksum());
     }
 
     /// A chunk of a storage with its checksum.
@@ -479,7 +479,7 @@ final class CroftStorages implements AutoCloseable {
         }
 
         @Override
-        public RunChecksum checksum() {
+        public IncrementalChecksum checksum() {
             return sum(chunk, 0);
         }
 

@@ -1,7 +1,7 @@
 package io.undercroft.serializer.internal;
 
 import io.undercroft.format.internal.Span;
-import io.undercroft.storage.Loan;
+import io.undercroft.storage.BorrowedBytes;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.spi.Backing;
 import io.undercroft.storage.spi.SparseSource;
@@ -34,8 +34,8 @@ public final class SourceCheck {
         List<Share> shares = new ArrayList<>();
         spans.forEach((storage, parts) -> {
             if (storage.isDecodedOnDemand() && storage.source().orElse(null) instanceof SparseSource) {
-                try (Loan loan = storage.borrow()) {
-                    parts.forEach(part -> loan.storage().checkBytes(part.start(), part.end()));
+                try (BorrowedBytes bytes = storage.borrow()) {
+                    parts.forEach(part -> bytes.storage().checkBytes(part.start(), part.end()));
                 }
             } else if (storage.backing().filter(Backing::hasChecksums).isPresent()) {
                 parts.forEach(part -> share(storage, part.start(), part.end(), shares));

@@ -10,7 +10,7 @@ import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.internal.loading.CheckedRun;
 import io.undercroft.serializer.internal.loading.DeviceSource;
 import io.undercroft.serializer.internal.loading.PieceReader;
-import io.undercroft.serializer.internal.loading.RunChecksum;
+import io.undercroft.serializer.internal.loading.IncrementalChecksum;
 import io.undercroft.serializer.internal.loading.StoredBytes;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.DType;
@@ -154,15 +154,15 @@ public final class FileStorages {
     /// {@return a storage whose bytes are decoded when it is first touched}
     ///
     /// @param nbytes its size in bytes; has been checked against what the file can hold
-    /// @param decoder how; called by any thread, and again for each [loan][Storage#borrow] of the storage
+    /// @param decoder how; called by any thread, and again for each [borrower][Storage#borrow] of the storage
     public Storage decoded(long nbytes, Decoder decoder) {
         return storage(new Decoded(nbytes, decoder), true);
     }
 
-    private Storage storage(StoredBytes bytes, boolean isLent) {
+    private Storage storage(StoredBytes bytes, boolean isDecodedOnDemand) {
         return bytes.device().isMeta()
                 ? Storage.meta(bytes.nbytes())
-                : bytes.storage(isLent);
+                : bytes.storage(isDecodedOnDemand);
     }
 
     private static DeviceMemory memoryOf(StoredBytes bytes) {
@@ -227,9 +227,9 @@ public final class FileStorages {
         }
 
         @Override
-        public RunChecksum checksum() throws IOException {
+        public IncrementalChecksum checksum() throws IOException {
             MemorySegment before = MemorySegment.ofArray(sum.before());
-            RunChecksum all = new RunChecksum(RunChecksum.Kind.CRC32, -before.byteSize(), before.byteSize() + end,
+            IncrementalChecksum all = new IncrementalChecksum(IncrementalChecksum.Kind.CRC32, -before.byteSize(), before.byteSize() + end,
                     sum.crc32());
             all.add(-before.byteSize(), before);
             return all;

@@ -1,7 +1,7 @@
 package io.undercroft.serializer.spi;
 
 import io.undercroft.mmap.MappingException;
-import io.undercroft.storage.Loan;
+import io.undercroft.storage.BorrowedBytes;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -31,8 +31,8 @@ public interface Output {
             writeParts(storage, offset, length);
             return;
         }
-        try (Loan loan = storage.borrow()) {
-            writeParts(loan.storage(), offset, length);
+        try (BorrowedBytes bytes = storage.borrow()) {
+            writeParts(bytes.storage(), offset, length);
         }
     }
 

@@ -12,9 +12,9 @@ import java.util.Map;
 /// for each pair. Several threads share long runs ([ParallelRanges]).
 ///
 /// Results are those of PyTorch 2.13 or Torch7 on x86-64. Floating-point types round to nearest, ties to even; types
-/// other than float64 are converted to narrower ones through float32. [Truncation] defines how they become integers.
-/// Integers keep their lower bits. Complex numbers lose their imaginary part when they are converted to other types,
-/// and are true if either part is not 0. Quantized types are treated as the stored integers.
+/// other than float64 are converted to narrower ones through float32. [FloatToInteger] defines how they become
+/// integers. Integers keep their lower bits. Complex numbers lose their imaginary part when they are converted to other
+/// types, and are true if either part is not 0. Quantized types are treated as the stored integers.
 ///
 /// Where PyTorch has different results for few and for many elements, because its vectorised loops differ, ours is
 /// always the same: that for many elements for NaNs from float16 to float32 and from float64 to bfloat16, and
@@ -144,7 +144,7 @@ public final class Conversion {
     }
 
     private static Step step(DType from, Values has, Elements target, Values wants) {
-        Truncation truncation = target.truncation();
+        FloatToInteger truncation = target.truncation();
         if (has == wants) {
             return (block, count) -> {};
         }

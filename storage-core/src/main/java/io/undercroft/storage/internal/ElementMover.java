@@ -69,7 +69,7 @@ record ElementMover(DType dtype, MemorySegment source, MemorySegment target) {
     }
 
     private Visitor stepper(Tiles tiles) {
-        Stepping stepping = new Stepping(dtype.itemsize());
+        GatherScatter stepping = new GatherScatter(dtype.itemsize());
         byte[] run = new byte[(int) nbytes(Math.min(tiles.size(0), SIDE * SIDE))];
         long fromStep = nbytes(tiles.sourceStride(0));
         long toStep = nbytes(tiles.targetStride(0));

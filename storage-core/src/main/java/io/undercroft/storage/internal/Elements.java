@@ -85,7 +85,7 @@ public abstract class Elements {
     }
 
     private static Object integers(DType dtype, boolean isSigned) {
-        return new IntegerElements(dtype.bits(), isSigned, Truncation.of(dtype.bits(), isSigned));
+        return new IntegerElements(dtype.bits(), isSigned, FloatToInteger.of(dtype.bits(), isSigned));
     }
 
     /// Throws if elements of a type are converted that have no numbers.
@@ -103,7 +103,7 @@ public abstract class Elements {
         private static final FloatElements HALF = new FloatElements.Float16(true);
         private static final Map<DType, Elements> ELEMENTS = Map.of(DType.FLOAT16, HALF, DType.COMPLEX32,
                 new Complexes(HALF, HALF), DType.BFLOAT16, FloatElements.BFloat16.OF_VECTORS, DType.UINT8,
-                new IntegerElements(8, false, Truncation.TO_INT));
+                new IntegerElements(8, false, FloatToInteger.TO_INT));
     }
 
     // ---- single elements ----
@@ -173,8 +173,8 @@ public abstract class Elements {
     }
 
     /// Returns the way in which floating-point numbers become elements, if those are integers or truth values.
-    Truncation truncation() {
-        return Truncation.TO_LONG;
+    FloatToInteger truncation() {
+        return FloatToInteger.TO_LONG;
     }
 
     /// Reads elements to the first values of a block. One at a time, unless a subclass has a loop that is vectorised.
@@ -274,8 +274,8 @@ public abstract class Elements {
         }
 
         @Override
-        Truncation truncation() {
-            return Truncation.TO_TRUTH;
+        FloatToInteger truncation() {
+            return FloatToInteger.TO_TRUTH;
         }
 
         @Override
@@ -320,7 +320,7 @@ public abstract class Elements {
 
         @Override
         public void setDouble(MemorySegment bytes, long position, double value) {
-            setLong(bytes, position, Truncation.TO_LONG.of(value));
+            setLong(bytes, position, FloatToInteger.TO_LONG.of(value));
         }
 
         @Override

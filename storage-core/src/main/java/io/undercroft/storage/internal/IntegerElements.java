@@ -10,16 +10,16 @@ final class IntegerElements extends Elements {
     /// Whether they stand for their negatives in two's complement, which for unsigned integers are what is missing to
     /// 2^bits.
     private final boolean isNegated;
-    private final Truncation truncation;
+    private final FloatToInteger truncation;
 
     /// @param bits width of an element: 8, 16, 32 or 64
     /// @param isSigned whether the highest bit is a sign
     /// @param truncation the way in which numbers become integers
-    IntegerElements(int bits, boolean isSigned, Truncation truncation) {
+    IntegerElements(int bits, boolean isSigned, FloatToInteger truncation) {
         this(bits, isSigned, false, truncation);
     }
 
-    private IntegerElements(int bits, boolean isSigned, boolean isNegated, Truncation truncation) {
+    private IntegerElements(int bits, boolean isSigned, boolean isNegated, FloatToInteger truncation) {
         this.bits = bits;
         this.isSigned = isSigned;
         this.isNegated = isNegated;
@@ -81,7 +81,7 @@ final class IntegerElements extends Elements {
     }
 
     @Override
-    Truncation truncation() {
+    FloatToInteger truncation() {
         return truncation;
     }
 
@@ -207,7 +207,7 @@ final class IntegerElements extends Elements {
 
     /// Writes the floats of a block as elements of 8 or 16 bits, without the `int`s between if all fit those.
     void writeFloats(MemorySegment bytes, long position, Block block, int count) {
-        if (!Truncation.fitInts(block, count)) {
+        if (!FloatToInteger.fitInts(block, count)) {
             truncation.floatsToInts(block, count);
             write(bytes, position, block, count);
             return;

@@ -16,7 +16,7 @@ final class Transposer {
     private static final int LINE = 64;
 
     private final int itemsize;
-    private final Stepping stepping;
+    private final GatherScatter stepping;
     private final byte[] rows = new byte[CAPACITY];
     private final byte[] columns = new byte[CAPACITY];
 
@@ -25,7 +25,7 @@ final class Transposer {
     /// @param itemsize bytes of an element
     Transposer(int itemsize) {
         this.itemsize = itemsize;
-        this.stepping = new Stepping(itemsize);
+        this.stepping = new GatherScatter(itemsize);
     }
 
     /// {@return layouts cut to tiles that fit the arrays}

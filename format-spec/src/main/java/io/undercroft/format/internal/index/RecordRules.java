@@ -277,7 +277,7 @@ public final class RecordRules {
     /// {@return the size of a storage in bytes, which are few enough to count their bits}
     long nbytes(long number) {
         long nbytes = u64(StorageFields.NBYTES, index.at(SectionType.STOR, number));
-        if (nbytes > Spans.MAX_NBYTES) {
+        if (nbytes > StrideArithmetic.MAX_NBYTES) {
             throw broken(Rule.V1_ARITHMETIC, SectionType.STOR, number,
                     "has " + nbytes + " bytes, too many to count bits");
         }
@@ -286,7 +286,7 @@ public final class RecordRules {
 
     private void checkStorage(long number, long at, long firstExtent, long end) {
         long nbytes = nbytes(number);
-        StorageShape shape = new StorageShape(nbytes, header.chunkLog2());
+        ExtentAlignment shape = new ExtentAlignment(nbytes, header.chunkLog2());
         long length = 0;
         for (long i = firstExtent; i < end; i++) {
             checkExtent(i);
@@ -354,14 +354,15 @@ public final class RecordRules {
             throw broken(Rule.V5_STRIDE_RANGE, SectionType.TENS, number,
                     "has strides that contradict its flag for negative ones");
         }
-        if (!Spans.isCountable(shape)) {
+        if (!StrideArithmetic.isCountable(shape)) {
             throw broken(Rule.V1_ARITHMETIC, SectionType.TENS, number, "has more than 2^63-1 elements");
         }
         long nbytes = nbytes(TensorFields.STORAGE.get(bytes, at));
         long dtype = TensorFields.DTYPE.get(bytes, at);
         checkElement(dtype);
         int bits = (int) index.get(SectionType.DTYP, dtype, DTypeFields.BITS);
-        if (!Spans.fits(shape, stride, bits, u64(TensorFields.BYTE_OFFSET, at), (int) flags >> Index.BIT_OFFSET,
+        if (!StrideArithmetic.fits(shape, stride, bits, u64(TensorFields.BYTE_OFFSET, at),
+                (int) flags >> Index.BIT_OFFSET,
                 nbytes)) {
             throw broken(Rule.V5_STRIDE_RANGE, SectionType.TENS, number,
                     "reaches outside its storage of " + nbytes + " bytes");
@@ -377,7 +378,7 @@ public final class RecordRules {
         }
     }
 
-    /// Checks a name; its order among the names is checked by [WholeRules].
+    /// Checks a name; its order among the names is checked by [IndexRules].
     public void checkName(long number) {
         checkText(SectionType.NAMS, number);
         if (index.get(SectionType.NAMS, number, NameFields.TENSOR) >= count(SectionType.TENS)) {

@@ -7,7 +7,7 @@ import io.undercroft.serializer.spi.FileStorages;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
-import io.undercroft.storage.Loan;
+import io.undercroft.storage.BorrowedBytes;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -232,7 +232,7 @@ public final class ArrayNodes {
                         bytes.forEachPart(runs.gathering(into));
                     } else {
                         // One that is borrowed often keeps its bytes, so that they are read a few times only.
-                        try (Loan all = records.borrow()) {
+                        try (BorrowedBytes all = records.borrow()) {
                             runs.gathering(into).accept(0, all.storage().segment());
                         }
                     }

@@ -289,19 +289,19 @@ public final class StateDiff {
     }
 
     /// The bytes of one file that are read: those of one storage, and copies of the part that is compared.
-    private record Side(LastLoan loan, Scratch resolved, Scratch numbers) implements AutoCloseable {
+    private record Side(LastBorrowed borrowed, Scratch resolved, Scratch numbers) implements AutoCloseable {
         Side() {
-            this(new LastLoan(), new Scratch(), new Scratch());
+            this(new LastBorrowed(), new Scratch(), new Scratch());
         }
 
         /// Returns a tensor whose elements are one run of bytes, valid until the next call.
         Tensor read(Tensor tensor) {
-            return resolved.run(loan.checked(tensor));
+            return resolved.run(borrowed.checked(tensor));
         }
 
         @Override
         public void close() {
-            loan.close();
+            borrowed.close();
             resolved.close();
             numbers.close();
         }

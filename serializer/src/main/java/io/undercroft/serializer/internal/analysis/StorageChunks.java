@@ -34,15 +34,15 @@ public final class StorageChunks {
     ///
     /// @param storage the storage, which has bytes
     /// @param extents what [Checkpoint#extents][io.undercroft.serializer.Checkpoint#extents] returns of it
-    /// @param loan borrows its bytes if they have to be read
+    /// @param borrowed borrows its bytes if they have to be read
     /// @param visitor receives the chunks
     /// @throws io.undercroft.format.FormatException if the bytes are damaged
-    public static void forEach(Storage storage, List<Extent> extents, LastLoan loan, Visitor visitor) {
+    public static void forEach(Storage storage, List<Extent> extents, LastBorrowed borrowed, Visitor visitor) {
         if (areChunks(storage, extents)) {
             extents.forEach(extent -> extent.digest().ifPresentOrElse(
                     digest -> visitor.chunk(digest, extent.length()), () -> visitor.zeros(extent.length())));
         } else if (storage.nbytes() > 0) {
-            read(loan.of(storage).storage(), visitor);
+            read(borrowed.of(storage).storage(), visitor);
         }
     }
 

@@ -18,7 +18,7 @@ import io.undercroft.serializer.internal.Workers;
 import io.undercroft.serializer.internal.analysis.Sizes;
 import io.undercroft.serializer.internal.disk.Sink;
 import io.undercroft.serializer.internal.extents.Extent.Place;
-import io.undercroft.serializer.internal.loading.RunChecksum.Kind;
+import io.undercroft.serializer.internal.loading.IncrementalChecksum.Kind;
 import io.undercroft.serializer.internal.planning.PlannedStorage;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.internal.support.Faults;

@@ -94,7 +94,7 @@ public final class JdkValues {
         }
 
         Object decode(@Nullable Object saved) {
-            Object value = Fitting.fit(plain, saved, () -> "is a value of type " + type.getName());
+            Object value = FieldConversion.fit(plain, saved, () -> "is a value of type " + type.getName());
             if (value == null) {
                 throw ObjectFaults.damaged("is of type " + type.getName() + " and has no value");
             }
@@ -241,6 +241,6 @@ public final class JdkValues {
             throw ObjectFaults.damaged("is an optional number of " + held.size() + " values");
         }
         return Objects.requireNonNull(
-                type.cast(Fitting.fit(type, held.getFirst(), () -> "is an optional number")));
+                type.cast(FieldConversion.fit(type, held.getFirst(), () -> "is an optional number")));
     }
 }

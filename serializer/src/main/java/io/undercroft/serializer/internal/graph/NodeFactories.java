@@ -351,7 +351,7 @@ final class NodeFactories {
         return Recipe.early(elements, (@Nullable Object[]) Array.newInstance(component, elements.size()),
                 (array, values) -> {
                     for (int i = 0; i < array.length; i++) {
-                        array[i] = Fitting.fit(component, values.get(i), () -> "has elements");
+                        array[i] = FieldConversion.fit(component, values.get(i), () -> "has elements");
                     }
                 });
     }

@@ -110,7 +110,7 @@ final class ObjectType {
         checkKnown(values, classes);
         values.forEach((name, value) -> {
             Field field = Objects.requireNonNull(fields.get(name));
-            Object fitting = Fitting.fit(field.getType(), value, () -> "has a field " + name);
+            Object fitting = FieldConversion.fit(field.getType(), value, () -> "has a field " + name);
             reflect(() -> {
                 field.set(object, fitting);
                 return object;
@@ -137,7 +137,8 @@ final class ObjectType {
         Object[] arguments = new Object[components.size()];
         for (int i = 0; i < arguments.length; i++) {
             String name = components.get(i).getName();
-            arguments[i] = Fitting.fit(components.get(i).getType(), values.get(name), () -> "has a component " + name);
+            arguments[i] = FieldConversion.fit(components.get(i).getType(), values.get(name),
+                    () -> "has a component " + name);
         }
         return call(constructor.orElseThrow(), arguments);
     }

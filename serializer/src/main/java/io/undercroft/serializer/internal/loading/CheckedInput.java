@@ -6,7 +6,7 @@ import io.undercroft.mmap.Piece;
 import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.mmap.Piece.ZeroPiece;
 import io.undercroft.serializer.internal.BinarySearch;
-import io.undercroft.serializer.internal.loading.RunChecksum.Kind;
+import io.undercroft.serializer.internal.loading.IncrementalChecksum.Kind;
 import io.undercroft.storage.spi.DeviceMemory.HostReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -22,7 +22,7 @@ public final class CheckedInput implements HostReader {
     private final List<Piece> pieces;
     /// The start of each piece.
     private final long[] starts;
-    private final List<RunChecksum> runs;
+    private final List<IncrementalChecksum> runs;
     private final boolean isMapped;
 
     /// Bytes of which nothing was read.
@@ -30,7 +30,7 @@ public final class CheckedInput implements HostReader {
     /// @param pieces one after the other
     /// @param runs the runs of which there are checksums, in order
     /// @param isMapped whether the memory that they are read to may be that of a mapped file, which may be truncated
-    public CheckedInput(List<Piece> pieces, List<RunChecksum> runs, boolean isMapped) {
+    public CheckedInput(List<Piece> pieces, List<IncrementalChecksum> runs, boolean isMapped) {
         List<Piece> some = new ArrayList<>(pieces);
         some.removeIf(piece -> piece.length() == 0);
         this.pieces = List.copyOf(some);
@@ -107,7 +107,7 @@ public final class CheckedInput implements HostReader {
         long end = offset + bytes.byteSize();
         int first = BinarySearch.first(runs.size(), number -> runs.get(number).end() > offset);
         for (int i = first; i < runs.size() && runs.get(i).start() < end; i++) {
-            RunChecksum run = runs.get(i);
+            IncrementalChecksum run = runs.get(i);
             if (isMapped && run.kind() == Kind.CRC32C) {
                 run.add(offset, bytes, Checksums::crc32c);
             } else {

@@ -15,7 +15,7 @@ public interface CheckedRun {
     /// {@return the checksum of the run, to which nothing was added yet}
     ///
     /// @throws IOException if reading the bytes before the storage fails, which the checksum may cover too
-    RunChecksum checksum() throws IOException;
+    IncrementalChecksum checksum() throws IOException;
 
     /// {@return whether the run is exactly these bytes, and its CRC32C is this} False if the file has another checksum.
     ///

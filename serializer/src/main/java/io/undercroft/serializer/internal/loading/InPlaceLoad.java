@@ -6,7 +6,7 @@ import io.undercroft.serializer.MatchReport;
 import io.undercroft.serializer.PartlyLoadedException;
 import io.undercroft.serializer.StateMismatchException;
 import io.undercroft.serializer.TensorSpec;
-import io.undercroft.serializer.internal.ByteSpan;
+import io.undercroft.serializer.internal.ElementPositions;
 import io.undercroft.serializer.internal.SourceCheck;
 import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.serializer.spi.Contents;
@@ -110,7 +110,7 @@ public final class InPlaceLoad {
         for (TensorCopy copy : copies) {
             if (copy.source().numel() > 0) {
                 spans.computeIfAbsent(copy.source().storage(), _ -> new ArrayList<>())
-                        .add(ByteSpan.of(copy.source()));
+                        .add(ElementPositions.of(copy.source()));
             }
         }
         try {

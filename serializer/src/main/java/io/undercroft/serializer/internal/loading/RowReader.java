@@ -2,7 +2,7 @@ package io.undercroft.serializer.internal.loading;
 
 import io.undercroft.format.internal.Span;
 import io.undercroft.mmap.AnonymousMemory;
-import io.undercroft.serializer.internal.ByteSpan;
+import io.undercroft.serializer.internal.ElementPositions;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
@@ -40,7 +40,7 @@ public final class RowReader {
             parts.accept(view, target);
             return;
         }
-        var row = ByteSpan.of(view.narrow(outer, 0, 1));
+        var row = ElementPositions.of(view.narrow(outer, 0, 1));
         long step = view.dtype().nbytes(Math.abs(view.stride(outer)));
         if (step - (row.end() - row.start()) <= GAP) {
             parts.accept(view, target);
@@ -111,7 +111,7 @@ public final class RowReader {
     /// with a byte.
     private static Span span(Tensor tensor) {
         DType dtype = tensor.dtype();
-        Span bytes = ByteSpan.of(tensor);
+        Span bytes = ElementPositions.of(tensor);
         return dtype.isByteSized()
                 ? bytes
                 : new Span(bytes.start() / dtype.bits() * dtype.bits(), bytes.end());

@@ -120,8 +120,8 @@ public abstract class StoredBytes implements Supplier<Allocation> {
         return options().checksums() == ChecksumPolicy.NONE ? Optional.empty() : checks();
     }
 
-    private static List<RunChecksum> sums(List<CheckedRun> runs) {
-        List<RunChecksum> sums = new ArrayList<>(runs.size());
+    private static List<IncrementalChecksum> sums(List<CheckedRun> runs) {
+        List<IncrementalChecksum> sums = new ArrayList<>(runs.size());
         for (CheckedRun run : runs) {
             try {
                 sums.add(run.checksum());
@@ -235,15 +235,15 @@ public abstract class StoredBytes implements Supplier<Allocation> {
 
     /// {@return a new storage of these bytes}
     ///
-    /// @param isLent whether [Storage#borrow] makes the bytes without keeping them
-    public final Storage storage(boolean isLent) {
+    /// @param isDecodedOnDemand whether [Storage#borrow] makes the bytes without keeping them
+    public final Storage storage(boolean isDecodedOnDemand) {
         if (device.isMeta()) {
             return Storage.meta(nbytes, owner());
         }
         if (!device.isCpu()) {
             return DeviceSource.storage(this, memory());
         }
-        return isLent ? Storage.decoded(nbytes, this, owner()) : Storage.deferred(nbytes, this, owner());
+        return isDecodedOnDemand ? Storage.decoded(nbytes, this, owner()) : Storage.deferred(nbytes, this, owner());
     }
 
     /// {@return the owner of the storage} By default these bytes.

@@ -2,7 +2,7 @@ package io.undercroft.serializer.internal.loading;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.Span;
-import io.undercroft.serializer.internal.ByteSpan;
+import io.undercroft.serializer.internal.ElementPositions;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.util.Arrays;
@@ -44,7 +44,7 @@ public record TensorCopy(String name, Tensor source, Tensor target) {
             throw unsupported(name, "is on the meta device and cannot hold elements; allocate it first");
         }
         checkTargetBytes(name, target.storage());
-        if (target.numel() > 0 && ByteSpan.of(target).end() > target.storage().nbytes()) {
+        if (target.numel() > 0 && ElementPositions.of(target).end() > target.storage().nbytes()) {
             throw new IllegalStateException(said(name, "uses a storage that was resized, and is too small for it now"));
         }
         if (target.numel() > 0 && showsOneTwice(target)) {
@@ -94,7 +94,7 @@ public record TensorCopy(String name, Tensor source, Tensor target) {
         if (target.device().isCpu() && source.device().isCpu()) {
             var _ = target.copyFrom(source);
         } else if (target.numel() > 0 && keepsBytes() && isOneRun()) {
-            copyRun(source.storage(), ByteSpan.of(source));
+            copyRun(source.storage(), ElementPositions.of(source));
         } else if (target.device().isCpu()) {
             var _ = target.copyFrom(source.cpu());
         } else {
@@ -110,12 +110,12 @@ public record TensorCopy(String name, Tensor source, Tensor target) {
         }
         Tensor host = target.cpu();
         var _ = host.copyFrom(source.cpu());
-        copyRun(host.storage(), ByteSpan.of(host));
+        copyRun(host.storage(), ElementPositions.of(host));
     }
 
     /// Copies bytes over those of the target.
     private void copyRun(Storage from, Span bytes) {
-        Span to = ByteSpan.of(target);
+        Span to = ElementPositions.of(target);
         Storage part = from.slice(bytes.start(), bytes.end() - bytes.start());
         Storage over = target.storage().slice(to.start(), to.end() - to.start());
         try {
@@ -194,7 +194,7 @@ public record TensorCopy(String name, Tensor source, Tensor target) {
     /// {@return the span of the target in that storage}
     public Span span() {
         long start = target.storage().sliceOffset();
-        Span within = ByteSpan.of(target);
+        Span within = ElementPositions.of(target);
         return new Span(start + within.start(), start + within.end());
     }
 
@@ -205,7 +205,7 @@ public record TensorCopy(String name, Tensor source, Tensor target) {
     }
 
     private long shift() {
-        return span().start() - ByteSpan.of(source).start();
+        return span().start() - ElementPositions.of(source).start();
     }
 
     /// {@return whether it copies exactly what another one does}

@@ -1,7 +1,7 @@
 package io.undercroft.serializer.internal.planning;
 
 import io.undercroft.format.internal.Span;
-import io.undercroft.serializer.internal.ByteSpan;
+import io.undercroft.serializer.internal.ElementPositions;
 import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
@@ -60,7 +60,7 @@ public final class Reach {
 
     private void add(Tensor tensor) {
         if (tensor.numel() > 0 && !tensor.storage().isMeta()) {
-            add(tensor.storage(), ByteSpan.of(tensor));
+            add(tensor.storage(), ElementPositions.of(tensor));
         }
     }
 

@@ -9,7 +9,7 @@ import io.undercroft.format.internal.TensorRecord;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport;
-import io.undercroft.serializer.internal.ByteSpan;
+import io.undercroft.serializer.internal.ElementPositions;
 import io.undercroft.serializer.internal.ElementLimit;
 import io.undercroft.serializer.internal.TensorFlags;
 import io.undercroft.serializer.internal.tree.StateIndex;
@@ -284,14 +284,14 @@ public final class StatePlan {
         private TensorRecord record(Tensor tensor) {
             DType dtype = tensor.dtype();
             return new TensorRecord(of(dtype), number(storages, tensor.storage()), byteOffset(tensor),
-                    ByteSpan.bitOf(tensor.storageOffset(), dtype.bits()),
+                    ElementPositions.bitOf(tensor.storageOffset(), dtype.bits()),
                     TensorFlags.toFile(tensor.flags()), tensor.shape().toArray(), tensor.stride());
         }
 
         /// Only a tensor without elements may start so far away.
         private long byteOffset(Tensor tensor) {
             try {
-                return ByteSpan.byteOf(tensor.storageOffset(), tensor.dtype().bits());
+                return ElementPositions.byteOf(tensor.storageOffset(), tensor.dtype().bits());
             } catch (ArithmeticException e) {
                 throw new IllegalArgumentException("cannot save "
                         + FormatException.quote(String.valueOf(names.nameOf(tensor)))

@@ -1,6 +1,6 @@
 package io.undercroft.serializer.internal.planning;
 
-import io.undercroft.storage.Loan;
+import io.undercroft.storage.BorrowedBytes;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.spi.Backing;
 import java.lang.foreign.MemorySegment;
@@ -15,7 +15,7 @@ final class StorageBytes implements PlannedStorage.Bytes {
     private final long nbytes;
     private final boolean isOnDevice;
     private final boolean isDecoded;
-    private @Nullable Loan loan;
+    private @Nullable BorrowedBytes borrowed;
 
     StorageBytes(Storage storage) {
         this.storage = storage;
@@ -58,16 +58,16 @@ final class StorageBytes implements PlannedStorage.Bytes {
     }
 
     private synchronized Storage decoded() {
-        if (loan == null) {
-            loan = storage.borrow();
+        if (borrowed == null) {
+            borrowed = storage.borrow();
         }
-        return loan.storage();
+        return borrowed.storage();
     }
 
     /// Returns the storage that has the bytes of the host, or null while there is none.
     private synchronized @Nullable Storage onHost() {
         if (isDecoded) {
-            return loan == null ? null : loan.storage();
+            return borrowed == null ? null : borrowed.storage();
         }
         return isOnDevice ? null : storage;
     }
@@ -105,9 +105,9 @@ final class StorageBytes implements PlannedStorage.Bytes {
 
     @Override
     public synchronized void release() {
-        if (loan != null) {
-            loan.close();
-            loan = null;
+        if (borrowed != null) {
+            borrowed.close();
+            borrowed = null;
         }
     }
 }

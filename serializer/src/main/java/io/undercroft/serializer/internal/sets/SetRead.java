@@ -58,7 +58,7 @@ public final class SetRead {
     /// The bytes of a result that are put together on the host for a device at a time.
     private static final long SLAB = 64L << 20;
     /// How many shards stay open for mapped storages. Those of further ones are read into memory.
-    private static final int MOST_LENDING = 128;
+    private static final int MAX_MAPPED_SHARDS = 128;
 
     private final SetFile set;
     private final Map<Cut, Source> sources = new ConcurrentHashMap<>();
@@ -67,7 +67,7 @@ public final class SetRead {
     private final List<Map.Entry<Plan, MemorySegment>> uploads = new ArrayList<>();
     /// Tensors that one part is, which are read when they are touched, and their storages.
     private final Map<Cut, Tensor> views = new ConcurrentHashMap<>();
-    private final Map<Place, Storage> lent = new ConcurrentHashMap<>();
+    private final Map<Place, Storage> deferred = new ConcurrentHashMap<>();
     private final Set<Cut> begun = ConcurrentHashMap.newKeySet();
     private final Set<Cut> done = ConcurrentHashMap.newKeySet();
 
@@ -189,14 +189,14 @@ public final class SetRead {
                 }));
             }
         }
-        lent.forEach((from, storage) -> storages.put(storage, List.of(from)));
+        deferred.forEach((from, storage) -> storages.put(storage, List.of(from)));
         return results;
     }
 
     /// Makes a tensor on a storage that opens the shard when it is touched. Tensors that share a storage in the shard
     /// do so here.
     private Tensor view(Cut cut, TensorRecord record, CroftContents contents) {
-        Storage storage = lent.computeIfAbsent(new Place(cut.part.shard(), record.storage()),
+        Storage storage = deferred.computeIfAbsent(new Place(cut.part.shard(), record.storage()),
                 from -> Storage.deferred(contents.storage(from.storage()).nbytes(), bytesLater(set, from),
                         set.location()));
         return contents.tensorOn(cut.tensor.name(), storage);
@@ -210,7 +210,7 @@ public final class SetRead {
                 return set.files().use(from.member(), (file, contents) -> {
                     boolean isInMemory = set.options().isInMemory();
                     boolean isMapped = !isInMemory && set.files().keep(from.member(),
-                            file.mode() == MapMode.SHARED ? Integer.MAX_VALUE : MOST_LENDING);
+                            file.mode() == MapMode.SHARED ? Integer.MAX_VALUE : MAX_MAPPED_SHARDS);
                     return isMapped || isInMemory
                             ? held(contents.storage(from.storage()))
                             : contents.read(from.storage());

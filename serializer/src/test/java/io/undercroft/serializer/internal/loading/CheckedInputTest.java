@@ -3,7 +3,7 @@ package io.undercroft.serializer.internal.loading;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.format.internal.Checksums;
-import io.undercroft.serializer.internal.loading.RunChecksum.Kind;
+import io.undercroft.serializer.internal.loading.IncrementalChecksum.Kind;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Random;
@@ -31,8 +31,8 @@ class CheckedInputTest {
     }
 
     private CheckedInput sums(boolean isMapped) {
-        return new CheckedInput(List.of(), List.of(new RunChecksum(Kind.CRC32C, 0, 300, first),
-                new RunChecksum(Kind.CRC32C, 400, 600, second)), isMapped);
+        return new CheckedInput(List.of(), List.of(new IncrementalChecksum(Kind.CRC32C, 0, 300, first),
+                new IncrementalChecksum(Kind.CRC32C, 400, 600, second)), isMapped);
     }
 
     @ParameterizedTest

@@ -8,7 +8,7 @@ import static org.apache.spark.sql.functions.sum;
 import io.undercroft.format.Digest128;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
-import io.undercroft.serializer.internal.analysis.LastLoan;
+import io.undercroft.serializer.internal.analysis.LastBorrowed;
 import io.undercroft.serializer.internal.analysis.Sizes;
 import io.undercroft.serializer.internal.analysis.StorageChunks;
 import io.undercroft.spark.internal.files.DataFile;
@@ -85,11 +85,12 @@ final class DedupJob {
 
     private static long read(DataFile file, FileAccess access, List<Row> chunks) throws IOException {
         long nbytes = 0;
-        try (Checkpoint checkpoint = access.open(file, OpenOptions.defaults()); LastLoan loan = new LastLoan()) {
+        try (Checkpoint checkpoint = access.open(file, OpenOptions.defaults());
+                LastBorrowed borrowed = new LastBorrowed()) {
             for (Storage storage : checkpoint.storages()) {
                 if (!storage.isMeta()) {
                     nbytes = Sizes.sum(nbytes, storage.nbytes());
-                    StorageChunks.forEach(storage, checkpoint.extents(storage), loan, new StorageChunks.Visitor() {
+                    StorageChunks.forEach(storage, checkpoint.extents(storage), borrowed, new StorageChunks.Visitor() {
                         @Override
                         public void chunk(Digest128 digest, long length) {
                             chunks.add(RowFactory.create(file.toString(), digest.high(), digest.low(), length));

@@ -5,7 +5,7 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.Extent;
 import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.serializer.internal.analysis.ElementBudget;
-import io.undercroft.serializer.internal.analysis.LastLoan;
+import io.undercroft.serializer.internal.analysis.LastBorrowed;
 import io.undercroft.serializer.internal.analysis.Scratch;
 import io.undercroft.serializer.internal.analysis.StorageChunks;
 import io.undercroft.serializer.internal.analysis.TensorBlocks;
@@ -34,7 +34,7 @@ final class OpenTensors implements AutoCloseable {
     private final Checkpoint checkpoint;
     private final TableOptions options;
     private final UTF8String uri;
-    private final LastLoan loan = new LastLoan();
+    private final LastBorrowed borrowed = new LastBorrowed();
     private final Scratch scratch = new Scratch();
     private @Nullable ElementBudget budget;
     private @Nullable IdentityHashMap<Storage, Long> numbers;
@@ -107,7 +107,7 @@ final class OpenTensors implements AutoCloseable {
             List<Extent> extents = checkpoint.extents(storage);
             long read = StorageChunks.areChunks(storage, extents) ? 0 : storage.nbytes();
             digest = isAllowed(read)
-                    ? UTF8String.fromString(StorageDigest.of(storage, extents, loan).toString())
+                    ? UTF8String.fromString(StorageDigest.of(storage, extents, borrowed).toString())
                     : null;
             count(digest == null ? 0 : read);
             digested = storage;
@@ -122,7 +122,7 @@ final class OpenTensors implements AutoCloseable {
         TensorStatistics known = statistics;
         if (tensor != measured) {
             long read = TensorBlocks.nbytes(TensorBlocks.distinct(List.of(tensor)));
-            known = isAllowed(read) ? TensorStatistics.of(tensor, loan, scratch) : null;
+            known = isAllowed(read) ? TensorStatistics.of(tensor, borrowed, scratch) : null;
             count(known == null ? 0 : read);
             statistics = known;
             measured = tensor;
@@ -177,7 +177,7 @@ final class OpenTensors implements AutoCloseable {
             Tensor rows = checkpoint.rows(name, from, to);
             rows.view(rows.numel()).narrow(0, start - from * rowLength, count).copyTo(target);
         } else if (tensor.isContiguous()) {
-            loan.checked(tensor.view(tensor.numel()).narrow(0, start, count)).copyTo(target);
+            borrowed.checked(tensor.view(tensor.numel()).narrow(0, start, count)).copyTo(target);
         } else {
             copyBlocks(tensor, start, count, target);
         }
@@ -190,7 +190,7 @@ final class OpenTensors implements AutoCloseable {
             long from = Math.max(start - passed[0], 0);
             long to = Math.min(start + count - passed[0], block.numel());
             if (from < to) {
-                Tensor part = loan.checked(block).contiguous().view(block.numel()).narrow(0, from, to - from);
+                Tensor part = borrowed.checked(block).contiguous().view(block.numel()).narrow(0, from, to - from);
                 part.copyTo(target.asSlice(tensor.dtype().nbytes(passed[0] + from - start), part.nbytes()));
             }
             passed[0] += block.numel();
@@ -204,7 +204,7 @@ final class OpenTensors implements AutoCloseable {
 
     @Override
     public void close() {
-        loan.close();
+        borrowed.close();
         scratch.close();
         checkpoint.close();
     }
@@ -223,10 +223,10 @@ final class OpenTensors implements AutoCloseable {
         ///
         /// @param storage the storage
         /// @param extents its extents
-        /// @param loan borrows its bytes, if the file does not have the digests of its chunks
-        static Digest128 of(Storage storage, List<Extent> extents, LastLoan loan) {
+        /// @param borrowed borrows its bytes, if the file does not have the digests of its chunks
+        static Digest128 of(Storage storage, List<Extent> extents, LastBorrowed borrowed) {
             StorageDigest digest = new StorageDigest();
-            StorageChunks.forEach(storage, extents, loan, digest);
+            StorageChunks.forEach(storage, extents, borrowed, digest);
             return digest.end();
         }
 

@@ -1,6 +1,6 @@
 package io.undercroft.spark.internal.table;
 
-import io.undercroft.serializer.internal.analysis.LastLoan;
+import io.undercroft.serializer.internal.analysis.LastBorrowed;
 import io.undercroft.serializer.internal.analysis.Scratch;
 import io.undercroft.serializer.internal.analysis.TensorBlocks;
 import io.undercroft.storage.DType;
@@ -39,16 +39,16 @@ record TensorStatistics(long count, double min, double max, double mean, long na
     /// Reads all elements, each stored one once if the tensor repeats it.
     ///
     /// @param tensor a tensor for which this [is possible][#isPossible]
-    /// @param loan borrows its bytes
+    /// @param borrowed borrows its bytes
     /// @param scratch for converted elements
     /// @throws io.undercroft.format.FormatException if they are damaged
-    static TensorStatistics of(Tensor tensor, LastLoan loan, Scratch scratch) {
+    static TensorStatistics of(Tensor tensor, LastBorrowed borrowed, Scratch scratch) {
         List<Tensor> distinct = TensorBlocks.distinct(List.of(tensor));
         long once = distinct.getFirst().numel();
         long times = once == 0 ? 1 : tensor.numel() / once;
         Sums sums = new Sums();
         TensorBlocks.forEach(distinct, BLOCK, blocks -> {
-            sums.add(scratch.copy(loan.checked(blocks.getFirst()), DType.FLOAT64).bytes());
+            sums.add(scratch.copy(borrowed.checked(blocks.getFirst()), DType.FLOAT64).bytes());
             return true;
         });
         return sums.count == 0
