@@ -15,6 +15,7 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.ReferencedFileException;
 import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.serializer.SourceFileException;
+import io.undercroft.serializer.internal.analysis.SourceChecks;
 import io.undercroft.storage.internal.support.Faults;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -29,7 +30,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.SequencedMap;
-import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -72,14 +72,6 @@ final class CommandRunner {
 
     /// The less severe before the more severe.
     private static final List<Integer> SEVERITY = List.of(OK, DIFFERENT, USAGE, MISSING, DAMAGED, FAILED, BROKEN_PIPE);
-    /// The codes of [FormatException#code] if the file may be intact, but it or a tensor of it is of no format, version
-    /// or type that is known, costs too much to read, or needs another file that is missing.
-    private static final Set<String> UNREADABLE = Set.of("FORMAT-UNKNOWN", "V12-SIGNATURE", "CROFT-SALVAGE",
-            "V8-LIMIT", "V9-RESERVED", "V13-UNSUPPORTED",
-            "V18-BASE", "V21-SHARD", "SHARD-INDEX", "COST-WORK", "COST-MEMORY", "CROFT-PUBLISHED", "CROFT-DEVICE",
-            "READ-ERROR",
-            "GGUF-VERSION", "GGUF-TYPE", "NPY-VERSION", "NPY-DTYPE", "SAFETENSORS-DTYPE", "TORCH-VERSION",
-            "TORCH-UNSUPPORTED", "STATE-LIMIT", "TORCH-DEPTH", "TORCH7-DEPTH", "ZIP-ENCRYPTED", "ZIP-METHOD");
     /// What messages of the library advise, and what does the same on the command line.
     static final Map<String, String> WORDS = Map.of("SaveOptions.replacingSource", "--in-place", "SaveOptions.largest",
             Arguments.LARGE, "OpenOptions.temporaryDirectory", "JAVA_TOOL_OPTIONS=-Djava.io.tmpdir=DIR",
@@ -226,17 +218,12 @@ final class CommandRunner {
         return SEVERITY.indexOf(other) > SEVERITY.indexOf(one) ? other : one;
     }
 
-    /// {@return whether a code means that a file, or a part of it, may be intact and cannot be read}
-    static boolean isUnknown(String code) {
-        return UNREADABLE.contains(code);
-    }
-
     /// {@return the exit code of a command for this fault}
     static int code(FormatException fault) {
         return switch (fault.code()) {
             // A file that takes no commit; a state that the file does not have.
             case "CROFT-READ-ONLY", "TORCH7-OBJECT", "TORCH-SAVE" -> USAGE;
-            case String code when UNREADABLE.contains(code) -> MISSING;
+            case String code when SourceChecks.isUnreadable(code) -> MISSING;
             default -> DAMAGED;
         };
     }

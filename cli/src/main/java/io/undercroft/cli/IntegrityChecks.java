@@ -5,12 +5,11 @@ import io.undercroft.format.FormatException;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.Damage;
-import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.Verification;
-import io.undercroft.serializer.spi.CheckpointFormat.Capability;
+import io.undercroft.serializer.internal.analysis.SourceChecks;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -105,7 +104,7 @@ final class IntegrityChecks {
     ///
     /// @throws IllegalArgumentException if the file names dangerous classes or functions
     static void requireHarmless(Checkpoint checkpoint, Arguments arguments) {
-        List<String> dangerous = dangerousNames(checkpoint);
+        List<String> dangerous = SourceChecks.dangerousNames(checkpoint);
         if (!dangerous.isEmpty() && !arguments.has(Arguments.ALLOW_DANGEROUS)) {
             throw new IllegalArgumentException("it was perhaps made to attack: with %s, it could run code in the "
                     .formatted(Text.names(dangerous))
@@ -116,16 +115,12 @@ final class IntegrityChecks {
 
     /// Warns of a file that was made to attack the programs that load it.
     static void noteDangerous(Checkpoint checkpoint, CommandRunner run) {
-        List<String> dangerous = dangerousNames(checkpoint);
+        List<String> dangerous = SourceChecks.dangerousNames(checkpoint);
         if (!dangerous.isEmpty()) {
             run.note("%s: it was perhaps made to attack: with %s, it could run code in the program that loads it. "
                     .formatted(checkpoint.location(), Text.names(dangerous))
                     + "Nothing of it was run. Do not load it in Python with weights_only=False");
         }
-    }
-
-    private static List<String> dangerousNames(Checkpoint checkpoint) {
-        return checkpoint.foreignClasses().stream().filter(ForeignClass::isDangerous).map(ForeignClass::name).toList();
     }
 
     /// Refuses a damaged file, unless its bytes are checked when they are read: all that is saved of a file with
@@ -134,15 +129,9 @@ final class IntegrityChecks {
     ///
     /// @throws FormatException if any part of it is damaged
     static void requireBeforeSaving(Checkpoint checkpoint) throws IOException {
-        if (!hasChecksums(checkpoint) || checkpoint.skippedCommit().isPresent()) {
+        if (!SourceChecks.hasChecksums(checkpoint) || checkpoint.skippedCommit().isPresent()) {
             requireReadable(checkpoint);
         }
-    }
-
-    /// {@return whether the bytes of storages have checksums in the format of the file}
-    static boolean hasChecksums(Checkpoint checkpoint) {
-        return Checkpoint.formats().stream().filter(format -> format.name().equals(checkpoint.format()))
-                .anyMatch(format -> format.capabilities().contains(Capability.CHECKSUMS));
     }
 
     /// Prints which other files are missing.
@@ -243,7 +232,7 @@ final class IntegrityChecks {
 
     /// {@return the exit code of a command that found damage}
     static int code(Damage damage) {
-        return CommandRunner.isUnknown(damage.code()) ? CommandRunner.MISSING : CommandRunner.DAMAGED;
+        return SourceChecks.isUnreadable(damage.code()) ? CommandRunner.MISSING : CommandRunner.DAMAGED;
     }
 
     private static String subject(Damage damage) {
@@ -252,7 +241,7 @@ final class IntegrityChecks {
 
     /// {@return whether nothing is wrong with a part, only that its type is not known or the disk fails}
     private static boolean isUnknown(Damage damage) {
-        return CommandRunner.isUnknown(damage.code()) && !isOfOtherFile(damage);
+        return SourceChecks.isUnreadable(damage.code()) && !isOfOtherFile(damage);
     }
 
     /// Returns whether no byte of the file itself is wrong, only that it needs another one that is not there.

@@ -1,7 +1,7 @@
 package io.undercroft.cuda.internal;
 
-import io.undercroft.cuda.CudaException;
 import io.undercroft.cuda.CudaException.Sizes;
+import io.undercroft.cuda.CudaException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
@@ -168,9 +168,9 @@ public final class Driver {
     private static void checkLibrary() throws Unavailable {
         SymbolLookup library;
         try {
-            library = DriverLibrary.load(DriverLibrary.FOLDERS)
+            library = NativeLibraries.loadDriver(NativeLibraries.FOLDERS)
                     .orElseThrow(() -> new Unavailable(
-                            "NVIDIA's driver is not installed: there is no " + DriverLibrary.NAME,
+                            "NVIDIA's driver is not installed: there is no " + NativeLibraries.DRIVER,
                             "install the driver, or in a container run it with --gpus all; if it is in a directory "
                                     + "that the dynamic linker does not search, set LD_LIBRARY_PATH",
                             null));
@@ -187,7 +187,7 @@ public final class Driver {
 
     private static void loadJcuda() throws Unavailable {
         try {
-            NativeLibrary.load(() -> JCudaDriver.setExceptionsEnabled(false));
+            NativeLibraries.loadJcuda(() -> JCudaDriver.setExceptionsEnabled(false));
         } catch (IOException | RuntimeException | LinkageError e) {
             String first = String.valueOf(e.getMessage()).lines().findFirst().orElse("");
             throw new Unavailable("jcuda cannot be loaded (" + first + ")",
@@ -229,7 +229,7 @@ public final class Driver {
                 "release storages that are not needed, load less at a time, or use another device";
             case CUresult.CUDA_ERROR_DEINITIALIZED -> "the process is ending";
             case CUresult.CUDA_ERROR_STUB_LIBRARY ->
-                "the CUDA toolkit's stub of " + DriverLibrary.NAME
+                "the CUDA toolkit's stub of " + NativeLibraries.DRIVER
                         + " was found first; take its directory from LD_LIBRARY_PATH";
             case CUresult.CUDA_ERROR_DEVICE_UNAVAILABLE ->
                 "another process uses the device exclusively; see nvidia-smi";

@@ -7,11 +7,11 @@ import java.util.List;
 public final class DriverFolder {
     private DriverFolder() {}
 
-    /// Loads the library from a directory in the same way as from [DriverLibrary#FOLDERS].
+    /// Loads the library from a directory in the same way as from [NativeLibraries#FOLDERS].
     ///
     /// @param folder the directory
     public static void load(Path folder) {
-        if (DriverLibrary.load(List.of(folder)).isEmpty()) {
+        if (NativeLibraries.loadDriver(List.of(folder)).isEmpty()) {
             throw new IllegalArgumentException("there is no driver in " + folder);
         }
     }

@@ -46,7 +46,7 @@ final class DedupJob {
     /// @return what became of each file; [FileResult#bytes] are those of its storages, and [FileResult#result] those of
     ///     its chunks that no file before it has, in the order of their URIs
     static List<FileResult> run(SparkSession spark, FileAccess access, List<DataFile> files) {
-        JavaRDD<FileChunks> perFile = FileJob.perFile(spark, files).map(new ReadFile(access))
+        JavaRDD<FileChunks> perFile = FileTasks.perFile(spark, files).map(new ReadFile(access))
                 .persist(StorageLevel.MEMORY_AND_DISK());
         try {
             Dataset<Row> chunks = spark.createDataFrame(perFile.flatMap(each -> each.chunks.iterator()), CHUNKS);
@@ -70,7 +70,7 @@ final class DedupJob {
         @Override
         public FileChunks call(DataFile file) {
             List<Row> chunks = new ArrayList<>();
-            FileResult result = FileJob.attempt(file, new ReadChunks(access, chunks));
+            FileResult result = FileTasks.attempt(file, new ReadChunks(access, chunks));
             return new FileChunks(result, result.status() == Status.OK ? chunks : List.of());
         }
     }

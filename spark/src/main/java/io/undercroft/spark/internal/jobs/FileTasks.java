@@ -5,7 +5,6 @@ import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.Damage;
-import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.LockedException;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.Retention;
@@ -15,27 +14,39 @@ import io.undercroft.serializer.UnreadPart.Kind;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.internal.analysis.ElementBudget;
 import io.undercroft.serializer.internal.analysis.NamedTensors;
+import io.undercroft.serializer.internal.analysis.SourceChecks;
 import io.undercroft.serializer.internal.analysis.StateDiff;
 import io.undercroft.serializer.internal.analysis.ValueDiff;
-import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.spark.TensorReadException;
+import io.undercroft.spark.internal.files.Bins;
 import io.undercroft.spark.internal.files.DataFile;
 import io.undercroft.spark.internal.files.FileAccess;
 import io.undercroft.spark.internal.jobs.FileResult.Status;
 import java.io.IOException;
 import java.io.Serializable;
+import java.io.UncheckedIOException;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.NoSuchElementException;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
+import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.api.java.function.Function;
+import org.apache.spark.sql.SparkSession;
 
-/// What jobs do with one file each.
+/// What jobs do with one file each. A file that fails does not fail the job; a machine that is lost does not either, as
+/// Spark runs its tasks elsewhere.
 final class FileTasks {
+    /// Bytes of the files of a task, which is repeated if its machine is lost.
+    private static final long BYTES_OF_TASK = 1L << 30;
+    private static final int TASKS_PER_CORE = 4;
+
     private FileTasks() {}
 
     /// What a job does with one file, on any machine. Spark may run it again after the machine was lost, while the
@@ -48,6 +59,51 @@ final class FileTasks {
         /// @return what became of it
         /// @throws IOException if it is not readable; the job reports that and goes on with the other files
         FileResult run(DataFile file) throws IOException;
+    }
+
+    /// {@return the files, divided among tasks by their sizes}
+    static JavaRDD<DataFile> perFile(SparkSession spark, List<DataFile> files) {
+        JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.sparkContext());
+        List<List<DataFile>> bins = Bins.divide(files, DataFile::nbytes,
+                TASKS_PER_CORE * context.defaultParallelism(), BYTES_OF_TASK);
+        return context.parallelize(bins, Math.max(1, bins.size())).flatMap(List::iterator);
+    }
+
+    /// Runs a task for each file.
+    ///
+    /// @param spark the session
+    /// @param files the files
+    /// @param task what to do with each
+    /// @return what became of each file, in the order of their URIs
+    static List<FileResult> run(SparkSession spark, List<DataFile> files, Task task) {
+        return perFile(spark, files).map(new Attempt(task)).collect().stream()
+                .sorted((one, other) -> one.file().compareTo(other.file())).toList();
+    }
+
+    private record Attempt(Task task) implements Function<DataFile, FileResult> {
+        @Override
+        public FileResult call(DataFile file) {
+            return attempt(file, task);
+        }
+    }
+
+    /// Runs a task, and makes a result of its failure.
+    static FileResult attempt(DataFile file, Task task) {
+        try {
+            return task.run(file);
+        } catch (FormatException e) {
+            return failed(file, SourceChecks.isUnreadable(e.code()) ? Status.UNREADABLE : Status.DAMAGED, e);
+        } catch (IllegalArgumentException | UnsupportedOperationException e) {
+            return failed(file, Status.REFUSED, e);
+        } catch (IOException | NoSuchElementException | UncheckedIOException e) {
+            return failed(file, Status.UNREADABLE, e);
+        } catch (RuntimeException | InternalError e) {
+            return failed(file, Status.FAILED, e);
+        }
+    }
+
+    private static FileResult failed(DataFile file, Status status, Throwable why) {
+        return new FileResult(file.toString(), status, TensorReadException.describe(why), file.nbytes(), 0);
     }
 
     /// Reads a whole file and compares it with its checksums.
@@ -170,9 +226,7 @@ final class FileTasks {
         /// Refuses what would get new checksums although it is damaged, and files of which only a part would be saved.
         /// Files with checksums are checked when they are read.
         private void requireWhole(Checkpoint source) throws IOException {
-            boolean hasChecksums = Checkpoint.formats().stream().filter(format -> format.name().equals(source.format()))
-                    .anyMatch(format -> format.capabilities().contains(Capability.CHECKSUMS));
-            if (!hasChecksums) {
+            if (!SourceChecks.hasChecksums(source)) {
                 List<Damage> damages = source.verify().damages();
                 if (!damages.isEmpty()) {
                     throw new FormatException("DAMAGED", describe(damages), damages.getFirst().offset(),
@@ -189,10 +243,10 @@ final class FileTasks {
         }
 
         private void requireHarmless(Checkpoint source) {
-            List<ForeignClass> dangerous = source.foreignClasses().stream().filter(ForeignClass::isDangerous).toList();
+            List<String> dangerous = SourceChecks.dangerousNames(source);
             if (!dangerous.isEmpty() && !consents.contains(DANGEROUS)) {
                 throw new IllegalArgumentException("it was perhaps made to attack: with "
-                        + dangerous.stream().map(ForeignClass::name).collect(Collectors.joining(", "))
+                        + String.join(", ", dangerous)
                         + " it could run code in the program that loads it. Nothing of it was run. Take it from a"
                         + " source that you trust, or convert with " + DANGEROUS);
             }

@@ -6,7 +6,6 @@ import io.undercroft.spark.internal.files.FileAccess;
 import io.undercroft.spark.internal.files.FileList;
 import io.undercroft.spark.internal.files.FormatNames;
 import io.undercroft.spark.internal.jobs.FileResult.Status;
-import io.undercroft.spark.internal.jobs.JobArguments.UsageException;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -19,6 +18,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.ToLongFunction;
 import org.apache.hadoop.conf.Configuration;
@@ -127,7 +127,7 @@ public final class JobRunner {
 
     private int verify(JobArguments arguments) throws IOException {
         List<DataFile> files = files(arguments, arguments.paths(1, Integer.MAX_VALUE), false);
-        List<FileResult> results = FileJob.run(spark, files, new FileTasks.Verify(access()));
+        List<FileResult> results = FileTasks.run(spark, files, new FileTasks.Verify(access()));
         return end(results, arguments, "%s, %d bytes without checksums"
                 .formatted(count(results), sum(results, FileResult::result)));
     }
@@ -136,7 +136,7 @@ public final class JobRunner {
         int keep = arguments.number(KEEP, 1);
         List<DataFile> files = files(arguments, arguments.paths(1, Integer.MAX_VALUE), false).stream()
                 .filter(file -> file.name().endsWith(CROFT)).toList();
-        List<FileResult> results = FileJob.run(spark, files, new FileTasks.Compact(keep));
+        List<FileResult> results = FileTasks.run(spark, files, new FileTasks.Compact(keep));
         long saved = sum(results, result -> result.target() == null ? 0 : result.bytes() - result.result());
         return end(results, arguments, "%s, %d bytes freed".formatted(count(results), saved));
     }
@@ -183,7 +183,7 @@ public final class JobRunner {
                 others.put(file.uri(), sameStem.getFirst());
             }
         }
-        List<FileResult> results = new ArrayList<>(FileJob.run(spark,
+        List<FileResult> results = new ArrayList<>(FileTasks.run(spark,
                 left.stream().filter(file -> others.containsKey(file.uri())).toList(),
                 new FileTasks.Diff(access(), Map.copyOf(others), arguments.has(LARGE))));
         left.stream().filter(file -> !others.containsKey(file.uri())).forEach(file -> results
@@ -217,7 +217,7 @@ public final class JobRunner {
                 left.add(source);
             }
         }
-        results.addAll(FileJob.run(spark, left,
+        results.addAll(FileTasks.run(spark, left,
                 new FileTasks.Convert(access(), Map.copyOf(targets), arguments.flags())));
         return end(results, arguments, count(results));
     }
@@ -288,5 +288,92 @@ public final class JobRunner {
     private static Row row(FileResult result) {
         return RowFactory.create(result.file(), name(result.status()), result.detail(), result.target(),
                 result.bytes(), result.result());
+    }
+
+    // ---- arguments
+
+    /// The command line is wrong.
+    private static final class UsageException extends IllegalArgumentException {
+        private static final long serialVersionUID = 1;
+
+        UsageException(String message) {
+            super(message);
+        }
+    }
+
+    /// The arguments of a job: paths, options without a value and options with one.
+    private static final class JobArguments {
+        private final List<String> paths = new ArrayList<>();
+        private final Set<String> flags = new HashSet<>();
+        private final Map<String, String> values = new HashMap<>();
+
+        /// Reads arguments.
+        ///
+        /// @param arguments what follows the verb
+        /// @param allowedFlags the options without a value
+        /// @param allowedValues the options with a value
+        /// @throws UsageException if an option is unknown or has no value
+        JobArguments(List<String> arguments, Set<String> allowedFlags, Set<String> allowedValues) {
+            for (int i = 0; i < arguments.size(); i++) {
+                String each = arguments.get(i);
+                if (!each.startsWith("--")) {
+                    paths.add(each);
+                } else if (allowedFlags.contains(each)) {
+                    flags.add(each);
+                } else if (!allowedValues.contains(each)) {
+                    throw new UsageException(each + " is no option of this job; it has "
+                            + String.join(", ", allowedFlags) + " " + String.join(", ", allowedValues));
+                } else if (++i == arguments.size()) {
+                    throw new UsageException(each + " needs a value");
+                } else {
+                    values.put(each, arguments.get(i));
+                }
+            }
+        }
+
+        /// {@return the paths}
+        ///
+        /// @param least how many there are at least
+        /// @param most how many there are at most
+        /// @throws UsageException if there are fewer or more
+        List<String> paths(int least, int most) {
+            if (paths.size() < least || paths.size() > most) {
+                throw new UsageException("%d paths are given, and it takes %s".formatted(paths.size(),
+                        least == most ? "" + least : "at least " + least));
+            }
+            return paths;
+        }
+
+        /// {@return the options without a value that are given}
+        Set<String> flags() {
+            return Set.copyOf(flags);
+        }
+
+        boolean has(String flag) {
+            return flags.contains(flag);
+        }
+
+        Optional<String> value(String option) {
+            return Optional.ofNullable(values.get(option));
+        }
+
+        /// {@return the number that an option has as its value}
+        ///
+        /// @throws UsageException if it is no number of at least 1
+        int number(String option, int otherwise) {
+            String text = values.get(option);
+            if (text == null) {
+                return otherwise;
+            }
+            try {
+                int number = Integer.parseInt(text);
+                if (number > 0) {
+                    return number;
+                }
+            } catch (NumberFormatException _) {
+                // The exception below says what is allowed.
+            }
+            throw new UsageException(option + " is " + text + "; it may be a number from 1");
+        }
     }
 }
