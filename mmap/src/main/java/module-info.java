@@ -1,10 +1,13 @@
 /// File mappings and shared memory. Needs native access: `--enable-native-access=io.undercroft.mmap`.
+// These modules are compiled later.
+@SuppressWarnings("module")
 module io.undercroft.mmap {
     requires static transitive org.jspecify;
     requires transitive io.undercroft.storage;
 
     exports io.undercroft.mmap;
     exports io.undercroft.mmap.spi;
+    exports io.undercroft.mmap.internal.support to io.undercroft.http, io.undercroft.hadoop;
 
     uses io.undercroft.mmap.spi.SharedDeviceMemory;
 

@@ -12,12 +12,11 @@ import java.lang.foreign.MemorySegment;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
-/// Memory of this process that no file backs, in runs too large for the JDK's own allocator.
+/// Allocators of large memory of this process that no file backs.
 ///
-/// Filling fresh memory spends most of its time in page faults. The allocators here ask for huge pages, which have few:
-/// filling takes a quarter to a third of the time. The first two differ in when the faults are taken. To allocate and
-/// fill takes a little longer when memory is populated, since it is touched twice; but what is left for the fill is
-/// less than half.
+/// Filling new memory takes most of its time in page faults. These allocators use huge pages, which cause few: filling
+/// takes a quarter to a third of the time. [#populatedAllocator] takes the faults when it allocates, after which
+/// filling takes less than half of the time; both together take a little longer.
 public final class AnonymousMemory {
     /// From this size on, in bytes, memory is mapped. Giving a mapping back stops all threads for some 58 µs, which
     /// is little compared with zeroing a megabyte, and too much for less.
@@ -28,41 +27,40 @@ public final class AnonymousMemory {
     /// Returns the allocator of mapped memory. It is zeroed, starts on a page, uses huge pages where the system has
     /// them, is not bounded by `-XX:MaxDirectMemorySize`, and returns to the system when the allocation is freed.
     /// Access to its segment then throws [IllegalStateException]. The garbage collector frees an allocation that is no
-    /// longer reachable. Memory is taken when it is first touched: what is never touched costs nothing.
+    /// longer reachable. The system provides a page when it is first accessed.
     ///
-    /// Allocations below 1 MiB use [Allocator#offHeap], as do all where the system cannot be called.
+    /// Allocations below 1 MiB use [Allocator#offHeap], as do all without native access.
     ///
     /// @return the allocator, safe for any thread
     public static Allocator allocator() {
         return mapping(false);
     }
 
-    /// The same, but the allocating thread populates all of the memory at once. The first access is then as fast as
-    /// later ones, for callers that must fill it in bounded time, and a lack of memory is reported here. Where the
-    /// system cannot populate memory (Linux before 5.14), zeros are written over it.
+    /// Returns an allocator as [#allocator] that provides all pages when it allocates. The first access is then as fast
+    /// as later ones, for callers that must fill the memory in bounded time, and a lack of memory is reported by the
+    /// allocation. On Linux before 5.14, zeros are written over the memory instead.
     ///
     /// @return the allocator, safe for any thread
     public static Allocator populatedAllocator() {
         return mapping(true);
     }
 
-    /// Returns the allocator of memory that can be frozen: a reader sees the bytes of that moment without a copy, and
-    /// the storage can still be written. It is for states that are saved while they change: a save in the background
-    /// then keeps its caller for milliseconds, whatever the size ([io.undercroft.storage.internal.support.Freezable]).
+    /// Returns the allocator of memory that background saves can freeze: the save sees the bytes of that moment without
+    /// a copy, and the storage can still be written to. So `saveAsync` of the serializer returns within milliseconds,
+    /// whatever the size.
     ///
-    /// The bytes lie in a file in memory that has no name, and a storage maps a part of it. Until it is first frozen
-    /// that is memory like any other. Freezing turns the mapping into a private one, at the same addresses: the file
-    /// keeps the bytes of now, and a page is copied when it is first written to. What was written is brought back to
-    /// the file when the storage is frozen the next time, which takes as long as to copy that.
+    /// The bytes are in a memory file without a name, of which each storage maps a part. Freezing changes the mapping
+    /// to a private one at the same addresses: the file keeps the current bytes, and a page is copied when it is first
+    /// written to. When the storage is frozen again, the written pages are copied to the file.
     ///
-    /// The memory is zeroed, starts on a page, and returns to the system when the allocation is freed; where a frozen
-    /// image is still read, when that is closed. All of it is taken at once, so a lack of memory is reported here.
-    /// Pages that were written since they were first frozen are there twice, so at most twice the size is taken. After
-    /// a freeze for which less than an eighth of a storage had to be brought back, they are there once again.
+    /// The memory is zeroed and starts on a page. It is freed with the allocation, or when the save that reads a frozen
+    /// image has ended. All pages are provided by the allocation, which reports a lack of memory. Pages that were
+    /// written to since they were first frozen exist twice, so that at most twice the size is used. After a freeze that
+    /// copied less than an eighth of a storage, they exist once again.
     ///
-    /// All of it shares one descriptor. Allocations below 1 MiB use [Allocator#offHeap], which saves copy. Where there
-    /// is no such file, as on other systems than Linux, this is [#populatedAllocator]. Freezing takes microseconds
-    /// since Linux 5.13, and before some 100 ms for 1 GiB.
+    /// All allocations share one descriptor. Allocations below 1 MiB use [Allocator#offHeap], which saves copy. On
+    /// systems other than Linux, this is [#populatedAllocator]. Freezing takes microseconds since Linux 5.13, and some
+    /// 100 ms for 1 GiB before.
     ///
     /// @return the allocator, safe for any thread
     public static Allocator freezableAllocator() {
@@ -86,8 +84,8 @@ public final class AnonymousMemory {
         }
     }
 
-    /// {@return how many bytes can be allocated before the system kills processes for lack of memory, on this host
-    /// and in the container that this process is in; empty if unknown} Other processes may take them first.
+    /// {@return the number of bytes that can be allocated before the system kills processes for lack of memory, on this
+    /// host and in the container of this process; empty if unknown} Other processes may allocate them first.
     public static OptionalLong available() {
         return FreeMemory.bytes();
     }

@@ -43,20 +43,20 @@ import org.jspecify.annotations.Nullable;
 
 /// An open file whose bytes are mapped on demand, with one lifetime for all mappings.
 ///
-/// **Lifetime.** The file starts with one holder, the caller that opened it. [#retain] adds one, and so does every
-/// [#allocation] until it is freed; [#close] releases one. With the last one all mappings are unmapped and the
-/// descriptor is closed; from then on reading, mapping and every access to a mapped segment throw
-/// [IllegalStateException]. Closing while other threads read is safe. While a native call holds a mapped segment (a
-/// write to a socket, a copy to a device) the mappings stay until it ends; closing does not wait for it. A file that is
-/// never closed is released by the garbage collector once neither it nor any of its segments is reachable.
+/// **Lifetime.** The file is reference-counted. The caller that opened it has one reference; [#retain] adds one, and so
+/// does every [#allocation] until it is freed; [#close] releases one. When the last reference is released, all mappings
+/// are unmapped and the descriptor is closed; afterwards reading, mapping and every access to a mapped segment throw
+/// [IllegalStateException]. Closing while other threads read is safe. While a native call uses a mapped segment (a
+/// write to a socket, a copy to a device), the mappings stay until it ends; closing does not wait for it. A file that
+/// is never closed is released by the garbage collector once neither it nor any of its segments is reachable.
 ///
-/// **Truncation.** A mapping is inside the file when it is made. If the file is truncated later, touching a missing
-/// page throws [InternalError]; [#guard] converts that to [TruncatedMappingException], as do the methods of storages
-/// and tensors that work on many bytes; these also notice a new end within a page, whose rest reads as zeros. Native
-/// code that touches a missing page crashes the JVM, and so does [MemorySegment#mismatch]: pass it only bytes of files
-/// that are replaced by renaming, or [probe][Pages#probe] them before.
+/// **Truncation.** If the file is truncated after it was mapped, access to a missing page throws [InternalError];
+/// [#guard] converts that to [TruncatedMappingException], as do the methods of storages and tensors that work on many
+/// bytes. They also detect a new end within a page, the rest of which reads as zeros. Native code that accesses a
+/// missing page crashes the JVM, and so does [MemorySegment#mismatch]: pass them only bytes of files that are replaced
+/// by renaming, or [probe][Pages#probe] the bytes before.
 ///
-/// **Threads.** All methods are safe for any thread, interrupted ones included.
+/// **Threads.** All methods may be called from several threads at once, interrupted ones included.
 public final class MappedFile implements AutoCloseable {
     /// Null if it is in a store.
     private final @Nullable Path path;
@@ -91,46 +91,46 @@ public final class MappedFile implements AutoCloseable {
         this.lifetime = new Lifetime("the file " + location, remote == null ? file::close : remote::close);
     }
 
-    /// Opens a regular file; for reading only, unless the mode is [MapMode#SHARED]. It has a separate budget. Pipes
-    /// and devices are refused without waiting, also if one replaces the file meanwhile. (A pipe that replaces one of
-    /// the first small files of a process at the moment when it is opened is waited for.)
+    /// Opens a regular file; for reading only, unless the mode is [MapMode#SHARED]. It has a separate budget. Pipes and
+    /// devices are refused without waiting, also if one replaces the file at that moment (except one of the first small
+    /// files of a process).
     ///
-    /// The first files of a process of up to 4 MiB are opened, and mapped or copied, by the JDK: binding the C library
-    /// takes longer than opening them. As soon as anything calls the C library, it opens all files.
+    /// The first files of a process of up to 4 MiB are opened, and mapped or copied, by the JDK, as binding the C
+    /// library takes longer than opening them. As soon as the C library is bound, it opens all files.
     ///
-    /// @param path which file
-    /// @param mode what its mappings allow
-    /// @return the file, with one holder
-    /// @throws IOException if it is not there, not a regular file, or may not be opened; the message is one line
+    /// @param path the file
+    /// @param mode the mode of its mappings
+    /// @return the file, with one reference
+    /// @throws IOException if it does not exist, is not a regular file, or cannot be opened; the message is one line
     public static MappedFile open(Path path, MapMode mode) throws IOException {
         return open(path, mode, new MapBudget());
     }
 
     /// Opens a regular file; for reading only, unless the mode is [MapMode#SHARED].
     ///
-    /// @param path which file
-    /// @param mode what its mappings allow
-    /// @param budget what its stitched mappings are taken from, together with those of all files that share it
-    /// @return the file, with one holder
-    /// @throws IOException if it is not there, not a regular file, or may not be opened; the message is one line
+    /// @param path the file
+    /// @param mode the mode of its mappings
+    /// @param budget the budget of its stitched mappings, which may be shared with other files
+    /// @return the file, with one reference
+    /// @throws IOException if it does not exist, is not a regular file, or cannot be opened; the message is one line
     public static MappedFile open(Path path, MapMode mode, MapBudget budget) throws IOException {
         checkArguments(path, mode, budget);
         return opened(path, mode, budget, HostFile.open(path, mode));
     }
 
-    /// Opens an object of a store. Its bytes are fetched when they are first read or mapped, and then stay in a
-    /// temporary file until the last holder releases this. Bytes that nobody reads or maps take no space.
+    /// Opens an object of a store. Its bytes are fetched into a sparse temporary file when they are first read or
+    /// mapped. The file is removed with the last reference.
     ///
-    /// A thread that is interrupted does not wait for bytes: reading throws [java.io.InterruptedIOException], and
-    /// mapping [MappingException] with that as its cause. All other methods work in interrupted threads too.
+    /// An interrupted thread does not wait for bytes: reading throws [java.io.InterruptedIOException], and mapping
+    /// throws [MappingException] with that cause. All other methods work in interrupted threads too.
     ///
-    /// @param source the object, which then belongs to the file, also if this throws
-    /// @param mode what its mappings allow: [MapMode#PRIVATE] or [MapMode#READ_ONLY]
-    /// @param budget what its stitched mappings are taken from, together with those of all files that share it
+    /// @param source the object, which this method closes if it throws, and otherwise [#close]
+    /// @param mode the mode of its mappings: [MapMode#PRIVATE] or [MapMode#READ_ONLY]
+    /// @param budget the budget of its stitched mappings, which may be shared with other files
     /// @param directory the directory of the temporary file; empty for `java.io.tmpdir`
-    /// @return the file, with one holder
-    /// @throws RemoteFileException if there can be no temporary file of that size
-    /// @throws IOException if the system refuses
+    /// @return the file, with one reference
+    /// @throws RemoteFileException if a temporary file of that size cannot be created
+    /// @throws IOException if a system call fails
     /// @throws UnsupportedOperationException if the mode is [MapMode#SHARED], as writes would not reach the store
     public static MappedFile open(RangeSource source, MapMode mode, MapBudget budget, Optional<Path> directory)
             throws IOException {
@@ -153,11 +153,11 @@ public final class MappedFile implements AutoCloseable {
 
     /// Attaches a segment of shared memory as a file whose parts are mapped on demand.
     ///
-    /// @param name its name, with or without a slash in front
-    /// @param mode what its mappings allow
-    /// @param budget what its stitched mappings are taken from, together with those of all files that share it
+    /// @param name the name, with or without a leading slash
+    /// @param mode the mode of its mappings
+    /// @param budget the budget of its stitched mappings, which may be shared with other files
     /// @param owner the accepted owners
-    /// @return the file, with one holder; its path is `/dev/shm/NAME`
+    /// @return the file, with one reference; its path is `/dev/shm/NAME`
     /// @throws SharedMemoryException if the name is not valid, there is no such segment, or it belongs to another user
     /// @throws IOException if it cannot be read
     public static MappedFile attach(String name, MapMode mode, MapBudget budget, TrustedOwner owner)
@@ -203,10 +203,10 @@ public final class MappedFile implements AutoCloseable {
 
     /// Opens a regular file [MapMode#SHARED] and extends it with zeros if it is shorter. It is never truncated.
     ///
-    /// @param path which file
+    /// @param path the file
     /// @param nbytes how many bytes it shall have at least, more than 0
     /// @param libc the C library, if there is one
-    /// @return the file, with one holder
+    /// @return the file, with one reference
     /// @throws IOException if it cannot be opened or grown
     static MappedFile openAtLeast(Path path, long nbytes, Optional<Libc> libc) throws IOException {
         checkRegular(path);
@@ -215,10 +215,10 @@ public final class MappedFile implements AutoCloseable {
 
     /// Creates a file [MapMode#SHARED], for its owner only.
     ///
-    /// @param path which file
+    /// @param path the file
     /// @param nbytes how many zeros it shall have, more than 0
     /// @param libc the C library, if there is one
-    /// @return the file, with one holder
+    /// @return the file, with one reference
     /// @throws FileAlreadyExistsException if it is there already
     /// @throws IOException if it cannot be created or grown; it is removed again then
     static MappedFile create(Path path, long nbytes, Optional<Libc> libc) throws IOException {
@@ -286,9 +286,9 @@ public final class MappedFile implements AutoCloseable {
         }
     }
 
-    /// {@return the path it was opened by}
+    /// {@return the path that the file was opened by}
     ///
-    /// @throws UnsupportedOperationException if it is an object of a store, which has none
+    /// @throws UnsupportedOperationException if it is an object of a store, which has no path
     public Path path() {
         if (path == null) {
             throw new UnsupportedOperationException(location + " is no file of this host, and has no path");
@@ -296,12 +296,12 @@ public final class MappedFile implements AutoCloseable {
         return path;
     }
 
-    /// {@return the path it was opened by, or the name of the object of a store, for messages}
+    /// {@return the path that the file was opened by, or the name of the object of a store, for messages}
     public String location() {
         return location;
     }
 
-    /// {@return the object of a store that this is, or nothing if it is a file of the host}
+    /// {@return the object of a store; empty if this is a file of the host}
     public Optional<RangeSource> source() {
         return Optional.ofNullable(remote).map(RangeCache::source);
     }
@@ -316,13 +316,14 @@ public final class MappedFile implements AutoCloseable {
         return size;
     }
 
-    /// {@return the number that the file has in its file system, as long as it is open: that of another file by the
-    /// same path is another one; 0 if the system call fails}
-    public long identity() {
+    /// {@return the number of the file in its file system, which no other file has while this one is open; 0 if the
+    /// system call fails}
+    long identity() {
         return identity;
     }
 
-    /// {@return whether its path, or its name, still refers to this file, and it was neither replaced nor removed}
+    /// {@return whether the path, or the name in the store, still refers to this file: it was neither replaced nor
+    /// removed}
     ///
     /// @throws IOException if the system call fails, or the store does not respond
     /// @throws IllegalStateException if the file is closed
@@ -331,10 +332,10 @@ public final class MappedFile implements AutoCloseable {
     }
 
     /// Fetches pieces of objects of stores that are about to be read or mapped, with several requests at a time. Pieces
-    /// that are close to each other are one request: the gaps that it spans have 16 KiB, or up to 64 KiB and in all at
-    /// most an eighth of the bytes of the pieces. Does nothing for those of files of the host.
+    /// that are close to each other are fetched by one request: with gaps of up to 16 KiB, or of up to 64 KiB if the
+    /// gaps have at most an eighth of the bytes of the pieces. Ignores pieces of files of the host.
     ///
-    /// @param pieces the pieces; what is past the end of a file is ignored
+    /// @param pieces the pieces; bytes past the end of a file are ignored
     /// @throws IOException if they cannot be fetched or stored
     /// @throws IllegalStateException if one of the files is closed
     public static void fetch(List<? extends Piece> pieces) throws IOException {
@@ -361,18 +362,18 @@ public final class MappedFile implements AutoCloseable {
         return ranges;
     }
 
-    /// Bytes of objects of stores, in memory.
+    /// Bytes of objects of stores in memory; see [#hold].
     public interface Held extends AutoCloseable {
-        /// Releases the memory. To be called once.
+        /// Releases the memory. Must be called once.
         @Override
         void close();
     }
 
-    /// Fetches pieces of objects of stores into memory, as [#fetch], without storing them on this host: for those that
-    /// are read once. Until the result is closed, reading them copies from memory.
+    /// Fetches pieces of objects of stores that are read once, as [#fetch], into memory instead of the temporary file.
+    /// Until the result is closed, reads of them copy from memory.
     ///
-    /// @param pieces the pieces; each should be smaller than a few MiB. What is past the end of a file is ignored
-    /// @return what holds the memory
+    /// @param pieces the pieces; each should be smaller than a few MiB. Bytes past the end of a file are ignored
+    /// @return the memory, which the caller closes
     /// @throws IOException if they cannot be fetched
     /// @throws IllegalStateException if one of the files is closed
     public static Held hold(List<? extends Piece> pieces) throws IOException {
@@ -388,23 +389,22 @@ public final class MappedFile implements AutoCloseable {
         return () -> releases.forEach(Runnable::run);
     }
 
-    /// What reads much of files.
+    /// An action that reads many bytes of files; see [#load].
     @FunctionalInterface
     public interface Load {
-        /// Runs it.
+        /// Runs the action.
         ///
         /// @throws IOException if reading fails
         void run() throws IOException;
     }
 
-    /// Runs a load whose results are used after it only: whether objects of stores are still those that were opened is
-    /// asked once at its end, and not after each read. Nothing else may use bytes of the files before that, in any
-    /// thread.
+    /// Runs an action whose results are used only after it. Stores are asked once, at its end, whether their objects
+    /// were replaced, and not after each read. No thread may use other bytes of the files before that.
     ///
-    /// @param files the files that it reads
-    /// @param load the load
-    /// @throws RemoteFileException if one of them was replaced or removed, whatever the load has thrown
-    /// @throws IOException as the load
+    /// @param files the files that the action reads
+    /// @param load the action
+    /// @throws RemoteFileException if an object was replaced or removed, even if the action threw another exception
+    /// @throws IOException if the action throws it
     public static void load(Collection<MappedFile> files, Load load) throws IOException {
         List<RangeCache> remotes = files.stream().distinct().flatMap(file -> Stream.ofNullable(file.remote)).toList();
         remotes.forEach(RangeCache::beginLoad);
@@ -436,8 +436,8 @@ public final class MappedFile implements AutoCloseable {
 
     /// {@return whether bytes of an object of a store have been fetched} True for a file of the host.
     ///
-    /// @param offset where they start, in bytes
-    /// @param length how many there are
+    /// @param offset the offset of the first byte in the file
+    /// @param length the number of bytes
     /// @throws IllegalStateException if the file is closed
     public boolean isFetched(long offset, long length) {
         try (MappedFile _ = retain()) {
@@ -445,13 +445,13 @@ public final class MappedFile implements AutoCloseable {
         }
     }
 
-    /// Reads bytes into memory that are not read again soon: those of an object of a store without storing them on this
-    /// host, if they are not there; those of a file of the host past the page cache, if they are not there, are 1 MiB
+    /// Reads bytes that are not read again soon. Bytes of an object of a store that are not in the temporary file are
+    /// not stored there. Bytes of a file of the host that are not in the page cache are read past it, if they are 1 MiB
     /// or more, are aligned to pages in the file and in memory, and the file system supports it.
     ///
-    /// @param offset where they start, in bytes
+    /// @param offset the offset of the first byte in the file
     /// @param into the destination, filled completely
-    /// @throws IOException if they cannot be read, or the file ends before
+    /// @throws IOException if they cannot be read, or the file is shorter
     /// @throws IllegalArgumentException if the offset is negative
     /// @throws IllegalStateException if the file is closed
     public void readOnce(long offset, MemorySegment into) throws IOException {
@@ -474,8 +474,8 @@ public final class MappedFile implements AutoCloseable {
     /// {@return whether [#readOnce] reads bytes past the page cache, into memory that is aligned to pages} False for an
     /// object of a store.
     ///
-    /// @param offset where they start, in bytes
-    /// @param length how many there are
+    /// @param offset the offset of the first byte in the file
+    /// @param length the number of bytes
     /// @throws IllegalStateException if the file is closed
     public boolean isReadPastCache(long offset, long length) {
         try (MappedFile _ = retain()) {
@@ -483,13 +483,13 @@ public final class MappedFile implements AutoCloseable {
         }
     }
 
-    /// Stores bytes of an object of a store, so that they are not fetched.
+    /// Stores bytes of an object of a store in the temporary file, so that they are not fetched.
     ///
-    /// @param offset where they start, in bytes
-    /// @param bytes the bytes that the object has there
+    /// @param offset the offset of the first byte in the file
+    /// @param bytes the bytes
     /// @throws IOException if they cannot be stored
-    /// @throws IllegalArgumentException if the file does not have so many bytes
-    /// @throws IllegalStateException if the file is closed, or one of the host
+    /// @throws IllegalArgumentException if the file is shorter
+    /// @throws IllegalStateException if the file is closed, or is a file of the host
     public void supply(long offset, MemorySegment bytes) throws IOException {
         if (remote == null) {
             throw new IllegalStateException(location + " is a file of the host, whose bytes are there");
@@ -503,7 +503,7 @@ public final class MappedFile implements AutoCloseable {
         }
     }
 
-    /// {@return whether a path refers to this file now} False if the system does not tell files apart.
+    /// {@return whether a path refers to this file} False if the system does not number files.
     ///
     /// @param other the path
     /// @throws IOException if the system call fails
@@ -512,10 +512,10 @@ public final class MappedFile implements AutoCloseable {
         return identity != 0 && held(() -> file.isAt(other));
     }
 
-    /// {@return whether the file begins with these bytes} A shorter one does not.
+    /// {@return whether the file begins with the given bytes}
     ///
-    /// @param signature some bytes
-    /// @throws IOException if reading failed
+    /// @param signature the bytes
+    /// @throws IOException if reading fails
     /// @throws IllegalStateException if the file is closed
     public boolean startsWith(byte[] signature) throws IOException {
         if (size() < signature.length) {
@@ -528,10 +528,10 @@ public final class MappedFile implements AutoCloseable {
 
     /// Reads bytes into memory, without mapping them.
     ///
-    /// @param offset from which byte of the file
-    /// @param into where to, on or off the heap; filled completely
-    /// @throws EOFException if the file ends before
-    /// @throws IOException if reading failed
+    /// @param offset the offset of the first byte in the file
+    /// @param into the destination, on or off the heap, which is filled completely
+    /// @throws EOFException if the file is shorter
+    /// @throws IOException if reading fails
     /// @throws IllegalArgumentException if the offset is negative
     /// @throws IllegalStateException if the file is closed
     public void read(long offset, MemorySegment into) throws IOException {
@@ -559,10 +559,10 @@ public final class MappedFile implements AutoCloseable {
 
     /// Maps a run of bytes.
     ///
-    /// @param offset from which byte of the file; any, not only page boundaries
-    /// @param length how many bytes, 0 or more
-    /// @return exactly these bytes, valid until the last holder releases it
-    /// @throws MappingException if the file does not have these bytes or the system refuses
+    /// @param offset the offset of the first byte in the file, which need not be at a page boundary
+    /// @param length the number of bytes, 0 or more
+    /// @return exactly these bytes, valid until the last reference to the file is released
+    /// @throws MappingException if the file does not have these bytes, or a system call fails
     /// @throws IllegalArgumentException if a number is negative
     /// @throws IllegalStateException if the file is closed
     public MemorySegment map(long offset, long length) {
@@ -590,28 +590,28 @@ public final class MappedFile implements AutoCloseable {
         return new EOFException("the pieces add up to more than 2^63 - 1 bytes");
     }
 
-    /// {@return a run of bytes of this file, to be stitched with others}
+    /// {@return a run of bytes of this file, as a part of a stitched mapping}
     ///
-    /// @param offset where it starts in the file, in bytes
-    /// @param length its size, in bytes
+    /// @param offset the offset of the first byte in the file
+    /// @param length the number of bytes
     /// @throws IllegalArgumentException if a number is negative
     public FilePiece piece(long offset, long length) {
         return new FilePiece(this, offset, length);
     }
 
     /// Maps pieces of this and other files, and zeros, one after the other into one contiguous range of addresses
-    /// (stitched). The mode is that of this file, and so is the lifetime: the range is unmapped when the last holder
-    /// releases this file. The others may be closed before.
+    /// (stitched). The range has the mode and the lifetime of this file: it is unmapped when the last reference to this
+    /// file is released. The other files may be closed before.
     ///
-    /// Whole pages are mapped where a piece's place in its file and in the range allow it; short pieces (below 16 KiB),
-    /// edges and pieces whose offsets do not match modulo the page size are copied. Adjacent pieces count as one. If
-    /// the budget has fewer mappings left than the range needs, all of it is copied. A [MapMode#SHARED] file cannot be
-    /// stitched, as copies would not be shared: its pieces have to be its own, and adjacent.
+    /// Whole pages are mapped if the offset of a piece in its file and in the range match modulo the page size; other
+    /// pieces, pieces below 16 KiB, and the edges of pieces are copied. Adjacent pieces count as one. If the budget has
+    /// fewer mappings left than the range needs, all of it is copied. As copies are not shared, the pieces of a
+    /// [MapMode#SHARED] file must be adjacent pieces of that file.
     ///
-    /// @param pieces what to map, in order
-    /// @return a segment as long as all pieces together, valid until the last holder releases it. It starts on a
-    ///     64-byte boundary if the offsets and lengths of all pieces are multiples of 64.
-    /// @throws MappingException if a file does not have these bytes or the system refuses
+    /// @param pieces the pieces, in order
+    /// @return a segment as long as all pieces together, valid until the last reference to this file is released. It
+    ///     starts on a 64-byte boundary if the offsets and lengths of all pieces are multiples of 64
+    /// @throws MappingException if a file does not have these bytes, or a system call fails
     /// @throws UnsupportedOperationException if the file is shared and the pieces are not its own and adjacent
     /// @throws IllegalStateException if this file is closed, or one of the others
     public MemorySegment map(List<Piece> pieces) {
@@ -724,10 +724,10 @@ public final class MappedFile implements AutoCloseable {
                 + " is mapped shared: only adjacent pieces of it make one range; map them one by one, or privately");
     }
 
-    /// Maps a run of bytes as an allocation that holds the file until it is freed.
+    /// Maps a run of bytes as an allocation, which has a reference to the file until it is freed.
     ///
-    /// @param offset from which byte of the file
-    /// @param length how many bytes
+    /// @param offset the offset of the first byte in the file
+    /// @param length the number of bytes
     /// @return the allocation; [Allocation.Sharing#SHARED] only in [MapMode#SHARED], its file name the path
     /// @throws MappingException as [#map(long, long)]
     /// @throws IllegalStateException if the file is closed
@@ -741,10 +741,10 @@ public final class MappedFile implements AutoCloseable {
                 .withBacking(new MappedBytes(segment, pieces, true, Map.of(this, offset + segment.byteSize())));
     }
 
-    /// Maps pieces as an allocation that holds the file, and the files of the pieces, until it is freed. Its mappings
-    /// and copies end then.
+    /// Maps pieces as an allocation, which has references to the file and to the files of the pieces until it is freed.
+    /// Its mappings and copies are released then.
     ///
-    /// @param pieces what to map, in order
+    /// @param pieces the pieces, in order
     /// @return the allocation; [Allocation.Sharing#SHARED] only in [MapMode#SHARED], its file name the path
     /// @throws MappingException as [#map(List)]
     /// @throws IllegalStateException if the file is closed
@@ -816,18 +816,17 @@ public final class MappedFile implements AutoCloseable {
         return new Allocation(segment, Allocation.Sharing.SHARED, location, origin, lifetime::release);
     }
 
-    /// Returns a part of the one mapping of the whole file that all windows share, as an allocation that holds the file
-    /// until it is freed. For files with many storages: a mapping each would be slow, and the system allows a process
-    /// only some tens of thousands.
+    /// Returns a part of one mapping of the whole file, which all windows share, as an allocation with a reference to
+    /// the file. For files with many storages, for which separate mappings would be slow; the system limits a process
+    /// to some tens of thousands.
     ///
-    /// Where windows overlap, what is written through one shows in the others, also in a private file; [#allocation]
-    /// gives each its own copy. (Without native access a private file cannot be mapped lazily: windows are separate
-    /// copies then.)
+    /// Writes through a window are visible in overlapping windows, also of a [MapMode#PRIVATE] file; allocations of
+    /// [#allocation] are independent. (Without native access, windows of such a file are separate copies.)
     ///
-    /// @param offset from which byte of the file
-    /// @param length how many bytes
+    /// @param offset the offset of the first byte in the file
+    /// @param length the number of bytes
     /// @return the allocation, as of [#allocation(long, long)]
-    /// @throws MappingException if the file does not have these bytes, became shorter, or the system refuses
+    /// @throws MappingException if the file does not have these bytes or became shorter, or a system call fails
     /// @throws IllegalStateException if the file is closed
     public Allocation window(long offset, long length) {
         boolean outside = offset < 0 || length <= 0 || offset > size - length;
@@ -855,14 +854,13 @@ public final class MappedFile implements AutoCloseable {
         }
     }
 
-    /// Runs an action that reads mapped bytes, and throws a descriptive exception if the file was truncated. It is for
-    /// work on many bytes: it costs one system call, which also finds a new end within a page, where reading gives
-    /// zeros and no error.
+    /// Runs an action that reads many mapped bytes, and throws a descriptive exception if the file was truncated. One
+    /// system call after the action also detects a new end within a page, where reads return zeros.
     ///
-    /// @param <T> what comes of it
-    /// @param access reads mapped bytes of this file
-    /// @return what came of it
-    /// @throws TruncatedMappingException if the file is shorter now than what is mapped of it
+    /// @param <T> the type of the result
+    /// @param access the action, which reads mapped bytes of this file
+    /// @return the result of the action
+    /// @throws TruncatedMappingException if the file no longer has all mapped bytes
     /// @throws MappingException if the bytes could not be read from the disk
     /// @throws IllegalStateException if the file is closed
     public <T extends @Nullable Object> T guard(Supplier<T> access) {
@@ -873,16 +871,16 @@ public final class MappedFile implements AutoCloseable {
         }
     }
 
-    /// Adds a holder, which has to call [#close] too.
+    /// Adds a reference, which another call of [#close] releases.
     ///
     /// @return this file
-    /// @throws IllegalStateException if the last holder has released it
+    /// @throws IllegalStateException if the file is closed
     public MappedFile retain() {
         lifetime.retain();
         return this;
     }
 
-    /// Releases one holder; with the last one, all mappings and the descriptor. Does nothing if there is none left.
+    /// Releases one reference; with the last one, all mappings and the descriptor. Does nothing if none is left.
     @Override
     public void close() {
         lifetime.release();
@@ -962,11 +960,11 @@ public final class MappedFile implements AutoCloseable {
         }
     }
 
-    /// Throws if the file ends before a byte that it had when it was opened. The mapped bytes of its last page behind
-    /// its end read as zeros.
+    /// Throws an exception if the file is shorter than required. The mapped bytes of its last page past its end read as
+    /// zeros.
     ///
-    /// @param end how many bytes the file has to have
-    /// @throws TruncatedMappingException if it is shorter now
+    /// @param end the minimum size of the file, in bytes
+    /// @throws TruncatedMappingException if it is shorter
     /// @throws MappingException if the system call fails
     /// @throws IllegalStateException if the file is closed
     public void requireAtLeast(long end) {
@@ -977,7 +975,7 @@ public final class MappedFile implements AutoCloseable {
         }
     }
 
-    /// {@return the size of the file now, in bytes; of an object of a store, that which it had when it was opened}
+    /// {@return the current size of the file, in bytes; the size of an object of a store when it was opened}
     ///
     /// @throws IOException if the system call fails
     /// @throws IllegalStateException if the file is closed

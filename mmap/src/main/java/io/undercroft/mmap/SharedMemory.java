@@ -36,26 +36,26 @@ import org.jspecify.annotations.Nullable;
 /// Linux, or memory without a name that is passed by its descriptor. There is no header, so PyTorch's
 /// `from_file('/dev/shm/NAME', shared=True)` and numpy's `memmap` see the same bytes.
 ///
-/// **Names.** A segment and its name have separate lifetimes. The bytes are freed when they have no name and the last
-/// process has unmapped them. The creator chooses the lifetime of the name: [NameLifetime]. Holders are recorded in a
-/// registry next to the segments (`/dev/shm/undercroft-UID`; should another user have made a directory of that name,
-/// `/dev/shm/undercroft-UID-RANDOM`), which detects killed processes, so that a name is removed after its last holder
-/// however that ends; [#list] lists it, and [#gc] removes what killed processes left. Segments that other programs make
-/// in `/dev/shm` can be attached as well: they are not registered, and only [#unlink] removes them.
+/// **Names.** A segment and its name have separate lifetimes. The bytes are freed when they have no name and no process
+/// maps them. The creator chooses the lifetime of the name: [NameLifetime]. Processes that hold a segment are recorded
+/// in a registry next to the segments (`/dev/shm/undercroft-UID`, or `/dev/shm/undercroft-UID-RANDOM` if another user
+/// has that directory). It detects killed processes, so that a name is removed after its last holder, however that
+/// ended; [#list] lists it, and [#gc] removes the names that killed processes left. Segments that other programs create
+/// in `/dev/shm` can be attached too. They are not registered, and only [#unlink] removes them.
 ///
-/// **Other users.** Any user may make a segment of any name. So by its name only a segment of the user of this process,
-/// or of root, is attached, unless the caller passes [TrustedOwner#ANYBODY].
+/// **Other users.** Any user can create a segment of any name. So a segment is attached by its name only if it belongs
+/// to the user of this process or to root, unless the caller passes [TrustedOwner#ANYBODY].
 ///
-/// **Lifetime.** The creator is the first holder. [#retain] adds one, and so does every [#allocation] until it is
-/// freed; [#close] releases one, and the last one unmaps and releases the name. From then on the segment throws
-/// [IllegalStateException]. A segment that is never closed is released by the garbage collector, or when the JVM exits
-/// normally.
+/// **Lifetime.** The creator has one reference. [#retain] adds one, and so does every [#allocation] until it is freed;
+/// [#close] releases one. When the last reference in this process is released, the segment is unmapped and this process
+/// no longer holds the name; afterwards access throws [IllegalStateException]. A segment that is never closed is
+/// released by the garbage collector, or when the JVM exits normally.
 ///
 /// **Contents** are defined by the processes that share it. `PublishedCheckpoint` of the serializer puts a whole state
 /// into one segment, tensors with their names and storages.
 ///
-/// **Threads and processes.** All methods are safe for any thread. Writes are visible to all processes at once but in
-/// no guaranteed order; use the access modes of [java.lang.invoke.VarHandle] to order them.
+/// **Threads and processes.** All methods may be called from several threads at once. Writes are visible to all
+/// processes at once, but in no guaranteed order; use the access modes of [java.lang.invoke.VarHandle] to order them.
 public final class SharedMemory implements AutoCloseable {
     /// The numbers of ten digits to the base 36.
     private static final long FRESH_NAMES = 3_656_158_440_062_976L;
@@ -103,8 +103,8 @@ public final class SharedMemory implements AutoCloseable {
 
     /// Creates a segment of zeros that only this user may attach, and whose name lasts until [#unlink] is called.
     ///
-    /// @param name its name, with or without a slash in front
-    /// @param nbytes its size in bytes, 0 or more
+    /// @param name the name, with or without a leading slash
+    /// @param nbytes the size in bytes, 0 or more
     /// @return the segment, readable and writable
     /// @throws SharedMemoryException as [#create(String, long, NameLifetime)]
     /// @throws IllegalArgumentException if the size is negative
@@ -112,17 +112,15 @@ public final class SharedMemory implements AutoCloseable {
         return create(name, nbytes, NameLifetime.UNTIL_UNLINKED);
     }
 
-    /// Creates a segment of zeros that only this user may attach. All of its memory is allocated when this returns, and
-    /// the name is not visible before.
+    /// Creates a segment of zeros that only this user may attach. All of its memory is allocated before the name
+    /// becomes visible. A name whose lifetime has ended, as its holders were killed, is reused.
     ///
-    /// A name that should not outlive its holders, all of which have ended, is reused.
-    ///
-    /// @param name its name, with or without a slash in front
-    /// @param nbytes its size in bytes, 0 or more
-    /// @param lifetime how long the name lasts; the segment that is returned is its creator's
+    /// @param name the name, with or without a leading slash
+    /// @param nbytes the size in bytes, 0 or more
+    /// @param lifetime the lifetime of the name
     /// @return the segment, readable and writable
-    /// @throws SharedMemoryException if the name is not valid or in use, or there is not that much memory; nothing is
-    ///     left behind
+    /// @throws SharedMemoryException if the name is not valid or in use, or there is not enough memory; nothing is left
+    ///     behind
     /// @throws IllegalArgumentException if the size is negative
     public static SharedMemory create(String name, long nbytes, NameLifetime lifetime) throws SharedMemoryException {
         checkSize(nbytes);
@@ -140,17 +138,17 @@ public final class SharedMemory implements AutoCloseable {
 
     /// Attaches an existing segment, for reading and writing.
     ///
-    /// @param name its name, with or without a slash in front
+    /// @param name the name, with or without a leading slash
     /// @return the segment, of the size it was created with
-    /// @throws SharedMemoryException if the name is not valid or there is no such segment, also if all processes that
-    ///     its name should last for have ended; if it belongs to another user than this one and root
+    /// @throws SharedMemoryException if the name is not valid or does not exist, its lifetime has ended, or the segment
+    ///     belongs to another user than this one and root
     public static SharedMemory attach(String name) throws SharedMemoryException {
         return attach(name, MapMode.SHARED, TrustedOwner.SELF_OR_ROOT);
     }
 
     /// Attaches an existing segment.
     ///
-    /// @param name its name, with or without a slash in front
+    /// @param name the name, with or without a leading slash
     /// @param mode [MapMode#SHARED] for reading and writing, or [MapMode#READ_ONLY]
     /// @param owner the accepted owners
     /// @return the segment, of the size it was created with
@@ -164,28 +162,29 @@ public final class SharedMemory implements AutoCloseable {
         return attach(name, mode, ALL, owner);
     }
 
-    /// Creates memory of zeros that has no name. Other processes of this user get it by [#attachDescriptor(long, int)]
-    /// with the number of this process and the [#descriptor], or open `/proc/PID/fd/FD` as a file. Children do not
-    /// inherit the descriptor. The memory is freed when the last of them ends, also if it is killed.
+    /// Creates memory of zeros that has no name. Other processes of this user attach it by [#attachDescriptor(long,
+    /// int)] with the number of this process and the [#descriptor], or open `/proc/PID/fd/FD` as a file. Child
+    /// processes do not inherit the descriptor. The memory is freed when the last process that has it ends, even if it
+    /// is killed.
     ///
-    /// Its descriptor stays open until the last holder in this process releases it.
+    /// The descriptor stays open until the last reference in this process is released.
     ///
-    /// @param nbytes its size in bytes, 0 or more
+    /// @param nbytes the size in bytes, 0 or more
     /// @return the memory, readable and writable
-    /// @throws SharedMemoryException if there is not that much memory, or no descriptor left
+    /// @throws SharedMemoryException if there is not enough memory, or no descriptor is left
     /// @throws IllegalArgumentException if the size is negative
     public static SharedMemory anonymous(long nbytes) throws SharedMemoryException {
         checkSize(nbytes);
         return Descriptors.create(libc("anonymous"), nbytes);
     }
 
-    /// Attaches memory that another process has open: without a name ([#anonymous]) or with one.
+    /// Attaches memory that another process has open, with or without a name ([#anonymous]).
     ///
     /// @param pid the number of that process
     /// @param fd the number of its descriptor
     /// @return all of the memory, readable and writable
-    /// @throws SharedMemoryException if the process is gone, does not have the descriptor, belongs to another user, or
-    ///     the descriptor is of something else than memory or a regular file; where there is no `/proc`
+    /// @throws SharedMemoryException if the process has ended, does not have the descriptor, or belongs to another
+    ///     user; if the descriptor is neither of memory nor of a regular file; if the system has no `/proc`
     public static SharedMemory attachDescriptor(long pid, int fd) throws SharedMemoryException {
         return attachDescriptor(pid, fd, MapMode.SHARED);
     }
@@ -194,13 +193,13 @@ public final class SharedMemory implements AutoCloseable {
         return Descriptors.attach(libc("the descriptor of another process"), pid, fd, mode);
     }
 
-    /// Attaches memory that this process has open: a descriptor that it inherited (bash `9<>FILE`, Python
-    /// `pass_fds`).
+    /// Attaches memory by a descriptor that this process has open, for instance one that it inherited (bash `9<>FILE`,
+    /// Python `pass_fds`).
     ///
-    /// @param fd the number of the descriptor, which stays the caller's to close
+    /// @param fd the number of the descriptor, which the caller closes
     /// @return all of the memory, readable and writable
-    /// @throws SharedMemoryException if the descriptor is not open for reading and writing, or of something else than
-    ///     memory or a regular file
+    /// @throws SharedMemoryException if the descriptor is not open for reading and writing, or is neither of memory nor
+    ///     of a regular file
     public static SharedMemory attachDescriptor(int fd) throws SharedMemoryException {
         return Descriptors.attach(libc("a descriptor"), fd);
     }
@@ -210,8 +209,8 @@ public final class SharedMemory implements AutoCloseable {
     /// The name lasts as long as the segment has a holder ([NameLifetime#WITH_LAST_HOLDER]): this storage, or another
     /// process.
     ///
-    /// It throws [OutOfMemoryError] if there is not that much shared memory, and [UncheckedIOException] if there is
-    /// none at all; the message is that of [#create].
+    /// It throws [OutOfMemoryError] if there is not enough shared memory, and [UncheckedIOException] if there is none;
+    /// the message is that of [#create].
     ///
     /// @return the allocator, safe for any thread
     public static Allocator allocator() {
@@ -219,9 +218,8 @@ public final class SharedMemory implements AutoCloseable {
     }
 
     /// Returns the allocator of memory without a name, as of [#anonymous]. Its [Allocation#filename] is the path of its
-    /// descriptor (`/proc/PID/fd/FD`), which processes of this user may open as long as the allocation is there.
-    ///
-    /// It fails as that of [#allocator].
+    /// descriptor (`/proc/PID/fd/FD`), which processes of this user may open until the allocation is freed. It throws
+    /// the exceptions of [#allocator].
     ///
     /// @return the allocator, safe for any thread
     public static Allocator anonymousAllocator() {
@@ -231,7 +229,7 @@ public final class SharedMemory implements AutoCloseable {
     /// Creates a segment whose name is removed with its storage, or attaches one that is there and makes it larger if
     /// it is too small.
     ///
-    /// @param name its name, with or without a slash in front
+    /// @param name the name, with or without a leading slash
     /// @param nbytes how many bytes; with 0, nothing is created
     /// @return the first bytes of the segment
     /// @throws SharedMemoryException as [#create] and [#attach]
@@ -257,7 +255,7 @@ public final class SharedMemory implements AutoCloseable {
 
     /// Removes a name. Processes that are attached keep the bytes.
     ///
-    /// @param name the name, with or without a slash in front
+    /// @param name the name, with or without a leading slash
     /// @return whether there was such a name
     /// @throws SharedMemoryException if the name is not valid or belongs to another user
     public static boolean unlink(String name) throws SharedMemoryException {
@@ -269,9 +267,9 @@ public final class SharedMemory implements AutoCloseable {
     /// Removes a name that lasts until it is unlinked ([NameLifetime#UNTIL_UNLINKED]), if no living process holds its
     /// segment: no process is attached, and its creator has closed it, ended, or was killed. Programs that map
     /// `/dev/shm/NAME` by other means are not counted, and keep the bytes. The check for holders and the removal are
-    /// one step, so a process that attaches or publishes meanwhile keeps its segment.
+    /// one step, so that a process that attaches or publishes at the same time keeps its segment.
     ///
-    /// @param name the name, with or without a slash in front
+    /// @param name the name, with or without a leading slash
     /// @return the segment, as it was; empty if this library made none of that name, it is removed automatically, or a
     ///     process holds it
     /// @throws SharedMemoryException if the name is not valid, or the registry cannot be read or written

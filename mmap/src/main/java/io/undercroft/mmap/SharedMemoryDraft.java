@@ -9,11 +9,11 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
-/// A segment of shared memory that is being filled and is not visible to other processes. [#publish] names it in one
-/// step: a process that attaches the name sees all of the bytes or the segment that had the name before.
+/// A segment of shared memory that is written before other processes can see it. [#publish] names it in one step: a
+/// process that attaches the name sees either all of the bytes or the segment that had the name before.
 ///
-/// It grows as it is written, and what is never written between is zeros. All of its memory is there at any time. For
-/// one thread at a time.
+/// The segment grows as it is written; gaps are zeros. Its memory is allocated at once. For use by one thread at a
+/// time.
 public final class SharedMemoryDraft implements AutoCloseable {
     private static final String WHAT = "a draft of shared memory";
 
@@ -27,10 +27,10 @@ public final class SharedMemoryDraft implements AutoCloseable {
         this.draft = draft;
     }
 
-    /// Starts a segment of no bytes.
+    /// Creates an empty segment.
     ///
-    /// @return the draft, to be published or closed
-    /// @throws SharedMemoryException if there is no shared memory here, or it may not be written
+    /// @return the draft, which the caller publishes or closes
+    /// @throws SharedMemoryException if shared memory is not supported or not permitted
     public static SharedMemoryDraft create() throws SharedMemoryException {
         Libc libc = SharedMemory.libc(WHAT);
         try {
@@ -40,11 +40,11 @@ public final class SharedMemoryDraft implements AutoCloseable {
         }
     }
 
-    /// Writes bytes, and makes the segment larger where they reach past its end.
+    /// Writes bytes, and extends the segment if they end past its end.
     ///
-    /// @param offset to which byte of the segment
-    /// @param bytes which, on or off the heap
-    /// @throws SharedMemoryException if there is not that much shared memory; the draft has as many bytes as before
+    /// @param offset the offset of the first byte in the segment
+    /// @param bytes the bytes, on or off the heap
+    /// @throws SharedMemoryException if there is not enough shared memory; the size of the draft does not change
     /// @throws IllegalArgumentException if the offset is negative, or the end more than a `long` holds
     /// @throws IllegalStateException if it is published or closed
     public void write(long offset, MemorySegment bytes) throws SharedMemoryException {
@@ -75,10 +75,10 @@ public final class SharedMemoryDraft implements AutoCloseable {
 
     /// Reads bytes that were written before.
     ///
-    /// @param offset from which byte of the segment
-    /// @param into where to, on or off the heap; filled completely
+    /// @param offset the offset of the first byte in the segment
+    /// @param into the destination, on or off the heap, which is filled completely
     /// @throws IndexOutOfBoundsException if the segment does not have these bytes
-    /// @throws SharedMemoryException if the system refuses
+    /// @throws SharedMemoryException if a system call fails
     /// @throws IllegalStateException if it is published or closed
     public void read(long offset, MemorySegment into) throws SharedMemoryException {
         checkOpen();
@@ -93,16 +93,16 @@ public final class SharedMemoryDraft implements AutoCloseable {
         }
     }
 
-    /// {@return how many bytes it has by now}
+    /// {@return the size of the segment, in bytes}
     public long size() {
         return size;
     }
 
-    /// Gives the segment its name, in one step. A segment that has the name keeps its bytes for attached processes,
-    /// and has no name from then on. Afterwards the draft is closed; should it fail, the draft is as before.
+    /// Names the segment, in one step, and closes the draft. A segment that has the name loses it, and keeps its bytes
+    /// for attached processes. If this method throws an exception, the draft does not change.
     ///
-    /// @param name the name, with or without a slash in front
-    /// @param lifetime how long the name lasts; the segment that is returned is its creator's
+    /// @param name the name, with or without a leading slash
+    /// @param lifetime the lifetime of the name
     /// @return the segment, attached
     /// @throws SharedMemoryException if the name is not valid or belongs to another user
     /// @throws IllegalStateException if it is published or closed

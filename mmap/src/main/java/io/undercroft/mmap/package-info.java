@@ -15,13 +15,13 @@
 /// Holders are *registered*, so that names of killed processes are removed too: in a directory next to the segments,
 /// each process that holds a segment keeps a file locked. The kernel unlocks the file of a process that is killed, and
 /// the next process that uses the registry removes the names that should not outlive it. [SharedMemory#list] lists
-/// segments and their holders, [SharedMemory#gc] removes what killed processes left; there is no daemon, and nothing is
-/// written into the segments. A [SharedMemoryDraft] is a segment that is filled before other processes can see it, and
-/// replaces another in one step.
+/// segments and their holders, [SharedMemory#gc] removes the names that killed processes left; there is no daemon, and
+/// nothing is written into the segments. A [SharedMemoryDraft] is a segment that is written before other processes can
+/// see it, and replaces another in one step.
 ///
 /// **Storages** on files or shared memory are opened by [FileStorage], as in Torch7 and PyTorch; a [ByteRange] chooses
-/// a part of a file. A [SharedStorageHandle] or [SharedTensorHandle] is a line of text by which another process finds
-/// what is shared; handles to one storage open to one storage, on one mapping. Memory of devices is shared through
+/// a part of a file. A [SharedStorageHandle] or [SharedTensorHandle] is a line of text by which another process opens
+/// the same memory; handles to one storage open one storage, on one mapping. Memory of devices is shared through
 /// modules that implement [io.undercroft.mmap.spi.SharedDeviceMemory].
 ///
 /// **Pages.** [Pages] gives advice on mapped bytes, locks them in memory, counts the resident ones, and writes them to
@@ -31,12 +31,13 @@
 /// no such effect.
 ///
 /// **Anonymous memory** belongs to this process alone: [AnonymousMemory]. That of [AnonymousMemory#freezableAllocator]
-/// can also be frozen: a reader then sees a snapshot of its bytes, while its storage can still be written to.
+/// can also be frozen: a background save then reads the bytes of that moment, while the storage can still be written
+/// to.
 ///
 /// | created by | may be accessed by | is released by |
 /// |---|---|---|
-/// | [MappedFile#map(long, long)] | any thread, until the file's last holder releases it | [MappedFile#close] |
-/// | [MappedFile#allocation(long, long)] | any thread, until the allocation is freed | the storage that owns the allocation, which holds the file so long |
+/// | [MappedFile#map(long, long)] | any thread, until the last reference to the file is released | [MappedFile#close] |
+/// | [MappedFile#allocation(long, long)] | any thread, until the allocation is freed | the storage that owns the allocation, which has a reference to the file |
 /// | [SharedMemory#segment] | any thread and process, until the last holder in this process releases it | the mapping by [SharedMemory#close]; the name as its [NameLifetime] defines, or by [SharedMemory#unlink]; the bytes when no process maps them and they have no name |
 /// | [SharedMemory#allocator] | any thread and process, until the allocation is freed | the storage that owns the allocation; the name is removed with the last holder in any process |
 /// | [SharedMemory#anonymous], [SharedMemory#anonymousAllocator] | any thread, and processes that received the descriptor, until the last holder releases it | [SharedMemory#close], or the storage; the descriptor is closed with the mapping |

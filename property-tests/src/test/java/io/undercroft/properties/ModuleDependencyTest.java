@@ -114,7 +114,8 @@ class ModuleDependencyTest {
     void internalPackagesAreUsedByTheirOwnModuleOnly() {
         classes().that().resideInAPackage("io.undercroft..internal..").and()
                 .resideOutsideOfPackages(ROOT + "format.internal", ROOT + "serializer.internal.analysis",
-                        ROOT + "serializer.internal.tree", ROOT + "storage.internal.support")
+                        ROOT + "serializer.internal.tree", ROOT + "storage.internal.support",
+                        ROOT + "mmap.internal.support")
                 .and()
                 .doNotBelongToAnyOf(CudaMemory.class, RingSize.class, DeviceChecks.class, RandomBytes.class)
                 .should(beUsedBy(Set.of())).check(CLASSES);
@@ -157,6 +158,12 @@ class ModuleDependencyTest {
     void utilitiesOfStoragesAreUsedByTheModulesThatTheyAreExportedTo() {
         classes().that().resideInAPackage(ROOT + "storage.internal.support")
                 .should(beUsedBy(Set.of("mmap", "serializer", "cuda", "cli", "testsupport"))).check(CLASSES);
+    }
+
+    @Test
+    void retriesAreUsedByStoresOnly() {
+        classes().that().resideInAPackage(ROOT + "mmap.internal.support")
+                .should(beUsedBy(Set.of("http", "hadoop"))).check(CLASSES);
     }
 
     @Test

@@ -64,7 +64,7 @@ public final class CroftFile implements AutoCloseable {
         this.opening = opening;
     }
 
-    /// Opens a file that is to grow. It need not be there: the first commit makes it.
+    /// Opens a file for commits. If it does not exist, the first commit creates it.
     ///
     /// @param path the file
     /// @return the file
@@ -72,7 +72,7 @@ public final class CroftFile implements AutoCloseable {
         return open(path, SaveOptions.defaults(), OpenOptions.defaults());
     }
 
-    /// Opens a file that is to grow. It need not be there: the first commit makes it.
+    /// Opens a file for commits. If it does not exist, the first commit creates it.
     ///
     /// @param path the file
     /// @param saving how states are saved
@@ -98,12 +98,13 @@ public final class CroftFile implements AutoCloseable {
     ///
     /// @param state a tree as [io.undercroft.serializer.state] describes it
     /// @param message a text about it for the list of snapshots
-    /// @return how many bytes were written and shared
-    /// @throws LockedException if another writer has the file
+    /// @return a report of the bytes written and shared
+    /// @throws LockedException if another writer has locked the file
     /// @throws StaleFileException if another writer has changed the file
-    /// @throws IOException if writing fails; the file has the snapshots that it had
-    /// @throws FormatException if there is a file, and it is damaged, or none that may be appended
-    ///     to
+    /// @throws IOException if writing fails, or bytes of the state are in a file that cannot be read; the file keeps
+    ///     the snapshots that it had
+    /// @throws FormatException if the file exists, and is damaged, sealed or of no known format, or if bytes of the
+    ///     state are in a damaged file
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path.
     ///     Also if there is no file yet, and the name or the options choose a format other than `croft`
     /// @throws IllegalStateException if this is closed
@@ -112,12 +113,12 @@ public final class CroftFile implements AutoCloseable {
     }
 
     /// Saves a state as the next snapshot. Chunks that a snapshot of the file or one of its bases has already are not
-    /// written again. The snapshot is durable when the method returns; if the power fails before, the file has the
+    /// written again. The snapshot is durable when the method returns; if the power fails before, the file keeps the
     /// snapshots that it had.
     ///
     /// @param state a tree as [io.undercroft.serializer.state] describes it
-    /// @param options what else to save, and how, instead of the options that this was opened with
-    /// @return how many bytes were written and shared
+    /// @param options the options of the save, instead of those that this object was opened with
+    /// @return a report of the bytes written and shared
     /// @throws LockedException as [#commit(Object, String)], which throws the same exceptions
     public synchronized DedupReport commit(@Nullable Object state, SaveOptions options) throws IOException {
         Objects.requireNonNull(options, "options");
@@ -140,19 +141,18 @@ public final class CroftFile implements AutoCloseable {
         }
     }
 
-    /// Saves a state as the next snapshot in the background, with the current time. When this returns a snapshot of the
-    /// state has been taken, and the caller may change it at once; see
-    /// [Checkpoint#saveAsync(Path, Object, SaveOptions)]. The memory that it is copied to is kept for the next one.
+    /// Saves a state as the next snapshot in the background, with the current time. When this method returns, the state
+    /// is staged, and the caller may change it at once; see [Checkpoint#saveAsync(Path, Object, SaveOptions)]. This
+    /// object keeps the memory of the copy for the next commit.
     ///
     /// @param state a tree as [io.undercroft.serializer.state] describes it
     /// @param message a text about it for the list of snapshots
     /// @return the running save, which continues if this is closed, and reports later failures
-    /// @throws LockedException if another writer has the file, for instance a commit that has not ended
+    /// @throws LockedException if another writer has locked the file, for instance a commit that has not ended
     /// @throws StaleFileException if another writer has changed the file
     /// @throws StagingMemoryException if there is no memory for a copy
     /// @throws IOException if the file cannot be written to
-    /// @throws FormatException if there is a file, and it is damaged, or none that may be appended
-    ///     to
+    /// @throws FormatException if the file exists, and is damaged, sealed or of no known format
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path.
     ///     Also if there is no file yet, and the name or the options choose a format other than `croft`
     /// @throws IllegalStateException if this is closed
@@ -164,7 +164,7 @@ public final class CroftFile implements AutoCloseable {
     /// same bytes.
     ///
     /// @param state a tree as [io.undercroft.serializer.state] describes it
-    /// @param options what else to save, and how, instead of the options that this was opened with
+    /// @param options the options of the save, instead of those that this object was opened with
     /// @return the running save, which continues if this is closed, and reports later failures
     /// @throws LockedException as [#commitAsync(Object, String)], which throws the same exceptions
     public synchronized PendingSave commitAsync(@Nullable Object state, SaveOptions options) throws IOException {
@@ -188,7 +188,7 @@ public final class CroftFile implements AutoCloseable {
         return saving.message(message).time(Instant.now());
     }
 
-    /// {@return all snapshots, the newest first; none if there is no file yet}
+    /// {@return the snapshots, the newest first; none if the file does not exist yet}
     ///
     /// @throws IOException if reading fails
     /// @throws FormatException if the file is damaged
@@ -262,16 +262,15 @@ public final class CroftFile implements AutoCloseable {
     }
 
     /// Drops the snapshots that a rule does not keep, by writing the file anew without them, if that frees at least
-    /// half of the file. Called after each commit, this limits the file to about twice the size of the snapshots that
-    /// stay, and copies each byte, on average, at most as often as it was written. Snapshots that stay keep their
-    /// numbers.
+    /// half of the file. If this method is called after each commit, the file has at most about twice the size of the
+    /// snapshots that stay, and each byte is copied, on average, at most once. Snapshots that stay keep their numbers.
     ///
     /// @param rule which snapshots stay
-    /// @return how many bytes shorter the file is; 0 if nothing was done
-    /// @throws LockedException if another writer has the file
+    /// @return the number of bytes by which the file became shorter; 0 if nothing was done
+    /// @throws LockedException if another writer has locked the file
     /// @throws StaleFileException if another writer has changed the file
     /// @throws IOException if reading or writing fails; the file is not changed
-    /// @throws FormatException if what is kept is damaged
+    /// @throws FormatException if a snapshot that stays is damaged
     /// @throws IllegalStateException if this is closed
     public synchronized long retain(Retention rule) throws IOException {
         Objects.requireNonNull(rule, "rule");
@@ -283,15 +282,15 @@ public final class CroftFile implements AutoCloseable {
         return 2 * staying > Files.size(path) ? 0 : drop(dropped);
     }
 
-    /// Drops the snapshots that a rule does not keep, by writing the file anew without them, whatever it costs. Those
-    /// that stay keep their numbers.
+    /// Drops the snapshots that a rule does not keep, by writing the file anew without them, even if that frees little.
+    /// Snapshots that stay keep their numbers.
     ///
     /// @param rule which snapshots stay
-    /// @return how many bytes shorter the file is; 0 if nothing was done
-    /// @throws LockedException if another writer has the file
+    /// @return the number of bytes by which the file became shorter; 0 if nothing was done
+    /// @throws LockedException if another writer has locked the file
     /// @throws StaleFileException if another writer has changed the file
     /// @throws IOException if reading or writing fails; the file is not changed
-    /// @throws FormatException if what is kept is damaged
+    /// @throws FormatException if a snapshot that stays is damaged
     /// @throws IllegalStateException if this is closed
     public synchronized long compact(Retention rule) throws IOException {
         Objects.requireNonNull(rule, "rule");
@@ -310,13 +309,13 @@ public final class CroftFile implements AutoCloseable {
     /// and atomic; processes that have the old file open keep their mapping.
     ///
     /// @param keep returns whether a snapshot is kept
-    /// @return how many bytes shorter the file is
+    /// @return the number of bytes by which the file became shorter
     /// @throws ReferencedFileException if bytes of another open file are stored in this one, unless
     ///     [that is allowed][SaveOptions#replacingReferenced]
-    /// @throws LockedException if another writer has the file
+    /// @throws LockedException if another writer has locked the file
     /// @throws StaleFileException if another writer has changed the file
     /// @throws IOException if reading or writing fails; the file is not changed
-    /// @throws FormatException if what is kept is damaged
+    /// @throws FormatException if a snapshot that stays is damaged
     /// @throws IllegalArgumentException if no snapshot is kept
     /// @throws IllegalStateException if this is closed
     public synchronized long compact(Predicate<SnapshotInfo> keep) throws IOException {
@@ -384,8 +383,7 @@ public final class CroftFile implements AutoCloseable {
     ///     [that is allowed][SaveOptions#replacingReferenced]
     /// @throws SourceFileException if the target is this file, unless [that is allowed][SaveOptions#replacingSource]
     /// @throws IOException if reading or writing fails; no file is made or changed
-    /// @throws FormatException if the snapshot, or what it needs of a base, is damaged, or a base
-    ///     is missing
+    /// @throws FormatException if the snapshot, or its part of a base, is damaged, or a base is missing
     /// @throws IllegalArgumentException if the name of the target is that of a file of another format, or the target is
     ///     this file and it has other snapshots
     /// @throws IllegalStateException if this is closed
@@ -423,9 +421,9 @@ public final class CroftFile implements AutoCloseable {
     }
 
     /// Opens the intact part of a damaged file. All bytes of its storages are read and compared with their checksums,
-    /// whatever policy the options have; if they name a snapshot, that one is opened.
+    /// whatever policy the options have. If the options choose a snapshot, that snapshot is opened.
     ///
-    /// @return its tensors, the intact ones apart from the damaged ones; closed by the caller
+    /// @return the intact and the damaged tensors; the caller closes it
     /// @throws FormatException if no snapshot of it opens, or it is no `.croft` file
     /// @throws IOException if the file is missing, a directory or not readable
     /// @throws IllegalArgumentException if the options map it shared: a damaged file is not written to

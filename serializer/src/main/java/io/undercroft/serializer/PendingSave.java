@@ -9,7 +9,7 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 
-/// A save that runs in the background: of [Checkpoint#saveAsync] or [CroftFile#commitAsync(Object, String)].
+/// A save that runs in the background, started by [Checkpoint#saveAsync] or [CroftFile#commitAsync(Object, String)].
 ///
 /// ```java
 /// try (PendingSave save = Checkpoint.saveAsync(path, state)) {
@@ -17,21 +17,21 @@ import java.util.concurrent.CompletionException;
 /// }   // here the file is durable, or its failure is thrown
 /// ```
 ///
-/// **What is saved** is the state as it was when the call returned. Later changes of the state, its tensors, their
-/// storages or their checkpoint have no effect on the file.
+/// **Contents.** The file has the state as it was when the call that started the save returned. Later changes of the
+/// state, its tensors, their storages or their checkpoint have no effect on the file.
 ///
-/// **Failure** shows here, and only here: [#join] throws it, or [#close] does if no call has thrown it before. An
-/// existing file stays whole.
+/// **Failures** are reported by this object only: [#join] throws them, or [#close] if no call has thrown them before.
+/// An existing file does not change.
 ///
-/// **Order.** Until it has ended, the save holds the file's lock: another one to the same file is refused with
-/// [LockedException], so that an older state never replaces a newer one. A store has no locks. There each save replaces
-/// the file that was there when its call began: if another one was faster, this one fails with the kind `CONFLICT` of
-/// [RemoteFileException][io.undercroft.mmap.RemoteFileException], as far as the store can detect it.
+/// **Order.** The save holds the lock of the file until it has ended: another save to the same file is refused with
+/// [LockedException], so that an older state never replaces a newer one. Stores have no locks. A save to a store
+/// replaces the file that existed when it was started: if another one was faster, this one fails with the kind
+/// `CONFLICT` of [RemoteFileException][io.undercroft.mmap.RemoteFileException], as far as the store can detect it.
 ///
-/// **The end of the JVM** waits for it, as the thread that saves is no daemon and a shutdown hook waits for it after
-/// `System.exit` or a signal that ends the process. To avoid the wait, cancel it. If the JVM is killed, the file that
-/// was there is whole, and a temporary file stays until the next save in its directory. In a store nothing of it is
-/// visible; what the store keeps of such uploads depends on the store.
+/// **The end of the JVM** waits for the save, as its thread is no daemon and a shutdown hook waits for it after
+/// `System.exit` or a signal that ends the process. To avoid the wait, cancel the save. If the JVM is killed, an
+/// existing file does not change, and a temporary file stays until the next save in its directory. In a store nothing
+/// of the save is visible; whether the store keeps the bytes of the upload depends on the store.
 ///
 /// **Threads.** All methods may be called from several threads at once.
 public final class PendingSave implements AutoCloseable {
@@ -112,27 +112,27 @@ public final class PendingSave implements AutoCloseable {
         return prepared.location();
     }
 
-    /// {@return whether it has ended: the file is durable, or saving failed, or was cancelled}
+    /// {@return whether the save has ended: the file is durable, or the save failed or was cancelled}
     public boolean isDone() {
         return result.isDone();
     }
 
-    /// {@return how many bytes of the snapshot were processed; all of them, while they are forced to the disk} For
-    /// formats other than `.croft` this counts bytes of the files.
+    /// {@return the number of staged bytes that were processed; all of them, while they are forced to the disk} For
+    /// formats other than `.croft`, bytes of the files are counted.
     public long doneBytes() {
         return control.done();
     }
 
-    /// {@return how many bytes the snapshot has: the chunks of storages that tensors reach; for formats other than
-    /// `.croft` the estimated size of the files}
+    /// {@return the number of staged bytes: the chunks of storages that tensors reach; for formats other than `.croft`
+    /// the estimated size of the files}
     public long totalBytes() {
         return control.total();
     }
 
-    /// Waits until the file is durable, in a store: visible.
+    /// Waits until the file is durable, or visible in a store.
     ///
-    /// @return the files that were written, and of a `.croft` file how many bytes it shares
-    /// @throws IOException if saving failed; the file is as it was
+    /// @return the report of the save
+    /// @throws IOException if the save failed; an existing file did not change
     /// @throws CancellationException if it was cancelled
     public SaveReport join() throws IOException {
         toldHow = true;
@@ -147,17 +147,17 @@ public final class PendingSave implements AutoCloseable {
         }
     }
 
-    /// Ends the save: nothing of it is left, and the file is as it was. It takes some milliseconds, for which [#close]
-    /// waits.
+    /// Cancels the save: nothing of it is left, and an existing file does not change. That takes some milliseconds, for
+    /// which [#close] waits.
     ///
-    /// @return whether it was in time; if not, the save has ended, or is at its last step and completes
+    /// @return whether it was cancelled; if not, the save has ended, or is at its last step and completes
     public boolean cancel() {
         return control.cancel();
     }
 
-    /// Waits until it has ended.
+    /// Waits until the save has ended.
     ///
-    /// @throws IOException if saving failed, and [#join] has not thrown that yet; not if it was cancelled
+    /// @throws IOException if the save failed, and [#join] has not thrown the failure yet; not if it was cancelled
     @Override
     public void close() throws IOException {
         awaitEnd();
@@ -166,7 +166,7 @@ public final class PendingSave implements AutoCloseable {
         }
     }
 
-    /// {@return the file, and how far it is}
+    /// {@return the file and the progress, for messages}
     @Override
     public String toString() {
         return "save of " + location() + ", " + doneBytes() + " of " + totalBytes() + " bytes"

@@ -23,8 +23,8 @@ import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/// A state in shared memory, for all processes of this user on this host: its storages, each once, and the index, in
-/// one segment, which is a `.croft` file like any other.
+/// A state in shared memory that all processes of this user on this host can open. One segment has its storages, each
+/// once, and the index; it is a `.croft` file like any other.
 ///
 /// ```java
 /// PublishedCheckpoint.publish("weights", state, SaveOptions.defaults());     // one process
@@ -38,18 +38,20 @@ import org.jspecify.annotations.Nullable;
 /// storages are mapped copy-on-write, so that writes of one reader are not visible to the others. Tensors that shared a
 /// storage when they were published share one in every process.
 ///
-/// **Versions.** Publishing under the name of a state replaces that in one step: a reader attaches to the old state or
-/// to the new one. Readers that are attached keep the old one, and its memory is freed when the last of them closes it.
-/// So every change is a new version. [#follow] attaches to the newest for each piece of work.
+/// **Versions.** Publishing under an existing name replaces the state in one step: a reader attaches to the old state
+/// or to the new one. Attached readers keep the old state, whose memory is freed when the last of them closes it.
+/// [#follow] is for readers that attach to the newest version for each unit of work.
 ///
-/// **Other users** may publish under any name that is free. So only what this user or root has published is attached,
+/// **Other users** may publish under any free name. So only states that this user or root has published are attached,
 /// unless the caller passes [TrustedOwner#ANYBODY].
 ///
 /// **Names** are those of [SharedMemory], and are removed as their [NameLifetime] determines. On Linux any program that
-/// reads `.croft` files can open `/dev/shm/NAME`. (Other systems do not support publishing: [Reason#UNSUPPORTED].)
+/// reads `.croft` files can open `/dev/shm/NAME`. Other systems do not support publishing ([Reason#UNSUPPORTED]).
 ///
-/// **Lifetime.** The object is the publisher's hold. Closing it may remove the name, as its [NameLifetime] determines,
-/// and does not affect attached readers. **Threads.** All methods may be called from several threads at once.
+/// **Lifetime.** An object of this class is the publisher's reference to the segment. Closing it may remove the name,
+/// as its [NameLifetime] determines, and does not affect attached readers.
+///
+/// **Threads.** All methods may be called from several threads at once.
 public final class PublishedCheckpoint implements AutoCloseable {
     private final SharedMemory memory;
     private final DedupReport report;
@@ -62,11 +64,11 @@ public final class PublishedCheckpoint implements AutoCloseable {
     /// Publishes an open checkpoint, with its metadata, until [#unpublish] is called.
     ///
     /// @param name the name, with or without a slash in front; a state of that name is replaced
-    /// @param checkpoint what to publish; may be closed afterwards
-    /// @return the publisher's hold
+    /// @param checkpoint the checkpoint, which may be closed afterwards
+    /// @return the publisher's reference
     /// @throws SharedMemoryException if the name is not valid, or shared memory is full; nothing is left behind
-    /// @throws FormatException if shared memory of that name is there that is no published state
-    /// @throws IOException if reading or writing fails; an existing state is not replaced
+    /// @throws FormatException if shared memory of that name exists that is no published state
+    /// @throws IOException if bytes of the state cannot be read, or writing fails; an existing state is not replaced
     public static PublishedCheckpoint publish(String name, Checkpoint checkpoint) throws IOException {
         Objects.requireNonNull(name, "name");
         return publish(name, checkpoint.tree(), SaveOptions.defaults().metadata(checkpoint.metadata()));
@@ -76,7 +78,7 @@ public final class PublishedCheckpoint implements AutoCloseable {
     ///
     /// @param name the name, with or without a slash in front; a state of that name is replaced
     /// @param state a tree as [io.undercroft.serializer.state] describes it
-    /// @return the publisher's hold
+    /// @return the publisher's reference
     /// @throws IOException as [#publish(String, Object, SaveOptions)]
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
     public static PublishedCheckpoint publish(String name, @Nullable Object state) throws IOException {
@@ -87,12 +89,11 @@ public final class PublishedCheckpoint implements AutoCloseable {
     ///
     /// @param name the name, with or without a slash in front; a state of that name is replaced
     /// @param state a tree as [io.undercroft.serializer.state] describes it
-    /// @param options what else to publish, and how; [SaveOptions#writableInPlace] for readers that are to see what
-    ///     others write
-    /// @return the publisher's hold
+    /// @param options the options of the save; [SaveOptions#writableInPlace] for readers that map it shared
+    /// @return the publisher's reference
     /// @throws SharedMemoryException if the name is not valid, or shared memory is full; nothing is left behind
-    /// @throws FormatException if shared memory of that name is there that is no published state
-    /// @throws IOException if reading or writing fails; an existing state is not replaced
+    /// @throws FormatException if shared memory of that name exists that is no published state
+    /// @throws IOException if bytes of the state cannot be read, or writing fails; an existing state is not replaced
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
     public static PublishedCheckpoint publish(String name, @Nullable Object state, SaveOptions options)
             throws IOException {
@@ -103,12 +104,12 @@ public final class PublishedCheckpoint implements AutoCloseable {
     ///
     /// @param name the name, with or without a slash in front; a state of that name is replaced
     /// @param state a tree as [io.undercroft.serializer.state] describes it
-    /// @param options what else to publish, and how
+    /// @param options the options of the save
     /// @param lifetime when the name is removed
-    /// @return the publisher's hold
+    /// @return the publisher's reference
     /// @throws SharedMemoryException if the name is not valid, or shared memory is full; nothing is left behind
-    /// @throws FormatException if shared memory of that name is there that is no published state
-    /// @throws IOException if reading or writing fails; an existing state is not replaced
+    /// @throws FormatException if shared memory of that name exists that is no published state
+    /// @throws IOException if bytes of the state cannot be read, or writing fails; an existing state is not replaced
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
     public static PublishedCheckpoint publish(String name, @Nullable Object state, SaveOptions options,
             NameLifetime lifetime)
@@ -149,7 +150,7 @@ public final class PublishedCheckpoint implements AutoCloseable {
     /// Opens a published state copy-on-write.
     ///
     /// @param name the name, with or without a slash in front
-    /// @return the newest version, and not replaced by later ones
+    /// @return the newest version, which stays the same when later ones are published
     /// @throws SharedMemoryException if the name is not valid, or does not exist
     /// @throws FormatException if the shared memory of that name is no published state
     /// @throws IOException if it cannot be read
@@ -157,25 +158,25 @@ public final class PublishedCheckpoint implements AutoCloseable {
         return attach(name, OpenOptions.defaults());
     }
 
-    /// Opens what is published.
+    /// Opens a published state.
     ///
     /// @param name the name, with or without a slash in front
-    /// @param options how; where it is mapped shared, processes see what others write
-    /// @return the newest version, and not replaced by later ones
-    /// @throws SharedMemoryException if the name is not valid, or does not exist; if it belongs to another user than
-    ///     this one and root
+    /// @param options the options for opening; if storages are mapped shared, processes see the writes of others
+    /// @return the newest version, which stays the same when later ones are published
+    /// @throws SharedMemoryException if the name is not valid or does not exist, or belongs to another user than this
+    ///     one and root
     /// @throws FormatException if the shared memory of that name is no published state
     /// @throws IOException if it cannot be read
     public static Checkpoint attach(String name, OpenOptions options) throws IOException {
         return attach(name, options, TrustedOwner.SELF_OR_ROOT);
     }
 
-    /// Opens a published state, perhaps of another user.
+    /// Opens a published state, possibly of another user.
     ///
     /// @param name the name, with or without a slash in front
-    /// @param options how; where it is mapped shared, processes see what others write
+    /// @param options the options for opening; if storages are mapped shared, processes see the writes of others
     /// @param owner the accepted publishers
-    /// @return the newest version, and not replaced by later ones
+    /// @return the newest version, which stays the same when later ones are published
     /// @throws SharedMemoryException if the name is not valid or does not exist, or it belongs to another user
     /// @throws FormatException if the shared memory of that name is no published state
     /// @throws IOException if it cannot be read
@@ -186,7 +187,7 @@ public final class PublishedCheckpoint implements AutoCloseable {
                 options);
     }
 
-    /// Starts to follow a name, for a program that uses the newest version for each piece of work.
+    /// Starts to follow a name, for a program that uses the newest version for each unit of work.
     ///
     /// @param name the name, with or without a slash in front
     /// @return the source of leases on the newest version, copy-on-write
@@ -197,10 +198,10 @@ public final class PublishedCheckpoint implements AutoCloseable {
         return follow(name, OpenOptions.defaults());
     }
 
-    /// Starts to follow a name, for a program that uses the newest version for each piece of work.
+    /// Starts to follow a name, for a program that uses the newest version for each unit of work.
     ///
     /// @param name the name, with or without a slash in front
-    /// @param options how each version is opened
+    /// @param options the options for opening each version
     /// @return the source of leases on the newest version
     /// @throws SharedMemoryException if the name is not valid, or does not exist yet
     /// @throws FormatException if the shared memory of that name is no published state
@@ -212,7 +213,7 @@ public final class PublishedCheckpoint implements AutoCloseable {
     /// Starts to follow a name under which another user may publish.
     ///
     /// @param name the name, with or without a slash in front
-    /// @param options how each version is opened
+    /// @param options the options for opening each version
     /// @param owner the accepted publishers; [Follower#lease] refuses versions of others
     /// @return the source of leases on the newest version
     /// @throws SharedMemoryException if the name is not valid or does not exist yet, or it belongs to another user
@@ -228,16 +229,16 @@ public final class PublishedCheckpoint implements AutoCloseable {
     /// @param name the name, with or without a slash in front
     /// @return whether there was such a name
     /// @throws SharedMemoryException if the name is not valid or belongs to another user
-    /// @throws FormatException if shared memory of that name is there that is no published state; it stays
+    /// @throws FormatException if shared memory of that name exists that is no published state; it stays
     /// @throws IOException if it cannot be read
     public static boolean unpublish(String name) throws IOException {
         checkName(name, TrustedOwner.ANYBODY);
         return SharedMemory.unlink(name);
     }
 
-    /// {@return the published states that last until [#unpublish] and that no living process holds, by name} Their
-    /// publishers closed them, ended or were killed, and no reader is attached. Programs that map `/dev/shm/NAME` by
-    /// other means are not counted.
+    /// {@return the published states that last until [#unpublish] and that no running process holds} Their publishers
+    /// closed them, ended or were killed, and no reader is attached. Programs that map `/dev/shm/NAME` by other means
+    /// are not counted.
     ///
     /// @throws IOException if the registry of shared memory, or a segment, cannot be read
     public static List<SharedSegment> unheld() throws IOException {
@@ -251,7 +252,7 @@ public final class PublishedCheckpoint implements AutoCloseable {
         return unheld;
     }
 
-    /// Removes the names that [#unheld] lists. A name that is attached or published meanwhile stays.
+    /// Removes the names that [#unheld] lists. A name that is attached or published in the meantime stays.
     ///
     /// @return the states whose names were removed
     /// @throws IOException if the registry of shared memory cannot be read or written

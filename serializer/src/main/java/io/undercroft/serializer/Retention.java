@@ -5,8 +5,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/// A rule that says which snapshots of a growing file are retained: the newest, and of the older ones each whose number
-/// is a multiple of another. Immutable.
+/// A rule for the snapshots that a [CroftFile] retains: the newest ones, and each older one whose number is a multiple
+/// of a given number. Immutable.
 ///
 /// ```java
 /// Retention.last(3).andEvery(10)      // the newest three, and commits 10, 20, 30, …
@@ -37,9 +37,9 @@ public final class Retention {
         return new Retention(count, NONE);
     }
 
-    /// {@return the rule that also retains each commit whose number is a multiple of another}
+    /// {@return the rule that also retains each commit whose number is a multiple of a given number}
     ///
-    /// @param commits the other number
+    /// @param commits the given number
     /// @throws IllegalArgumentException if it is less than 1
     public Retention andEvery(long commits) {
         if (commits < 1) {

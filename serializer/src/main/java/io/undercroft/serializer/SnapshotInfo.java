@@ -4,7 +4,7 @@ import io.undercroft.format.Digest128;
 import java.time.Instant;
 import java.util.Optional;
 
-/// One committed state of a file.
+/// The description of a snapshot: one committed state of a file.
 ///
 /// @param commit the number of the commit, from 1, for [OpenOptions#snapshot(long)] and [CroftFile#at]. Each
 ///     commit has the number of its predecessor plus 1, and keeps it when others are dropped. [#UNKNOWN] if the number

@@ -2,7 +2,7 @@ package io.undercroft.serializer;
 
 import io.undercroft.serializer.internal.planning.Staging;
 
-/// Memory that background saves copy a state to, kept from one save to the next.
+/// The memory for staged copies of states, which background saves write: kept from one save to the next.
 ///
 /// ```java
 /// try (StagingMemory memory = new StagingMemory()) {
@@ -16,26 +16,26 @@ import io.undercroft.serializer.internal.planning.Staging;
 /// }
 /// ```
 ///
-/// The caller of [Checkpoint#saveAsync] waits while the bytes that tensors reach are copied. Memory that is new to the
-/// process is slow to fill; with this only the first save has to. It keeps as much as the largest save needed. A save
-/// that begins before the previous one has ended allocates separate memory. A [CroftFile] keeps such memory by
-/// itself.
+/// The caller of [Checkpoint#saveAsync] waits while the bytes that tensors reach are copied. Filling new memory is
+/// slow; with this object only the first save does. It keeps as much memory as the largest save needed. A save that
+/// begins before the previous one has ended allocates separate memory. A [CroftFile] has such memory for its commits.
 ///
 /// Storages in [io.undercroft.mmap.AnonymousMemory#freezableAllocator] are frozen instead of copied, and need no memory
 /// here.
 ///
-/// Safe for use by any thread.
+/// All methods may be called from several threads at once.
 public final class StagingMemory implements AutoCloseable {
     private final Staging staging = new Staging();
 
-    /// Keeps no memory yet.
+    /// Creates an object that keeps no memory yet.
     public StagingMemory() {}
 
     Staging staging() {
         return staging;
     }
 
-    /// Releases the memory; what a pending save reads, when that has ended. Saves that begin afterwards keep nothing.
+    /// Releases the memory; memory that a pending save reads is released when that save ends. Saves that begin
+    /// afterwards keep none.
     @Override
     public void close() {
         staging.close();

@@ -103,8 +103,8 @@ public final class StateClasses {
 
     /// {@return the given classes, each under its own name}
     ///
-    /// @param classes as for [#with(Class...)]
-    /// @throws IllegalArgumentException as from there
+    /// @param classes the classes, as for [#with(Class...)]
+    /// @throws IllegalArgumentException as [#with(Class...)]
     public static StateClasses of(Class<?>... classes) {
         return NONE.with(classes);
     }
@@ -142,7 +142,7 @@ public final class StateClasses {
     ///
     /// @param <T> the class
     /// @param type the class, no enum; exactly the class that objects have
-    /// @param codec called by several threads, perhaps at once
+    /// @param codec the codec, which is called by several threads, possibly at once
     /// @return the changed classes
     /// @throws IllegalArgumentException if the class is an enum, or one that cannot be added
     public <T> StateClasses with(Class<T> type, StateCodec<T> codec) {
@@ -181,9 +181,9 @@ public final class StateClasses {
     /// Adds a former name of a class, which older files use.
     ///
     /// @param oldName a name that files have
-    /// @param type the class that it means now; added if it is not there
+    /// @param type the class that it means now; added if it is not registered
     /// @return the changed classes
-    /// @throws IllegalArgumentException as from [#named]
+    /// @throws IllegalArgumentException as [#named]
     public StateClasses formerly(String oldName, Class<?> type) {
         Objects.requireNonNull(oldName, "oldName");
         StateClasses all = names.containsKey(type) ? this : named(type.getName(), type);
@@ -193,7 +193,7 @@ public final class StateClasses {
 
     /// Sets the upgrader from older versions of a class.
     ///
-    /// @param type a record or another class, no enum; added if it is not there
+    /// @param type a record or another class, no enum; added if it is not registered
     /// @param upgrader converts its components, fields or parts; called by several threads
     /// @return the changed classes
     /// @throws IllegalArgumentException if the class is an enum, or cannot be added
@@ -208,7 +208,7 @@ public final class StateClasses {
     /// [upgrader][#upgrading] is called before. Without a declared default a component that the file lacks is
     /// `Optional.empty()`, or null if it is annotated `@Nullable`, and a file that lacks any other one is refused.
     ///
-    /// @param type a record; added if it is not there
+    /// @param type a record; added if it is not registered
     /// @param component the name of a component
     /// @param value its value, the same object in every record that lacks it; a number may have another width than the
     ///     component, if that holds it exactly
@@ -231,7 +231,7 @@ public final class StateClasses {
     /// Ignores components and fields in files that the classes do not have. A state that is saved again is
     /// saved without them. By default a file with such components is refused.
     ///
-    /// @param types records and other classes, no enums; added if they are not there. A codec sees all parts and
+    /// @param types records and other classes, no enums; added if they are not registered. A codec sees all parts and
     ///     ignores what it does not read
     /// @return the changed classes
     /// @throws IllegalArgumentException if a class is an enum, or cannot be added

@@ -1,9 +1,9 @@
 /// Checkpoints: trees of tensors and plain values that are saved to files and opened from them.
 ///
-/// [Checkpoint][io.undercroft.serializer.Checkpoint] opens and saves files of any known format. What a file holds is a
-/// *state*: a tree of plain values and tensors ([io.undercroft.serializer.state]); tensors are found by name, which is
-/// their path in the tree. It can contain records, enums and other objects of a program if their classes are
-/// registered: [StateClasses][io.undercroft.serializer.StateClasses]. Other file formats are added through
+/// [Checkpoint][io.undercroft.serializer.Checkpoint] opens and saves files of any known format. A file contains a
+/// *state*: a tree of plain values and tensors ([io.undercroft.serializer.state]); the name of a tensor is its path in
+/// the tree. A state can contain records, enums and other objects of a program if their classes are registered:
+/// [StateClasses][io.undercroft.serializer.StateClasses]. Other file formats are added through
 /// [io.undercroft.serializer.spi].
 ///
 /// A `.croft` file may hold several *snapshots* of a state ([SnapshotInfo][io.undercroft.serializer.SnapshotInfo]),
@@ -17,7 +17,8 @@
 /// [Salvage][io.undercroft.serializer.Salvage] opens the intact tensors of a damaged file.
 ///
 /// [Checkpoint.saveAsync][io.undercroft.serializer.Checkpoint#saveAsync] saves a state while the program changes it: it
-/// takes a snapshot and writes that in the background, as a [PendingSave][io.undercroft.serializer.PendingSave].
+/// *stages* the state, by copying or freezing its bytes, and writes the staged bytes in the background, as a
+/// [PendingSave][io.undercroft.serializer.PendingSave].
 ///
 /// By default storages are mapped, and read when they are touched. [OpenOptions][io.undercroft.serializer.OpenOptions]
 /// choose other ways: into memory at once, on the meta device, some tensors only, and a check against expected tensors

@@ -2,6 +2,7 @@ package io.undercroft.serializer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIOException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
@@ -11,14 +12,18 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.EOFException;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.UncheckedIOException;
+import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledOnOs;
@@ -128,6 +133,54 @@ class VanishingFileTest {
             assertIsTold(catchThrowable(() -> read(access, c)));
         }
         assertThat(folder.resolve("copy.croft")).doesNotExist();
+    }
+
+    /// A method that saves the state of an open checkpoint.
+    private enum Saving {
+        SAVE, SAVE_ASYNC, COMMIT, CHANNEL, PUBLISH, OTHER_FORMAT
+    }
+
+    private static void save(Saving saving, Map<String, Object> state, Path folder) throws IOException {
+        Path copy = folder.resolve("copy.croft");
+        switch (saving) {
+            case SAVE -> Checkpoint.save(copy, state);
+            case SAVE_ASYNC -> {
+                try (PendingSave save = Checkpoint.saveAsync(copy, state)) {
+                    save.join();
+                }
+            }
+            case COMMIT -> {
+                try (CroftFile file = CroftFile.open(copy)) {
+                    file.commit(state, "copy");
+                }
+            }
+            case CHANNEL -> Checkpoint.save(Channels.newChannel(OutputStream.nullOutputStream()), state,
+                    SaveOptions.defaults());
+            case PUBLISH -> PublishedCheckpoint
+                    .publish("croft-test-" + UUID.randomUUID().toString().substring(0, 12), state).close();
+            case OTHER_FORMAT -> {
+                Tensor bytes = ((Tensor) state.get("weight")).view(DType.UINT8);
+                Checkpoint.save(folder.resolve("copy.raw"), bytes, SaveOptions.defaults().format("raw"));
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    @DisabledOnOs(OS.WINDOWS)
+    void aSaveFromAFileThatWasCutThrowsAnIoException(Saving saving) throws IOException {
+        for (boolean isTouched : List.of(false, true)) {
+            save();
+            try (Checkpoint c = Checkpoint.open(file)) {
+                if (isTouched) {
+                    assertThat(c.tensor("weight").getLong(0, 1)).isEqualTo(1);
+                }
+                cut();
+                assertThatIOException().isThrownBy(() -> save(saving, c.stateMap(), folder));
+            }
+            assertThat(folder.resolve("copy.croft")).doesNotExist();
+            assertThat(folder.resolve("copy.raw")).doesNotExist();
+        }
     }
 
     private void assertIsTold(Throwable told) {

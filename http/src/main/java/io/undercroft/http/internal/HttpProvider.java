@@ -1,11 +1,11 @@
 package io.undercroft.http.internal;
 
+import io.undercroft.mmap.internal.support.Retries;
+import io.undercroft.mmap.internal.support.Retries.Pause;
 import io.undercroft.mmap.spi.RangeSource;
-import io.undercroft.mmap.spi.Retries.Pause;
-import io.undercroft.mmap.spi.Retries;
 import io.undercroft.serializer.OpenOptions;
-import io.undercroft.serializer.spi.StoreProvider;
 import io.undercroft.serializer.spi.Setting;
+import io.undercroft.serializer.spi.StoreProvider;
 import java.io.IOException;
 import java.net.URI;
 import java.time.Duration;

@@ -2,10 +2,10 @@ package io.undercroft.http.internal;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.http.internal.Requests.Response;
-import io.undercroft.mmap.RemoteFileException.Kind;
 import io.undercroft.mmap.RemoteFileException;
+import io.undercroft.mmap.RemoteFileException.Kind;
+import io.undercroft.mmap.internal.support.Retries.TransientException;
 import io.undercroft.mmap.spi.RangeSource;
-import io.undercroft.mmap.spi.Retries.TransientException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.net.http.HttpHeaders;

@@ -2,10 +2,10 @@ package io.undercroft.mmap.internal;
 
 import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.mmap.MapMode;
-import io.undercroft.mmap.RemoteFileException.Kind;
 import io.undercroft.mmap.RemoteFileException;
+import io.undercroft.mmap.RemoteFileException.Kind;
+import io.undercroft.mmap.internal.support.Retries;
 import io.undercroft.mmap.spi.RangeSource;
-import io.undercroft.mmap.spi.Retries;
 import io.undercroft.storage.Allocation;
 import java.io.IOException;
 import java.io.InterruptedIOException;

@@ -48,13 +48,6 @@ public final class TensorNodes {
                 .map(known -> new QuantizedTensor(Parts.as(Tensor.class, typed.type(), "value", typed.value()), known));
     }
 
-    /// {@return whether a node of a state describes a sparse tensor}
-    ///
-    /// @param map a node of a state
-    public static boolean isSparse(TypedMap map) {
-        return Layout.find(map.type()).filter(layout -> layout != Layout.STRIDED).isPresent();
-    }
-
     /// {@return the sparse tensor that a node of a state describes, or empty if it describes none} The indices are not
     /// checked; [SparseTensor#validate] does.
     ///

@@ -14,9 +14,9 @@ import org.jspecify.annotations.Nullable;
 /// A file that appears under its name whole and durable, or not at all.
 ///
 /// The bytes go to a temporary file in the same directory, since only a rename within one file system is atomic. This
-/// user alone can open it. [#commit] syncs it, gives it the owner and the mode of the target ([FileAccess]), renames it
-/// over the target and syncs the directory. Closing without a commit deletes the
-/// temporary file; the target is not changed. For use by one thread, except for writing.
+/// user alone can open it. [#commit] syncs it, gives it the owner and the mode of the target ([FilePermissions]),
+/// renames it over the target and syncs the directory. Closing without a commit deletes the temporary file; the target
+/// is not changed. For use by one thread, except for writing.
 public final class AtomicFile implements Target.Begun {
     /// An attempt fails if another process deletes the file as abandoned at the moment it is created.
     private static final int ATTEMPTS = 10;
@@ -145,7 +145,7 @@ public final class AtomicFile implements Target.Begun {
         // Not closed before, since it would not be locked then, and might be deleted as abandoned. Access is given
         // last, since that releases the lock too (Temporaries); forcing the directory makes it durable with the name.
         try {
-            FileAccess.give(temporary, target.file());
+            FilePermissions.give(temporary, target.file());
             target.disk().rename(temporary, target.file());
         } catch (AtomicMoveNotSupportedException e) {
             throw failed("its file system cannot rename atomically", e);

@@ -1,6 +1,7 @@
 package io.undercroft.serializer.internal.disk;
 
 import io.undercroft.format.internal.ByteSource;
+import io.undercroft.mmap.MappingException;
 import io.undercroft.serializer.spi.StoreTarget;
 import io.undercroft.serializer.spi.StoreTarget.Creation;
 import io.undercroft.storage.internal.support.Faults;
@@ -168,7 +169,7 @@ public sealed interface Target permits FileTarget, StoredTarget {
             if (Thread.currentThread().isInterrupted()) {
                 throw new ClosedByInterruptException();
             }
-            return work.run();
+            return reading(work);
         } catch (ClosedByInterruptException e) {
             throw unchanged(name, "the thread that saves was interrupted", e);
         } catch (InternalError e) {
@@ -177,6 +178,21 @@ public sealed interface Target permits FileTarget, StoredTarget {
             }
             throw unchanged(name, "mapped bytes of a file that is saved could not be read: it was cut, or its disk "
                     + "failed", e);
+        }
+    }
+
+    /// Runs work that reads the state. The exception for a storage that is first mapped by the work, and cannot be
+    /// mapped, becomes an [IOException], as for one that cannot be read.
+    ///
+    /// @param <T> the type of the result
+    /// @param work the work
+    /// @return the result of the work
+    /// @throws IOException if it fails
+    static <T> T reading(Work<T> work) throws IOException {
+        try {
+            return work.run();
+        } catch (MappingException e) {
+            throw new IOException(e.getMessage(), e);
         }
     }
 

@@ -118,7 +118,7 @@ final class Temporaries {
     private static void deleteIfLeft(Path file, Path own) {
         try (LockAttempt lock = LockAttempt.of(file)) {
             // Read once the file is locked: its mode changes before its writer loses the lock.
-            if (lock.isLocked() && (FileAccess.isSameMode(file, own) || isOld(file, own))) {
+            if (lock.isLocked() && (FilePermissions.isSameMode(file, own) || isOld(file, own))) {
                 Files.deleteIfExists(file);
             }
         } catch (IOException _) {

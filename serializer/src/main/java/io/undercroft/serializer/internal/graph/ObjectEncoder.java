@@ -15,6 +15,7 @@ import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Complex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
+import io.undercroft.storage.Layout;
 import io.undercroft.storage.QuantizedTensor;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.SparseTensor;
@@ -175,7 +176,7 @@ public final class ObjectEncoder {
     private @Nullable Object unregistered(Object object) {
         return switch (object) {
             case Typed typed -> typed(typed);
-            case TypedMap map -> TensorNodes.isSparse(map) && lacksLeaf(map.values()) ? null : typedMap(map);
+            case TypedMap map -> isSparse(map) && lacksLeaf(map.values()) ? null : typedMap(map);
             case Tuple tuple -> tuple(tuple);
             case Slice slice -> typedOf(slice, slice.node());
             case QuantizedTensor tensor -> noted(tensor, TensorNodes.of(tensor));
@@ -191,6 +192,10 @@ public final class ObjectEncoder {
                         : noted(object, new Typed(JavaNode.PREFIX + type.getName(), JdkValues.encode(type, object)));
             }
         };
+    }
+
+    private static boolean isSparse(TypedMap map) {
+        return Layout.find(map.type()).filter(layout -> layout != Layout.STRIDED).isPresent();
     }
 
     /// Goes on with what an object of a class that is not registered holds, so that the message has all such classes.

@@ -3,7 +3,6 @@ package io.undercroft.serializer.internal.writing;
 import io.undercroft.format.internal.ByteSource;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Snapshot;
-import io.undercroft.mmap.MappingException;
 import io.undercroft.mmap.SharedMemoryDraft;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
@@ -100,10 +99,10 @@ public final class Save implements Closeable {
     public static Save prepare(Target target, CheckpointFormat format, @Nullable Object state, SaveOptions options,
             @Nullable Staging staging) throws IOException {
         if (Formats.isCroft(format)) {
-            StatePlan plan = StatePlan.of(state, options);
+            StatePlan plan = plan(state, options);
             return prepare(target, options, staging, save -> save.replacing(plan));
         }
-        ReadableState readable = ReadableState.of(state, StateClasses.of(), options);
+        ReadableState readable = Target.reading(() -> ReadableState.of(state, StateClasses.of(), options));
         return prepare(target, options, staging, save -> save.drafted(readable, format));
     }
 
@@ -125,8 +124,12 @@ public final class Save implements Closeable {
         } else {
             Formats.requireCroft(target.path(), options, "committed to");
         }
-        StatePlan plan = StatePlan.of(state, options);
+        StatePlan plan = plan(state, options);
         return prepare(target, options, staging, save -> save.committing(target, plan, history));
+    }
+
+    private static StatePlan plan(@Nullable Object state, SaveOptions options) throws IOException {
+        return Target.reading(() -> StatePlan.of(state, options));
     }
 
     private static Save prepare(Target target, SaveOptions options, @Nullable Staging staging, Preparation preparation)
@@ -146,7 +149,7 @@ public final class Save implements Closeable {
     public static DedupReport toMemory(SharedMemoryDraft draft, String name, @Nullable Object state,
             SaveOptions options) throws IOException {
         Formats.requireCroftOptions(name, options, "published");
-        StatePlan plan = StatePlan.of(state, options);
+        StatePlan plan = plan(state, options);
         DraftFile file = new DraftFile(draft);
         return Target.write(name, () -> write(plan, options, file, file));
     }
@@ -184,7 +187,8 @@ public final class Save implements Closeable {
     public static DedupReport toChannel(WritableByteChannel channel, @Nullable Object state, SaveOptions options)
             throws IOException {
         Formats.requireCroftOptions("the channel", options, "streamed");
-        return write(StatePlan.of(state, options), options, AscendingSink.of(channel), null);
+        StatePlan plan = plan(state, options);
+        return Target.reading(() -> write(plan, options, AscendingSink.of(channel), null));
     }
 
     /// Writes a new file that is in no directory.
@@ -218,9 +222,6 @@ public final class Save implements Closeable {
     public SaveReport run() throws IOException {
         try (resources) {
             return target.write(work);
-        } catch (MappingException e) {
-            // For a storage that is first mapped when it is saved; for others reading fails.
-            throw new IOException(e.getMessage(), e);
         }
     }
 

@@ -34,7 +34,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /// Who may open a file while it is written, and afterwards.
 @DisabledOnOs(OS.WINDOWS)
-class FileAccessTest {
+class FilePermissionsTest {
     private static final SaveOptions OPTIONS = SaveOptions.defaults();
     private static final int NOBODY = 65_534;
     private static final List<String> AS_NOBODY = List.of("setpriv", "--reuid", "65534", "--regid", "65534",

@@ -1,4 +1,4 @@
-package io.undercroft.mmap.spi;
+package io.undercroft.mmap.internal.support;
 
 import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.RemoteFileException.Kind;

@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /// Who may open a file that a writer made for itself (mode 0600) and now gives its name.
-final class FileAccess {
+final class FilePermissions {
     private static final int PERMISSIONS = 0777;
     private static final int OWNER = 0700;
     private static final int OTHERS = 0007;
@@ -18,7 +18,7 @@ final class FileAccess {
     /// An attempt fails if another process deletes the file as abandoned.
     private static final int ATTEMPTS = 10;
 
-    private FileAccess() {}
+    private FilePermissions() {}
 
     /// Gives a file the owner, the group and the mode of the one that it replaces, or the mode of new files there.
     /// Only root may give a file to another owner, and others only to their groups. If the group cannot be kept, the
