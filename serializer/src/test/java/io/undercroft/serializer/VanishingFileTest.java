@@ -175,8 +175,10 @@ class VanishingFileTest {
                 if (isTouched) {
                     assertThat(c.tensor("weight").getLong(0, 1)).isEqualTo(1);
                 }
+                Map<String, Object> state = c.stateMap();
                 cut();
-                assertThatIOException().isThrownBy(() -> save(saving, c.stateMap(), folder));
+                assertThatIOException().isThrownBy(() -> save(saving, state, folder))
+                        .withMessageContaining(file.toString());
             }
             assertThat(folder.resolve("copy.croft")).doesNotExist();
             assertThat(folder.resolve("copy.raw")).doesNotExist();
