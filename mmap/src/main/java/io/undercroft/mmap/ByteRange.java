@@ -73,7 +73,7 @@ public record ByteRange(long offset, long nbytes) implements Serializable {
         return nbytes != TO_THE_END;
     }
 
-    /// Where it ends, if the size is given.
+    /// The end of the range, if the size is given.
     long end() {
         return offset + nbytes;
     }

@@ -55,7 +55,7 @@ final class Descriptors {
         String path = "/proc/" + pid + "/fd/" + fd;
         check(pid, fd, path);
         try {
-            // What is behind the descriptor may be a pipe by now.
+            // The descriptor may refer to a pipe by now.
             int own = libc.openRegular(Path.of(path), SharedMemory.flag(mode), 0);
             try {
                 return attach(libc, own, path, mode);

@@ -74,7 +74,8 @@ public final class MappedFile implements AutoCloseable {
     private final AtomicLong mappedEnd = new AtomicLong();
     private final Object wholeLock = new Object();
     private volatile @Nullable MemorySegment whole;
-    /// Of the mapping of the whole file, if it is on a disk and the C library is in use. Set before the mapping is.
+    /// The read-ahead of the mapping of the whole file, if it is on a disk and the C library is in use. Set before the
+    /// mapping.
     private @Nullable ReadAhead readAhead;
     private boolean isInMemory;
 
@@ -259,7 +260,7 @@ public final class MappedFile implements AutoCloseable {
                 throw new NoSuchFileException(path.toString(), null, "it is a link to '"
                         + Files.readSymbolicLink(path) + "', which is missing; get that file, or name another");
             }
-            // What is no text in the encoding of the system has become this character.
+            // U+FFFD replaces bytes of a file name that the system's charset cannot decode.
             throw new NoSuchFileException(path.toString(), null, path.toString().indexOf('\uFFFD') < 0
                     ? "there is no such file; check the path"
                     : "there is no such file; a name that is not text in UTF-8 cannot be given, rename the file");

@@ -29,8 +29,8 @@ final class OpenStorages {
     /// The number of entries at which entries of collected storages are removed next.
     private static volatile int sweepAt = FIRST_SWEEP;
 
-    /// What is the same memory. It may have several names, and a descriptor has another number in each process that has
-    /// it open.
+    /// The identity of shared memory. It may have several names, and a descriptor has another number in each process
+    /// that has it open.
     private record Key(Home home, String name, long identity, MapMode mode, ByteRange base, ByteRange slice) {
         static Key of(SharedStorageHandle handle) {
             return new Key(handle.home(), handle.identity() == 0 ? handle.name() : "", handle.identity(),
@@ -38,8 +38,8 @@ final class OpenStorages {
         }
     }
 
-    /// Those who share memory of devices. Looked up when a storage on a device is shared or opened, and not for memory
-    /// of the host.
+    /// The providers that share memory of devices. Looked up when a storage on a device is shared or opened, and not
+    /// for memory of the host.
     private static final class Providers {
         static final List<SharedDeviceMemory> ALL = ServiceLoader
                 .load(SharedDeviceMemory.class, SharedDeviceMemory.class.getClassLoader()).stream()
@@ -165,7 +165,7 @@ final class OpenStorages {
         }
     }
 
-    /// What others write shows in a mapping that is read only too.
+    /// Writes of other processes are visible in a read-only mapping too.
     private static Allocation shared(Allocation all, MemorySegment bytes, SharedStorageHandle handle) {
         Allocation shared = new Allocation(bytes, Allocation.Sharing.SHARED, all.filename().orElse(null),
                 handle.whole(), all::free);

@@ -473,7 +473,7 @@ public final class SharedMemory implements AutoCloseable {
         return create(name, nbytes, NameLifetime.WITH_LAST_HOLDER);
     }
 
-    /// How an allocator makes its memory.
+    /// The way in which an allocator makes its memory.
     @FunctionalInterface
     private interface Maker {
         SharedMemory make(long nbytes) throws SharedMemoryException;
@@ -492,7 +492,7 @@ public final class SharedMemory implements AutoCloseable {
         }
     }
 
-    /// @param what what is asked for, for messages
+    /// @param what the kind of the requested memory, for messages
     private static <T> T ask(String what, IoTask<T> question) throws SharedMemoryException {
         try {
             return question.run();

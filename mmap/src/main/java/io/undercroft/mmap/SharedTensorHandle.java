@@ -15,7 +15,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /// The location of a shared tensor, for another process: a [handle to its storage][SharedStorageHandle], and how the
-/// elements lie on it. It can be printed, parsed and serialised as that one.
+/// elements lie on it. It can be printed, parsed and serialised like the handle of the storage.
 ///
 ///     undercroft:shm/weights?nbytes=4096&id=123&dtype=float32&shape=2,3&stride=3,1&offset=0&flags=conj,neg
 ///

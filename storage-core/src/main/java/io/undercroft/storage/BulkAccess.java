@@ -83,7 +83,7 @@ final class BulkAccess {
         }
         long block = Math.max(REPEATED / itemsize, 1) * itemsize;
         MemorySegment.copy(element, 0, target, 0, Math.min(itemsize, size));
-        // What is copied doubles, but stays small enough for the processor's cache.
+        // The copied range doubles, but stays small enough for the processor's cache.
         for (long filled = itemsize; filled < size;) {
             long more = Math.min(Math.min(filled, block), size - filled);
             MemorySegment.copy(target, 0, target, filled, more);

@@ -176,7 +176,7 @@ final class Comparison {
         return sizes;
     }
 
-    /// How far apart two numbers may be and still count as close.
+    /// The difference up to which two numbers count as close.
     ///
     /// @param rtol relative to the second number
     /// @param atol in any case

@@ -286,7 +286,7 @@ public final class DType {
         return name;
     }
 
-    /// What the stored bits of elements without flags mean.
+    /// The meaning of the stored bits of elements without flags.
     ElementType plainElements() {
         ElementType made = plainElements;
         if (made == null) {

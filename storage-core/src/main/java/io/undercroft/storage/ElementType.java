@@ -8,7 +8,7 @@ import java.util.EnumSet;
 import java.util.Map;
 import java.util.Set;
 
-/// What the stored bits of a tensor mean: a dtype and flags, and how such elements are read and written. Immutable, and
+/// The meaning of the stored bits of a tensor: a dtype and flags, and the codec of such elements. Immutable, and
 /// shared by all views of a tensor.
 final class ElementType {
     /// The elements that are read and written without a detour; see [Tensor].

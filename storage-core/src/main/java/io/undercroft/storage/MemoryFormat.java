@@ -41,7 +41,7 @@ public enum MemoryFormat {
         return stride;
     }
 
-    /// Returns whether tensors of so many dimensions may lie in this format.
+    /// Returns whether tensors with a number of dimensions can have this format.
     boolean fits(int dimensions) {
         return this == CONTIGUOUS || dimensions == rank;
     }

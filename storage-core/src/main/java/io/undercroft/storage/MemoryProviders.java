@@ -65,7 +65,7 @@ final class MemoryProviders {
                 .map(Device::toString).collect(Collectors.joining(", "));
     }
 
-    /// What is to be thrown if mapped bytes cannot be read any more.
+    /// Returns the exception for mapped bytes that cannot be read any more.
     static Optional<RuntimeException> lost(MemorySegment segment) {
         return first(provider -> provider.lost(segment));
     }

@@ -95,7 +95,7 @@ public record SparseCompressedTensor(Layout layout, Tensor compressedIndices, Te
         return CompressedGeometry.of(layout, compressedIndices, plainIndices, values, shape);
     }
 
-    /// What is done with entry `k` of a batch, which is in a row and a column of blocks.
+    /// An action on entry `k` of a batch, which is in a row and a column of blocks.
     @FunctionalInterface
     private interface Visitor {
         void visit(long batch, long row, long column, long k);

@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/// What a storage holds and must release: an allocation, or the way to make it, or the storage that it is a slice of.
+/// The memory that a storage must release: an allocation, the source of one, or the storage that it is a slice of.
 ///
 /// It is separate from [Storage] because it outlives it: when a storage is unreachable, the cleaner frees what it held.
 /// So nothing here may reference the storage itself.
@@ -18,7 +18,7 @@ final class StorageBacking implements Runnable {
     private final AtomicInteger references = new AtomicInteger(1);
     private final @Nullable Storage base;
     private @Nullable Supplier<Allocation> source;
-    /// How often the source may still make bytes for one borrower, which are not kept.
+    /// The number of times that the source may still make bytes for one borrower only.
     private int separateLeft;
     private volatile @Nullable Allocation allocation;
     private Cleaner.@Nullable Cleanable cleanable;

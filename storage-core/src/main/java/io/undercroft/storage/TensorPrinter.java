@@ -112,7 +112,7 @@ final class TensorPrinter {
         return missing != null || tensor.device().isMeta() || showsTooMuch();
     }
 
-    /// Returns whether the shape has so many dimensions that even the ends of all of them are too much.
+    /// Returns whether the shape has too many dimensions to print even the ends of all of them.
     private boolean showsTooMuch() {
         long shown = tensor.numel() == 0 ? 0 : 1;
         for (int d = 0; d < tensor.dim() && shown <= MAX_SHOWN; d++) {

@@ -35,7 +35,7 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
     private static final int SHORT_LENGTH = CommitFields.MESSAGE_LENGTH.offset();
     private static final int LONG_LENGTH = CommitFields.MESSAGE.end();
 
-    /// Checks the message; all other fields are taken as they are.
+    /// Checks the message; all other fields are accepted unchecked.
     ///
     /// @throws IllegalArgumentException if the message is too long or cannot be written in UTF-8
     public CommitRecord {

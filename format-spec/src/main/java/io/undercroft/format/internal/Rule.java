@@ -59,7 +59,7 @@ public enum Rule {
         this.remedy = remedy;
     }
 
-    /// {@return the code as it is in messages and in `SPEC.md`}
+    /// {@return the code in messages and in `SPEC.md`}
     public String code() {
         return code;
     }

@@ -47,7 +47,7 @@ public final class Snapshot {
     private static final long SEALED_END_SHARE = 4096;
     private static final long LEAST_SEALED_END = 48 << 10;
     private static final long MOST_SEALED_END = 1 << 20;
-    /// How many extents are compared at once with those of another snapshot.
+    /// The number of extents compared at once with those of another snapshot.
     private static final int EXTENTS = 64;
 
     private final ByteSource source;

@@ -120,7 +120,7 @@ public final class StorageCheck {
         return chunks(storage).toList();
     }
 
-    /// {@return the CRC32C of a chunk as it is in its file}
+    /// {@return the recorded CRC32C of a chunk}
     ///
     /// @param chunk the chunk
     /// @param source the file, as [StorageChunk#base] names it

@@ -149,7 +149,7 @@ public final class Verifier {
         }
     }
 
-    /// Reads what a writer may be writing at this moment, until it stays as it is.
+    /// Repeats a read of bytes that a writer may be changing, until two reads agree.
     private MemorySegment settled(long offset, int length) throws IOException {
         MemorySegment before = MemorySegment.ofArray(new byte[length]);
         MemorySegment now = scan.bytes(source, offset, length);

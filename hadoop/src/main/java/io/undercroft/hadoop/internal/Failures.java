@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 /// Descriptions of what the client of Hadoop throws. Its exceptions differ from store to store, and those of its
 /// connectors are in jars that need not be there, so that some are recognised by their names.
 final class Failures {
-    /// What to do about a store that fails.
+    /// The remedy for a store that fails.
     static final String REMEDY = "check the network, the store and the configuration, or try again later";
 
     private static final String CHANGED = "RemoteFileChangedException";

@@ -34,7 +34,7 @@ public final class HadoopSource implements RangeSource {
     private static final Logger LOG = System.getLogger("io.undercroft.hadoop");
     /// The client of Hadoop has repeated its requests before.
     private static final Retries RETRIES = new Retries(3, Failures.REMEDY, Thread::sleep);
-    /// A file of up to so many bytes is read at once.
+    /// The maximum size of a file that is read at once, in bytes.
     private static final int SMALL = 64 << 10;
     private static final String POLICY = "vector, random";
     /// The client of Azure otherwise reads under a lock, and more than it was asked for.
@@ -146,7 +146,7 @@ public final class HadoopSource implements RangeSource {
         repeated(_ -> requireSame());
     }
 
-    /// What is done with an open stream.
+    /// An action on an open stream.
     @FunctionalInterface
     private interface Use {
         void on(FSDataInputStream from) throws IOException;

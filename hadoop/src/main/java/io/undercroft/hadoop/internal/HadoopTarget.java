@@ -108,7 +108,7 @@ public record HadoopTarget(FileSystem fs, Path path, String location) implements
                 (directory.endsWith("/") ? directory : directory + '/') + name);
     }
 
-    /// What tells a file from one that replaced it.
+    /// The version of a file: distinguishes it from one that replaced it.
     ///
     /// @param size its size in bytes
     /// @param modified when it was written last, in milliseconds; 0 if it has an entity tag, whose time of a listing

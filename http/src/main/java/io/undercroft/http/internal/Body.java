@@ -38,7 +38,7 @@ final class Body implements BodySubscriber<Long> {
         return new Body(into, into.byteSize(), false);
     }
 
-    /// {@return a body of at most so many bytes, in memory that grows with it}
+    /// {@return a body of limited size, in memory that grows with it}
     ///
     /// @param limit how many bytes
     static Body upTo(long limit) {

@@ -20,7 +20,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/// A file on a web server. The first request fetches its start, which also tells its size and its version; each other
+/// A file on a web server. The first request fetches its start, which also returns its size and its version; each other
 /// one is for a range of the same version.
 ///
 /// A file of up to 64 MiB on a server that does not serve ranges is read at once. Where requests are redirected to is
@@ -47,7 +47,7 @@ final class HttpSource implements RangeSource {
     private @Nullable MemorySegment start;
     private volatile Location target;
 
-    /// What the first request tells.
+    /// The result of the first request.
     ///
     /// @param at where the file is, after redirects
     /// @param version its version

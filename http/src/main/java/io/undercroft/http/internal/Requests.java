@@ -236,7 +236,7 @@ final class Requests {
         underWay.values().forEach(response -> response.cancel(true));
     }
 
-    /// How a server is accessed.
+    /// The parameters of access to a server.
     ///
     /// @param token the token for the host of the URI that was opened
     /// @param timeout the time without any byte after which a request is given up

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 
 /// A file to be written: its header and the tensors behind it, each from a multiple of the alignment on.
 final class GgufDraft implements Draft {
-    /// llama.cpp takes no names of so many bytes. Others do, so such names are read.
+    /// The length from which llama.cpp refuses names, in bytes. Other programs accept them, so such names are read.
     private static final int TOO_LONG_NAME = 64;
 
     private final byte[] header;

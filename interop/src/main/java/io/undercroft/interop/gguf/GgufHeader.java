@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 /// @param data where the bytes of tensors start
 record GgufHeader(ByteOrder order, SequencedMap<String, Object> values, SequencedMap<String, TensorInfo> tensors,
         long data) {
-    /// What every file begins with, whatever its byte order is.
+    /// The first bytes of every file, in either byte order.
     static final byte[] MAGIC = {'G', 'G', 'U', 'F'};
     static final int NEWEST = 3;
     static final String ALIGNMENT = "general.alignment";
@@ -172,7 +172,7 @@ record GgufHeader(ByteOrder order, SequencedMap<String, Object> values, Sequence
         try {
             Shape shape = Shape.of(sizes);
             shape.contiguousStride();
-            // How many bytes a type has that is not known is seen when all tensors are.
+            // The size of an unknown type follows from the offsets of all tensors.
             return new TensorInfo(name, code, type, shape, offset,
                     type == null ? 0 : type.dtype().nbytes(shape.numel()));
         } catch (IllegalArgumentException | ArithmeticException e) {

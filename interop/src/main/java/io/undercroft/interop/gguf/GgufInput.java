@@ -17,14 +17,15 @@ import java.util.Deque;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/// What a header is made of: numbers, strings and the values of the metadata. The length of a header is not recorded.
+/// Reads the parts of a header: numbers, strings and the values of the metadata. The length of a header is not
+/// recorded.
 final class GgufInput {
     /// A megabyte is more than any text in a header has, but for templates of chats.
     private static final long LONGEST_STRING = 1L << 28;
-    /// How deep arrays may be in arrays. llama.cpp has none that do.
+    /// The maximum depth of nested arrays. llama.cpp writes none.
     static final int DEEPEST = 8;
-    /// How many elements all arrays may have together: some hundred times as many as the largest vocabularies need.
-    /// Without a limit, programs that read them all would take many times the size of a file of small elements.
+    /// The maximum number of elements of all arrays together: some hundred times as many as the largest vocabularies
+    /// need. Without a limit, programs that read them all would take many times the size of a file of small elements.
     private static final long MOST_ELEMENTS = 1L << 25;
     /// Larger arrays are not on the heap.
     private static final long LARGEST_ON_HEAP = 1 << 20;

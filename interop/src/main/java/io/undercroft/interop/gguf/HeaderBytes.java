@@ -54,7 +54,7 @@ final class HeaderBytes {
     /// Writes a value with its type before it.
     ///
     /// @param path its key, for messages
-    /// @param value the value as it is in a state
+    /// @param value the value of the state
     void value(String path, @Nullable Object value) {
         if (value instanceof Typed typed) {
             ValueType elements = ValueType.ofElements(typed.type());

@@ -17,7 +17,7 @@ final class ValueArray extends ScalarList {
     private final ValueType type;
     private final MemorySegment bytes;
     private final ByteOrder order;
-    /// Where each text ends in the bytes; null if all elements have the same size.
+    /// The end of each text in the bytes; null if all elements have the same size.
     private final long @Nullable [] ends;
     private final int lengthBytes;
     private final int size;

@@ -12,7 +12,7 @@ import java.util.Optional;
 /// @param what what it is
 /// @param remedy the way to obtain a file that can be opened
 public record ForeignArchive(String record, String what, String remedy) {
-    /// Those that say more come first.
+    /// The kinds of archives, the more specific ones first.
     private static final List<ForeignArchive> KNOWN = List.of(
             new ForeignArchive("model.weights.h5", "a model of Keras (.keras)",
                     "Load it with keras.saving.load_model, and save its arrays with numpy.savez or as safetensors"),

@@ -50,7 +50,7 @@ public final class PickleReader {
 
     /// The pickles in a file. For use by one thread.
     public interface Pickles {
-        /// {@return what a pickle builds that the file has as it is}
+        /// {@return the result of a pickle that is stored uncompressed}
         ///
         /// @param start where it starts
         /// @param end where the part of the file ends that it is in

@@ -18,7 +18,7 @@ public final class StorageFilter {
     private final @Nullable Set<Object> wanted;
     /// The keys of the storages; null unless they are read for their names.
     private final @Nullable Map<Storage, Object> keys;
-    /// What precedes all keys; empty if keys are not texts.
+    /// The prefix of all keys; empty if keys are not texts.
     private final String part;
 
     private StorageFilter(@Nullable Set<Object> wanted, @Nullable Map<Storage, Object> keys, String part) {

@@ -26,7 +26,7 @@ record NpyHeader(ArrayLayout layout, int length) {
     private static final int SHORT_PREFIX = 10;
     /// The longest text of version 1.
     private static final int LONGEST_SHORT = 0xFFFF;
-    /// What each byte of the text may take in memory: `i,i,i` has a field in two bytes.
+    /// The maximum memory for each byte of the text: `i,i,i` has a field in two bytes.
     private static final long COST = 64;
     private static final int NEWEST_VERSION = 3;
     private static final int ALIGNMENT = 64;

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 record SafetensorsHeader(SequencedMap<String, TensorEntry> entries, SequencedMap<String, String> metadata) {
     /// The length of the header is before it.
     static final int PREFIX = Long.BYTES;
-    /// How long a header may be: the limit of the reference implementation.
+    /// The maximum length of a header: the limit of the reference implementation.
     static final long LONGEST = 100_000_000;
     /// The most tensors that are described wrongly before the file is refused whole, as each costs more than others.
     private static final int MOST_UNREADABLE = 1 << 12;
@@ -296,7 +296,7 @@ record SafetensorsHeader(SequencedMap<String, TensorEntry> entries, SequencedMap
             return damaged("SAFETENSORS-DUPLICATE", FormatException.quote(name) + " is there twice", json.position());
         }
 
-        /// What describes one tensor.
+        /// The description of one tensor.
         private final class Fields implements Consumer<String> {
             private @Nullable String dtype;
             private long @Nullable [] shape;

@@ -19,7 +19,7 @@ import java.util.regex.Pattern;
 /// further.
 final class ShardSplit {
     static final String SETTING = "safetensors.shard";
-    /// That of transformers 5.
+    /// The default of transformers 5.
     private static final String DEFAULT = "50GB";
     private static final Pattern SIZE = Pattern.compile("([0-9]{1,18}(?:\\.[0-9]{1,9})?) ?(?:([KMGT])(I?))?B?");
 

@@ -24,7 +24,7 @@ record SharingMetadata(SequencedMap<String, String> aliases, SequencedMap<String
     /// Plain text in most files, and never the name of a tensor: `pt`, `tf`, `flax`.
     static final String FORMAT = "format";
 
-    /// How a tensor uses the storage of another one.
+    /// The view that a tensor is of the storage of another one.
     ///
     /// @param base the name of the other
     /// @param offset where its first element starts, in bytes from the first byte of the other

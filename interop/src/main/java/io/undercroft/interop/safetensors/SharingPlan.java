@@ -23,7 +23,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 
-/// Which tensors of a state are written, and how the others use them.
+/// The tensors of a state that are written, and the views that the others are of them.
 ///
 /// @param written the tensors that are written, views too, by name
 /// @param aliases further names of written tensors
@@ -92,7 +92,7 @@ record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, St
         return plan;
     }
 
-    /// What makes two tensors the same one under two names.
+    /// The identity of a tensor: two names with equal values of this type have the same tensor.
     private record Window(Storage storage, DType dtype, long offset, Shape shape, List<Long> stride, Set<Flag> flags) {
         static Window of(Tensor tensor) {
             return new Window(tensor.storage(), tensor.dtype(), tensor.storageOffset(), tensor.shape(),
@@ -155,7 +155,7 @@ record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, St
         addGroup(group);
     }
 
-    /// What no tensor covers may still have no byte in common, as columns that were cut from one matrix.
+    /// Tensors of which none covers another may still have no byte in common, such as columns of one matrix.
     private void addGroup(List<Run> group) {
         Optional<Run> base = base(group);
         if (base.isPresent() || group.size() > MOST_IN_PAIRS) {

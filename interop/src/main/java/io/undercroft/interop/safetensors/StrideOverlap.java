@@ -14,8 +14,8 @@ import java.util.TreeMap;
 /// without gaps only make that longer; what is left, one or two dimensions as a rule, is tried from the longest step
 /// down.
 final class StrideOverlap {
-    /// How many sums are tried. The steps of tensors that a program cut from another one are multiples of each other,
-    /// and need a few.
+    /// The maximum number of sums that are tried. The steps of tensors that a program cut from another one are
+    /// multiples of each other, and need a few.
     private static final int MOST_TRIED = 10_000;
 
     private final List<Steps> steps = new ArrayList<>();

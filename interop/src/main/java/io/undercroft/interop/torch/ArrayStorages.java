@@ -59,7 +59,7 @@ final class ArrayStorages {
         return storages;
     }
 
-    /// {@return the elements of an array that a file has as they are}
+    /// {@return the elements of an array that is stored uncompressed}
     ArrayBytes inFile(MappedFile file, long offset, long nbytes) {
         return new Array("array " + count++) {
             @Override

@@ -13,8 +13,8 @@ import java.util.OptionalLong;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/// Storages that are in a file as elements of one byte order. If that is the one of this machine they are mapped
-/// where they lie, else they are turned round in memory.
+/// Storages of a file whose elements have one byte order. In the byte order of this machine they are mapped
+/// in place; otherwise their bytes are swapped in memory.
 final class ByteOrderStorages {
     /// The widest element, or part of one, that is read in one piece.
     private static final int WIDEST = 8;
@@ -32,7 +32,7 @@ final class ByteOrderStorages {
 
     /// {@return a storage that is read when it is first touched}
     ///
-    /// @param offset where its bytes are in the file, if they are there as they are
+    /// @param offset the offset of its bytes in the file, if they are stored uncompressed
     /// @param nbytes its size in bytes
     /// @param type supplies the type of its elements as known by then; null if only its bytes are known
     /// @param device the target device
@@ -56,19 +56,19 @@ final class ByteOrderStorages {
         });
     }
 
-    /// {@return what makes storages of bytes that are not in the byte order of the file}
+    /// {@return the maker of storages of bytes that are not in the byte order of the file}
     ///
     /// @param device the target device
     FileStorages on(Device device) {
         return storages.savedFrom(device);
     }
 
-    /// {@return whether elements have to be turned round}
+    /// {@return whether the bytes of elements are swapped}
     boolean isForeign() {
         return isForeign;
     }
 
-    /// {@return bytes in the piece of an element that has a byte order: a complex number has two}
+    /// {@return the size of the unit that has a byte order, in bytes: a complex number has two units}
     private static int unit(@Nullable DType dtype) {
         if (dtype == null) {
             return WIDEST;

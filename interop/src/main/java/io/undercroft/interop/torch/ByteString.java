@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /// A string of bytes in a pickle. It is read when it becomes a value, which the elements of an array never do.
 final class ByteString {
-    /// What Python has the bytes as.
+    /// The type of the bytes in Python.
     enum Kind {
         /// `bytes`.
         BYTES,
@@ -27,7 +27,7 @@ final class ByteString {
     private final byte @Nullable [] decoded;
     private @Nullable Object value;
 
-    /// A string that the pickle has as it is.
+    /// A string that is stored in the pickle without an encoding.
     ///
     /// @param input the pickle
     /// @param position where it starts there

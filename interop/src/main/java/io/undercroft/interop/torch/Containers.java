@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
 /// entries.
 final class Containers {
     private static final int STRING_PIECE = 64;
-    /// How often the parts of a key are visited: when it is checked, counted, searched for and inserted.
+    /// The number of visits to the parts of a key: it is checked, counted, searched for and inserted.
     private static final int HASHES = 4;
     /// Apart from tuples. Tensors and storages are hashed by identity, as in Python; a parameter or a frozenset cannot
     /// be a key here, since a state cannot hold one.
@@ -81,7 +81,7 @@ final class Containers {
         return budget;
     }
 
-    /// Accounts for a copy of so many elements or bytes.
+    /// Charges the budget for a copy of elements or bytes.
     void charge(long count) {
         budget.takeMemory(count * ReadBudget.SLOT);
         budget.takeSteps(count);

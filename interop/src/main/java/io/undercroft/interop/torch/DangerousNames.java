@@ -31,14 +31,15 @@ final class DangerousNames {
             "torch.load", "torch.save", "torch.compile", "torch.storage._load_from_bytes", "numpy.load",
             "numpy.fromfile", "numpy.save", "pandas.eval", "pandas.read_pickle", "copyreg.add_extension",
             "torch.utils.data.datapipes.utils.decoder.basichandlers");
-    /// What of Python's own names makes a value and does nothing else.
+    /// Names of Python's own that make a value and do nothing else.
     private static final Set<String> BUILTINS = Set.of("object", "slice", "range", "xrange", "int", "float", "str",
             "bool", "list", "dict", "tuple", "bytes", "bytearray", "set", "frozenset", "complex", "memoryview",
             "type", "property", "staticmethod", "classmethod", "super", "Ellipsis", "NotImplemented", "NoneType", "abs",
             "min", "max", "sum", "len", "round", "pow", "sorted", "reversed", "zip", "enumerate", "__main__");
     private static final List<String> EXCEPTIONS = List.of("Error", "Exception", "Warning", "Exit", "Interrupt",
             "Iteration");
-    /// What joblib before 0.10 writes for an array whose elements are in another file. Its constructor opens nothing.
+    /// The class that joblib before 0.10 writes for an array whose elements are in another file. Its constructor opens
+    /// nothing.
     private static final Set<String> WRAPPERS = Set.of("joblib.numpy_pickle.NDArrayWrapper",
             "joblib.numpy_pickle.ZNDArrayWrapper");
     private static final String OWN = "builtins.";
@@ -69,10 +70,10 @@ final class DangerousNames {
     /// are made with keywords.
     private static final String PARTIAL = "functools.partial";
     private static final String NEW = "__new__";
-    /// How many of these calls may be in each other.
+    /// The maximum depth of nested calls.
     private static final int MOST_PARTIAL = 16;
     private static final Set<String> TYPES = Set.of("dill._dill._load_type", CLOUDPICKLE + "_builtin_type");
-    /// What code of functions that a state holds does not use.
+    /// Names that the code of harmless functions in a state does not use.
     private static final Set<String> IN_CODE = Set.of("os", "subprocess", "posix", "socket", "ctypes", "shutil",
             "importlib", "runpy", "pty", "system", "popen", "Popen", "exec", "eval", "compile", "__import__",
             "__builtins__", "__subclasses__", "__globals__");

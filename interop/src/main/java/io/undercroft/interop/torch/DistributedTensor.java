@@ -64,7 +64,7 @@ final class DistributedTensor {
                 && WRAPPER.equals(arguments.get(0)) ? arguments : null;
     }
 
-    /// What the state of a distributed tensor says.
+    /// The parts of the state of a distributed tensor.
     ///
     /// @param state the same without the local part
     private record Parts(@Nullable Object local, @Nullable Object placements, Object state) {}

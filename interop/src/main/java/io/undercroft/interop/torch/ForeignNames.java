@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 /// A name is the module, a dot and the name in it; for a class in a class `module:Outer.Inner`, as the dots do not show
 /// where the module ends. Made for one pickle and one thread.
 final class ForeignNames {
-    /// What precedes the name of a class in a class.
+    /// The separator before the name of a nested class.
     static final char NESTED = ':';
     /// The module of the classes that a pickle names by a number.
     private static final String EXTENSION = "extension:";
@@ -31,7 +31,7 @@ final class ForeignNames {
     /// that only Python 3.13 has.
     private static final Map<String, String> RENAMED = Map.of("__builtin__", "builtins", "copy_reg", "copyreg",
             "exceptions", "builtins", "pathlib._local", "pathlib");
-    /// What a name in a class begins with in other kinds of types of nodes.
+    /// The prefix of nested names in other kinds of types of nodes.
     private static final List<String> RESERVED = List.of("java", "torch7", "python", "extension");
 
     private final boolean isStrict;
@@ -50,10 +50,10 @@ final class ForeignNames {
         /// The type of its objects.
         private final String type;
         private long objects;
-        /// How often the pickle refers to it, and how many of these references have left nothing in the state.
+        /// The number of references in the pickle, and of those that left nothing in the state.
         private long references;
         private long resolved;
-        /// How many calls of it do nothing dangerous.
+        /// The number of calls that do nothing dangerous.
         private long ordinary;
         /// Whether the pickle calls what a call of it has made, so that the code in that would run.
         private boolean isRun;

@@ -43,7 +43,7 @@ final class Globals {
     private static final String NUMPY = "numpy.";
     static final String DEFAULT_FACTORY = "default_factory";
 
-    /// How Python 3 calls what Python 2 called otherwise; protocol 2 writes the old names.
+    /// The names in Python 3 for names of Python 2; protocol 2 writes the old ones.
     static final Map<String, String> RENAMED = Map.of("long", "int", "unicode", "str", "xrange", "range");
 
     /// The one function before whose second argument an unknown name is let through in any pickle, as a label.
@@ -110,7 +110,7 @@ final class Globals {
         }
     }
 
-    /// What a function does.
+    /// The body of a function.
     @FunctionalInterface
     interface Body {
         /// Makes a value; throws [PickleFault] if the arguments are wrong.
@@ -220,8 +220,8 @@ final class Globals {
         return existing;
     }
 
-    /// What a function does, or null if it is not in the table. A switch, since a map would make all functions at the
-    /// first pickle, and each takes the JVM longer than the pickle.
+    /// Returns the body of a function, or null if it is not in the table. A switch, since a map would make all
+    /// functions at the first pickle, and each takes the JVM longer than the pickle.
     private static @Nullable Body body(String name) {
         return switch (name) {
             case ORDERED_DICT -> Globals::orderedDict;
@@ -250,7 +250,7 @@ final class Globals {
             case TensorRebuilder.MAKE_PARAMETER_WITH_STATE -> TensorRebuilder::parameterWithState;
             case TensorRebuilder.PARAMETER -> TensorRebuilder::parameterClass;
             case TensorRebuilder.FROM_TYPE -> TensorRebuilder::fromType;
-            // What TorchScript calls: functions that return a list, or another value, as it is.
+            // Functions that TorchScript calls and that return their argument unchanged.
             case SCRIPT + "build_intlist", SCRIPT + "build_doublelist", SCRIPT + "build_boollist",
                     SCRIPT + "build_tensorlist" ->
                 arguments -> sized(arguments, 1).list(0);
@@ -260,7 +260,7 @@ final class Globals {
         };
     }
 
-    /// What arrays, scalars and types of NumPy are made with.
+    /// The functions that make arrays, scalars and types of NumPy.
     private static @Nullable Body ofNumpy(String name) {
         if (name.equals(PickledArrays.DTYPE)) {
             return arguments -> arguments.arrays().type(arguments);

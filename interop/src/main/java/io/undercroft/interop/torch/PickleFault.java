@@ -9,7 +9,7 @@ final class PickleFault extends RuntimeException {
     @Serial
     private static final long serialVersionUID = 1;
 
-    /// What to do about a pickle that no version of PyTorch would have written.
+    /// The remedy for a pickle that no version of PyTorch would have written.
     static final String DAMAGED = "The file is damaged or made to mislead; get it again from its source";
 
     private final String code;

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 
 /// The bytes of a pickle, in order, and the storages of the arrays in it.
 ///
-/// A pickle that a file has as it is is read from there: the elements of its arrays are not read before they are used.
+/// Reads a pickle that is stored uncompressed, in place: the elements of its arrays are not read before they are used.
 /// One that is compressed was read into memory. For use by one thread.
 final class PickleInput {
     private final ByteReader in;

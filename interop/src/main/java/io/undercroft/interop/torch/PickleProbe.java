@@ -15,12 +15,12 @@ import java.util.regex.Pattern;
 /// text could begin as it does. So the opcodes are followed, without their values: each has to find on the stack what
 /// it takes, names have to be names, and a pickle of these protocols has to end where the file ends.
 final class PickleProbe {
-    /// How many opcodes are followed.
+    /// The maximum number of opcodes that are followed.
     private static final int MOST = 4096;
     private static final int PROTOCOL = 0x80;
     private static final int OLDEST = 2;
     private static final int NEWEST = 5;
-    /// What protocols 0 and 1 begin a list, a dict, a tuple or an object with.
+    /// The opcodes with which protocols 0 and 1 begin a list, a dict, a tuple or an object.
     private static final String STARTS = "(]}c)";
     private static final Pattern NAMES = Pattern.compile("[A-Za-z_][\\w.]*\\r?\\n[A-Za-z_][\\w.]*\\r?\\n");
     private static final String JOBLIB = "joblib.numpy_pickle";

@@ -31,7 +31,7 @@ import java.util.List;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/// What the functions of NumPy make that are in pickles: types, arrays and scalars.
+/// Makes the values of NumPy's functions in pickles: types, arrays and scalars.
 ///
 /// An array becomes what it is in a file of NumPy: a tensor, or a node for texts, dates and records. One whose parts do
 /// not fit together is a placeholder, as the pickle continues behind it. Made for one pickle and one thread.
@@ -42,7 +42,7 @@ final class PickledArrays {
     static final String SCALAR = ".scalar";
     static final String FROM_BUFFER = "._frombuffer";
     static final String MASKED = "numpy.ma.core._mareconstruct";
-    /// What joblib writes before the elements of an array, which are between the opcodes of the pickle.
+    /// The bytes that joblib writes before the elements of an array, between the opcodes of the pickle.
     static final String WRAPPER = "joblib.numpy_pickle.NumpyArrayWrapper";
     private static final String WRAPPER_TYPE = PythonObjects.TYPE + WRAPPER;
     /// Where NumPy has them: version 2, and version 1, whose names files of both have; and the module in C, which few
@@ -368,7 +368,7 @@ final class PickledArrays {
         return data instanceof ByteString run ? run.bytes(budget) : held(data);
     }
 
-    /// What Python 3 reads of strings of Python 2 are texts of Latin-1.
+    /// Python 3 reads strings of Python 2 as Latin-1 text.
     private static byte[] held(@Nullable Object data) {
         return switch (data) {
             case byte[] bytes -> bytes;

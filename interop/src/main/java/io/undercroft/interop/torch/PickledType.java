@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 final class PickledType {
     /// The longest description of a type, in characters, as in the header of a file of NumPy.
     private static final int LONGEST = 0xFFFF;
-    /// What the description of a field takes next to its name.
+    /// The memory of the description of a field, without its name.
     private static final int FIELD = 16;
     private static final String ORDERS = "<>|=";
     /// The class of the records of a `recarray`, by the names that versions of NumPy give it.

@@ -15,7 +15,7 @@ import java.util.Set;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
-/// Which keys are one key in Python. There `1`, `1.0` and `True` are equal, so a dict would silently keep only the last
+/// Equality of keys as in Python. There `1`, `1.0` and `True` are equal, so a dict would silently keep only the last
 /// of their values.
 final class PythonKeys {
     private PythonKeys() {}

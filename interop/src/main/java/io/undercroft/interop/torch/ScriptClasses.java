@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 ///
 /// Made for one archive and one thread.
 final class ScriptClasses {
-    /// What the names of all classes of an archive begin with.
+    /// The prefix of the names of all classes of an archive.
     static final String ROOT = "__torch__.";
     /// Classes that are written in C++, of which there is no code.
     private static final String NATIVE = ROOT + "torch.classes.";

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 /// - Nothing is left in it that stands for no value: a tensor that was never filled, and in a strict pickle a function
 ///   or a class.
 final class StateCheck {
-    /// How many values a state may have when what is shared is counted at every place, beyond those it really has.
+    /// The maximum number of additional values of a state when shared values are counted at every place.
     private static final long MOST_REPEATED = 1L << 24;
 
     private final boolean isStrict;

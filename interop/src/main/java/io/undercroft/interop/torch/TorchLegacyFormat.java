@@ -28,7 +28,7 @@ public final class TorchLegacyFormat implements CheckpointFormat {
     private static final String SAVE = "torch-legacy.save";
     /// The ten-byte integer 0x1950a86a20f9469cfc6c and STOP, as hexadecimal digits.
     private static final String MAGIC = "8a0a6cfc9c46f9206aa850192e";
-    /// How that starts in each pickle protocol: since 4 it has a frame of 13 bytes.
+    /// Its first bytes in each pickle protocol: since protocol 4 it has a frame of 13 bytes.
     private static final List<byte[]> STARTS = Stream.concat(
             Stream.of("8002", "8003", "8004950d00000000000000", "8005950d00000000000000")
                     .map(start -> HexFormat.of().parseHex(start + MAGIC)),
@@ -78,7 +78,7 @@ public final class TorchLegacyFormat implements CheckpointFormat {
         return save.open(options, besides(file, number, start, save.end(), isStrict, budget));
     }
 
-    /// What a file holds besides one save of it.
+    /// Returns the parts of a file other than one of its saves.
     ///
     /// @param number the number of the save
     /// @param start where it starts

@@ -26,10 +26,10 @@ final class TorchStorages {
     private final Tails tails;
     private final Map<String, Opened> byKey = new LinkedHashMap<>();
     private final Map<Storage, Entry> byStorage = new HashMap<>();
-    /// Where storages of a location go; a file names few locations many times.
+    /// The device for each location; a file names few locations many times.
     private final Map<String, Device> devices = new HashMap<>();
 
-    /// Where the bytes of storages are.
+    /// The source of the bytes of storages.
     @FunctionalInterface
     interface Source {
         /// {@return a storage on the bytes of an entry}

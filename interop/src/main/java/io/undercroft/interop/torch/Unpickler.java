@@ -38,7 +38,7 @@ final class Unpickler {
     static final int LONGEST_LINE = 256;
     /// Represents in the memo Python's None, as null there means that nothing was put.
     private static final Object NONE = new Object();
-    /// Of a set that is not in the memo, or that is referred to otherwise too.
+    /// For a set that is not in the memo, or that has other references.
     private static final int NO_SLOT = -1;
     private static final int MANY_SLOTS = -2;
 
@@ -63,10 +63,10 @@ final class Unpickler {
     private @Nullable Object[] memo = new @Nullable Object[64];
     private int memoized;
 
-    /// What a pickle refers to outside itself.
+    /// The references of a pickle to values outside it.
     @FunctionalInterface
     interface References {
-        /// Those of a pickle that refers to nothing outside itself.
+        /// The references of a self-contained pickle.
         References NONE = _ -> {
             throw PickleFault.malformed("a persistent id where there is nothing to refer to");
         };
@@ -635,7 +635,7 @@ final class Unpickler {
         return value(stack[--top]);
     }
 
-    /// {@return a value as it is in a state}
+    /// {@return the value of a state for a value of the pickle}
     private @Nullable Object value(@Nullable Object value) {
         return value instanceof ByteString run ? run.value(budget) : value;
     }

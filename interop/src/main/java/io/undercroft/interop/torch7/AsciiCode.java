@@ -14,7 +14,7 @@ import java.util.stream.Collectors;
 /// Numbers as text, as [AsciiInput] describes it.
 final class AsciiCode extends Code {
     private static final byte[] LINE_FEED = {'\n'};
-    /// With so many digits every double, and every float, is read back exactly.
+    /// The number of digits with which every double and every float is read back exactly.
     private static final int DOUBLE_DIGITS = 17;
     private static final int FLOAT_DIGITS = 9;
 

@@ -23,7 +23,7 @@ final class AsciiInput extends Input {
             .withOrder(ByteOrder.LITTLE_ENDIAN);
     /// Longer than any number that `printf` writes.
     private static final int LONGEST_NUMBER = 400;
-    /// A number of so many digits fits 32 bits.
+    /// The number of digits of numbers that always fit 32 bits.
     private static final int FEW_DIGITS = 9;
 
     private final byte[] word = new byte[LONGEST_NUMBER];

@@ -11,7 +11,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.function.Consumer;
 
-/// Numbers as they are in the memory of some machine.
+/// Writes numbers as they are in the memory of a given machine.
 final class BinaryCode extends Code {
     private final Encoding encoding;
 

@@ -14,7 +14,7 @@ final class CNumbers {
     private static final String DECIMAL = "0123456789+-.eE";
     private static final Pattern HEXADECIMAL = Pattern
             .compile("0x(\\p{XDigit}+\\.?\\p{XDigit}*|\\.\\p{XDigit}+)(p[+-]?\\d+)?");
-    /// What Torch7 makes of every NaN.
+    /// The text that Torch7 writes for every NaN.
     private static final short HALF_NAN = 0x7FFF;
 
     private CNumbers() {}

@@ -8,9 +8,9 @@ import java.util.stream.Stream;
 
 /// The encoding of numbers, which a file does not record. In the order in which they are tried.
 enum Encoding {
-    /// What Torch7 writes on 64-bit Linux and macOS.
+    /// The encoding of Torch7 on 64-bit Linux and macOS.
     LITTLE_8(ByteOrder.LITTLE_ENDIAN, Long.BYTES),
-    /// What it writes on 32-bit machines and on Windows.
+    /// The encoding of Torch7 on 32-bit machines and on Windows.
     LITTLE_4(ByteOrder.LITTLE_ENDIAN, Integer.BYTES),
     BIG_8(ByteOrder.BIG_ENDIAN, Long.BYTES),
     BIG_4(ByteOrder.BIG_ENDIAN, Integer.BYTES),
@@ -48,7 +48,7 @@ enum Encoding {
         return order;
     }
 
-    /// {@return whether binary numbers are in the file as they are in storages}
+    /// {@return whether binary numbers have the same bytes in the file and in storages}
     boolean isLittle() {
         return order == ByteOrder.LITTLE_ENDIAN;
     }

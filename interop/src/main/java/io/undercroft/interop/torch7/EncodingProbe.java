@@ -14,7 +14,7 @@ import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 
-/// How far a file can be read if it is taken to be of one encoding. Of a large file only the first objects are tried,
+/// Measures how much of a file can be read in one encoding. Only the first objects of a large file are tried,
 /// and no elements that can be skipped.
 ///
 /// @param encoding the encoding

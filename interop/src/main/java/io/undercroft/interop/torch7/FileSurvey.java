@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/// Where the objects of a file are that holds more than one, and what else it holds.
+/// The offsets of the objects of a file, and the parts of the file that are no object.
 ///
 /// @param numbering which numbers the objects have
 /// @param ends where each object ends, in bytes; `nil` at the end of a file is no object, as zeros are read as that

@@ -31,7 +31,7 @@ final class LuaReader {
         NUMBERED, WRITTEN_OUT
     }
 
-    /// Which numbers the objects of a file have.
+    /// The numbering of the objects of a file.
     enum Numbering {
         /// Each has numbers of its own, so that it may refer to those before it: they were written through one open
         /// file.
@@ -48,7 +48,7 @@ final class LuaReader {
     private static final Pattern CLASS_NAME = Pattern.compile("[\\p{L}\\p{N}\\p{P}\\p{S}]+");
     /// Names without a version are as old as Torch7. Anything could be there.
     private static final Pattern OLD_CLASS_NAME = Pattern.compile("[A-Za-z_]\\w*+(?:\\.\\w++)*+");
-    /// What the code of a function begins with, and an L, in every Lua.
+    /// The first bytes of the code of a function in every Lua; an L follows.
     private static final byte ESCAPE = 0x1B;
     /// Says that an object was begun and its parts follow.
     private static final Object OPENED = new Object();
@@ -372,7 +372,7 @@ final class LuaReader {
         long offset = in.readLong();
         Storage storage = storageOf(dtype);
         try {
-            // What has no dimension there is not a single number, but nothing.
+            // A tensor without dimensions is empty in Torch7, and not a single number.
             Tensor tensor = rank == 0
                     ? Tensor.of(storage, dtype, Math.subtractExact(offset, 1), Shape.of(0), emptyStride(storage))
                     : Tensor.of(storage, dtype, Math.subtractExact(offset, 1), Shape.of(sizes), strides);

@@ -45,9 +45,9 @@ abstract sealed class LuaValue {
     static final class Table extends LuaValue {
         /// Below this size a table cannot be made to be slow.
         private static final int SMALL = 512;
-        /// Space for so many entries is taken before they are read.
+        /// The number of entries for which space is allocated before they are read.
         private static final int FEW = 8;
-        /// How many keys of a large table may have the same hash.
+        /// The maximum number of keys of a large table with the same hash.
         private static final int MOST_COLLISIONS = 256;
         /// The end of the numbers that a `Long` can be.
         private static final double LONG_END = 0x1p63;

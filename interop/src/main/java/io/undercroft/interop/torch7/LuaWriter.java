@@ -67,7 +67,7 @@ final class LuaWriter {
         this.uses = uses(index);
     }
 
-    /// How often each storage is used: by tensors, and as a value.
+    /// The number of uses of each storage: by tensors, and as a value.
     private static Map<Storage, Integer> uses(StateIndex index) {
         Map<Storage, Integer> uses = new HashMap<>();
         index.tensors().values().stream().distinct()

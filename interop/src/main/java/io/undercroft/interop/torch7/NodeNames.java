@@ -3,9 +3,9 @@ package io.undercroft.interop.torch7;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 
-/// The names under which a state keeps what only Torch7 has.
+/// The names of nodes and attributes for values that only Torch7 has.
 final class NodeNames {
-    /// What precedes the names of Torch7's classes.
+    /// The prefix of the names of Torch7's classes.
     static final String PREFIX = "torch7:";
     /// A table whose keys cannot be keys of a map: a [Typed] of a list of pairs.
     static final String TABLE = PREFIX + "table";

@@ -11,7 +11,7 @@ import io.undercroft.storage.TypedStorage;
 import java.util.HashSet;
 import java.util.Set;
 
-/// The storages of a file, which are told apart by where they are read.
+/// The storages of a file, which are distinguished by their offsets.
 final class Torch7Storages {
     private final FileStorages storages;
     private final StorageFilter filter;

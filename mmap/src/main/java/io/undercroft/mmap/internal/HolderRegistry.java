@@ -106,7 +106,7 @@ public final class HolderRegistry {
     /// The end of the name of a directory that is chosen because another user owns the name.
     private static final Pattern SUFFIX = Pattern.compile("-[0-9a-z]{1,13}");
     private static final long NONE = -1;
-    /// What is done under the lock to do nothing but what is pending.
+    /// The step that only runs pending actions under the lock.
     private static final IoTask<Boolean> NOTHING = () -> true;
     /// An attempt fails if another process creates a directory of the name at that moment.
     private static final int ATTEMPTS = 10;
@@ -169,7 +169,7 @@ public final class HolderRegistry {
             try {
                 Runtime.getRuntime().addShutdownHook(new Thread(registry::releaseAll, "undercroft-shared-memory"));
             } catch (IllegalStateException ending) {
-                // What is made while the JVM ends is left for others to collect.
+                // A record made while the JVM ends is left for other processes to remove.
             }
             return registry;
         }

@@ -94,7 +94,7 @@ public final class Libc {
         userId = Integer.toUnsignedLong((int) geteuid.call());
     }
 
-    /// The library, or why there is none: made when it is first asked for, which takes tens of milliseconds.
+    /// The library, or why there is none: made on first use, which takes tens of milliseconds.
     private record Binding(@Nullable Libc libc, @Nullable Throwable failure) {
         static final Binding MADE = bind();
     }
@@ -648,7 +648,7 @@ public final class Libc {
             // IllegalCallerException where the JVM denies native access.
             return new Binding(null, e.getCause());
         } catch (LinkageError | RuntimeException | ErrnoException e) {
-            // Where the JDK, or the library, lacks what this needs.
+            // The JDK or the library lacks a required function.
             return new Binding(null, e);
         }
     }

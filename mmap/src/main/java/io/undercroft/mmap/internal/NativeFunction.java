@@ -42,7 +42,7 @@ final class NativeFunction {
     private final Type result;
     private final Type[] parameters;
 
-    /// How many bits of its register belong to a value: the others of a result are undefined.
+    /// The number of bits of a register that belong to a value: the others of a result are undefined.
     private enum Type {
         INT, LONG
     }

@@ -33,8 +33,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 
-/// The bytes of a [RangeSource] in a temporary file of the same size, without those that nobody asked for yet. The file
-/// has no name where the system permits that, so that it ends with the process.
+/// The bytes of a [RangeSource] in a temporary file of the same size, without those that were not requested yet. The
+/// file has no name where the system permits that, so that it ends with the process.
 ///
 /// Each byte is fetched once: threads that need the same bytes wait for one request. A request is for whole pages of 4
 /// KiB, and for at least a block of 16 KiB, so that what is next to a few bytes is there as well. Missing bytes that
@@ -479,7 +479,7 @@ public final class RangeCache implements AutoCloseable {
             long size;
             synchronized (lock) {
                 kept = length > PART ? null : spare.poll();
-                // What is not filled of it is never touched.
+                // Its unfilled part is never touched.
                 size = loads > 0 ? Math.max(length, PART) : length;
             }
             this.memory = kept != null ? kept : AnonymousMemory.allocator().allocate(size);

@@ -2,7 +2,7 @@ package io.undercroft.mmap.internal;
 
 import io.undercroft.mmap.ReadAdvice;
 
-/// How far the system reads ahead in the mapping of a whole file.
+/// Adapts the read-ahead of the system in the mapping of a whole file.
 ///
 /// When a page is not in memory, the system reads megabytes around it (`read_ahead_kb`). That suits programs that use
 /// the parts of a file one after the other, and costs others milliseconds for each of the few kilobytes that they need.
@@ -14,7 +14,7 @@ import io.undercroft.mmap.ReadAdvice;
 public final class ReadAhead {
     /// The largest part that is requested as a whole, in bytes.
     private static final long SMALL = 1L << 20;
-    /// How many parts are requested.
+    /// The number of parts that are requested.
     private static final int FEW = 8;
     /// The most bytes between two parts that are in order.
     private static final long GAP = 1L << 16;

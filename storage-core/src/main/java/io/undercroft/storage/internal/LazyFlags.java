@@ -4,7 +4,7 @@ import io.undercroft.storage.DType.Kind;
 import io.undercroft.storage.DType;
 import java.lang.foreign.MemorySegment;
 
-/// What elements mean compared with what is stored: lazy negation and conjugation.
+/// The lazy operations on stored elements: negation and conjugation.
 ///
 /// @param isNegated whether they are the negatives
 /// @param isConjugated whether they are the complex conjugates

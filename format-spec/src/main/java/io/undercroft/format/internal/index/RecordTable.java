@@ -65,7 +65,7 @@ public final class RecordTable {
 
     /// Copies all records.
     ///
-    /// @param section exactly as long as they are
+    /// @param section a section of exactly their length
     public void copyTo(MemorySegment section) {
         long done = 0;
         for (MemorySegment block : blocks) {

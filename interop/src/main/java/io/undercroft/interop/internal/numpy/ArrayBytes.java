@@ -18,7 +18,7 @@ public interface ArrayBytes {
         void accept(long position, MemorySegment bytes);
     }
 
-    /// {@return a storage of all bytes as they are in the file}
+    /// {@return a storage of all bytes of the file, unchanged}
     ///
     /// @param alignment what the offset in the file has to be a multiple of to map them
     /// @throws IOException if reading fails

@@ -73,7 +73,7 @@ public final class ArrayNodes {
         return type.fields().isEmpty() ? 1 : type.fields().stream().mapToLong(field -> fields(field.type())).sum();
     }
 
-    /// What opening a file may cost, and how many texts of it become strings at most; further ones stay tensors.
+    /// The budget for opening a file, and the number of texts that may become strings; further ones stay tensors.
     public static final class Allowance {
         private final ReadBudget budget;
         private long texts = 1 << 17;

@@ -5,7 +5,7 @@ import io.undercroft.storage.Shape;
 import java.util.Arrays;
 import java.util.Optional;
 
-/// Where the elements of a field are in a record.
+/// The position of the elements of a field in a record.
 public final class FieldPlace {
     /// The place of the record itself.
     public static final FieldPlace WHOLE = new FieldPlace(0, new long[0], new long[0]);

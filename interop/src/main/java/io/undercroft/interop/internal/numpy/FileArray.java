@@ -8,7 +8,7 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
-/// The elements of an array that are in a file as they are.
+/// The elements of an array that is stored uncompressed in a file.
 ///
 /// @param file the file
 /// @param offset where they start in it

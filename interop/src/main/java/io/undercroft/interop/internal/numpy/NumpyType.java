@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 /// @param unit the unit of dates and of spans of time, for instance `ns` or `25s`; else empty
 /// @param fields the fields of a record in the order of their offsets; else empty
 public record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, String unit, List<Field> fields) {
-    /// How deep records may be in records.
+    /// The maximum depth of nested records.
     public static final int DEEPEST = 16;
     /// The unit of dates that have none.
     public static final String GENERIC = "generic";
@@ -54,7 +54,7 @@ public record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, St
     private static final Pattern ITEM = Pattern.compile(" *+([<>|=]?+) *+(?:\\(([ ,0-9]*+)\\)|([0-9]*+)) *+([<>|=]?+)"
             + "([A-Za-z_?][A-Za-z0-9_?]*+(?:\\[[A-Za-z0-9]*+])?+) *+");
     private static final Pattern UNIT = Pattern.compile("[0-9]{0,9}(?:Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)");
-    /// What NumPy also reads, as `s/2`.
+    /// Types that NumPy also reads, as `s/2`.
     private static final Pattern PART_OF_UNIT = Pattern.compile("([0-9]{0,9})([A-Za-z]+)(?:/([0-9]{1,9}))?");
     /// The smaller units that a part of a unit is counted in, the first one that fits.
     private static final Map<String, List<String>> SMALLER = Map.ofEntries(
@@ -73,7 +73,7 @@ public record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, St
     private static final int POINTER = 8;
     private static final int WIDEST = 1 << 17;
 
-    /// What an element is, with the name of NumPy's class for it.
+    /// The kind of an element, with the name of NumPy's class for it.
     public enum Kind {
         /// A number, or bits without meaning here.
         NUMBER(""),
@@ -130,7 +130,7 @@ public record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, St
     /// @param type the type of its elements
     /// @param shape the sizes of the array that it is, if it is one
     public record Field(String name, @Nullable String title, long offset, NumpyType type, Shape shape) {
-        /// What a field takes in memory, in bytes, without its name.
+        /// The memory of a field without its name, in bytes.
         public static final long COST = 256;
 
         /// {@return where it ends in the record}
@@ -387,7 +387,7 @@ public record NumpyType(Kind kind, DType dtype, long length, ByteOrder order, St
         return kind.isText() || kind == Kind.VOID ? Shape.of(length) : Shape.SCALAR;
     }
 
-    /// {@return whether the elements are in the file as they are in memory}
+    /// {@return whether the elements have the same bytes in the file and in memory}
     public boolean isNative() {
         return order == ByteOrder.nativeOrder() || dtype.itemsize() == 1;
     }

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 /// @param remedy what to do if it fails each time, for the message
 /// @param pause waits
 public record Retries(int attempts, String remedy, Pause pause) {
-    /// The longest pause that a store may ask for. If it asks for a longer one, the action fails.
+    /// The longest pause that a store may request. If it requests a longer one, the action fails.
     private static final Duration LONGEST = Duration.ofSeconds(60);
     private static final long FIRST_MILLIS = 250;
 
@@ -32,7 +32,7 @@ public record Retries(int attempts, String remedy, Pause pause) {
         void sleep(Duration duration) throws InterruptedException;
     }
 
-    /// What is repeated.
+    /// An action that is repeated.
     @FunctionalInterface
     public interface Action<T> {
         /// Runs it once.
@@ -52,7 +52,7 @@ public record Retries(int attempts, String remedy, Pause pause) {
         /// Describes a failure.
         ///
         /// @param message what happened
-        /// @param wait the pause that the store asks for
+        /// @param wait the pause that the store requests
         /// @param cause the exception that it is due to, or null
         public TransientException(String message, Optional<Duration> wait, @Nullable Throwable cause) {
             super(message, cause);

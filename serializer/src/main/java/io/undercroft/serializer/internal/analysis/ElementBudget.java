@@ -6,7 +6,7 @@ import io.undercroft.storage.Storage;
 import java.util.List;
 import java.util.OptionalLong;
 
-/// How many bytes of elements one command may process, in proportion to what its files store
+/// The number of bytes of elements that one command may process, in proportion to the size of its files
 /// ([ElementLimit#most]). It is one for all tensors: a short file can have very many, each with a storage
 /// that is mostly zeros or that other tensors have too, and each can repeat its elements. For use by one thread.
 public final class ElementBudget {
@@ -44,7 +44,7 @@ public final class ElementBudget {
         return new ElementBudget(Long.MAX_VALUE);
     }
 
-    /// What is stored in another form, compressed for instance, counts as what it becomes in memory.
+    /// Bytes stored in another form, for instance compressed, count by their size in memory.
     private static long stored(Checkpoint checkpoint) {
         List<Storage> storages = checkpoint.storages().stream().filter(storage -> !storage.isMeta()).toList();
         OptionalLong onDisk = DiskBytes.of(checkpoint, storages);

@@ -6,9 +6,9 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 
-/// How far the numbers of two tensors of one shape are apart. Two NaNs are equal here, and 0.0 equals -0.0; integers
-/// are compared exactly, quantized elements by the integers that are stored, and complex numbers by the absolute value
-/// of their difference. For use by one thread.
+/// The differences between the numbers of two tensors of one shape. Two NaNs are equal here, and 0.0 equals -0.0;
+/// integers are compared exactly, quantized elements by the integers that are stored, and complex numbers by the
+/// absolute value of their difference. For use by one thread.
 public final class ElementDifferences {
     private static final ValueLayout.OfLong INTEGER = ValueLayout.JAVA_LONG_UNALIGNED
             .withOrder(ByteOrder.LITTLE_ENDIAN);

@@ -15,7 +15,7 @@ final class ExtentComparison {
     private final Side a;
     private final Side b;
 
-    /// What digests say about two tensors.
+    /// The result of comparing the digests of two tensors.
     enum Verdict {
         EQUAL, DIFFERENT, UNKNOWN
     }

@@ -64,11 +64,11 @@ import org.jspecify.annotations.Nullable;
 /// value that each object is saved as: for most the text that the class itself makes and parses, numbers as numbers, an
 /// optional one as a list, constants of enums by name.
 public final class JdkValues {
-    /// Those whose objects have classes that are not public: paths, regions and character sets.
+    /// The types whose objects have classes that are not public: paths, regions and character sets.
     private static final List<Class<?>> PUBLIC_TYPES = List.of(Path.class, ZoneId.class, Charset.class);
     private static final Set<Class<?>> ENUMS = Set.of(RoundingMode.class, TimeUnit.class, DayOfWeek.class, Month.class,
             ChronoUnit.class, ChronoField.class);
-    /// Those whose objects are in the tree as they are, or as a part of it.
+    /// The types whose objects are in the tree unchanged, or as a part of it.
     private static final Set<Class<?>> PLAIN = Set.of(String.class, Boolean.class, Byte.class, Short.class,
             Integer.class, Long.class, Float.class, Double.class, BigInteger.class, Optional.class, Complex.class,
             DType.class, Device.class, Shape.class, Symbol.class, Tuple.class, Typed.class, TypedMap.class,

@@ -73,7 +73,7 @@ public final class ObjectDecoder {
 
     /// Decodes a tree.
     ///
-    /// @param tree as it is in a file
+    /// @param tree the tree of a file
     /// @param classes the classes whose objects may be made
     /// @return the state; the tree itself if no object is in it
     /// @throws FormatException if it names a class that is not registered, or an object cannot be made; the message has

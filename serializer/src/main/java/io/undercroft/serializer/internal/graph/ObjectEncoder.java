@@ -55,7 +55,7 @@ import org.jspecify.annotations.Nullable;
 /// What has an identity is encoded once. The tree shares no container with the state, so that what is done to the state
 /// does not change it. Recursion is as deep as containers nest, which is limited.
 public final class ObjectEncoder {
-    /// How many objects of classes that are not registered are looked into, for the message.
+    /// The number of objects of unregistered classes that are inspected for the message.
     private static final int MAX_MISSING = 10_000;
 
     private final StateClasses classes;

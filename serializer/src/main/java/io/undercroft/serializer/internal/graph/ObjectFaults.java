@@ -20,7 +20,7 @@ final class ObjectFaults {
 
     private static final String TENSORS_STAY = "its tensors can be read by name all the same";
 
-    /// How many classes a message names.
+    /// The maximum number of classes that a message names.
     static final int MOST_NAMED = 30;
 
     private ObjectFaults() {}

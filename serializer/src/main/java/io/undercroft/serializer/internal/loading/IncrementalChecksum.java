@@ -23,9 +23,9 @@ public final class IncrementalChecksum {
 
     /// The kinds of checksum.
     public enum Kind {
-        /// That of zip archives.
+        /// The checksum of zip archives.
         CRC32(0xEDB88320),
-        /// That of `.croft` files (Castagnoli).
+        /// The checksum of `.croft` files (Castagnoli).
         CRC32C(0x82F63B78);
 
         /// The coefficient of the highest power is left out, the others are in descending order from the lowest bit.

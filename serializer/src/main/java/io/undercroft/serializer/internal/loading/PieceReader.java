@@ -163,7 +163,7 @@ public final class PieceReader {
         Workers.share(shares, share -> share.read(input, isLarge));
     }
 
-    /// Returns whether bytes of an object of a store are so many that they are not stored on this host on the way.
+    /// Returns whether bytes of an object of a store are too many for a copy on this host.
     private static boolean isReadOnce(MappedFile file, long length) {
         return length >= ONCE && file.source().isPresent();
     }

@@ -64,7 +64,7 @@ public final class RowReader {
                 ? Optional.empty()
                 : DeviceSource.of(tensor.storage()).filter(DeviceSource::isReadInParts);
         if (source.isPresent()) {
-            // That of the base, if the storage is a slice.
+            // The source of the base, if the storage is a slice.
             long start = tensor.storage().sliceOffset();
             return read(tensor, part -> source.get().read(new Span(start + part.start(), start + part.end())));
         }

@@ -20,7 +20,7 @@ import java.util.stream.Collectors;
 record StoreBatch(List<Storage> storages, List<FilePiece> runs) {
     /// The number of bytes of a batch, as of a request. A larger storage is a batch of its own.
     private static final long SIZE = 8L << 20;
-    /// A storage of so many bytes is also a batch of its own if its runs are read into its memory directly: that one
+    /// The size from which a storage is also a batch of its own if its runs are read into its memory directly: that one
     /// copy less makes up for more requests.
     private static final long DIRECT = 4L << 20;
     /// The largest gap that counts as part of a batch: a larger one is hardly ever in a request.

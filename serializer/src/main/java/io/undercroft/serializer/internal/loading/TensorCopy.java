@@ -126,7 +126,7 @@ public record TensorCopy(String name, Tensor source, Tensor target) {
         }
     }
 
-    /// {@return whether bytes are copied as they are, each to the same place relative to the first}
+    /// {@return whether bytes are copied unchanged, each to the same place relative to the first}
     boolean keepsBytes() {
         return source.dtype().equals(target.dtype()) && source.flags().equals(target.flags())
                 && haveSameSteps();

@@ -39,9 +39,9 @@ import org.jspecify.annotations.Nullable;
 ///
 /// @param <C> the contents of a member
 public final class OpenSet<C extends Contents> implements AutoCloseable {
-    /// How many members stay open without need: a process may have a limited number of open files.
+    /// The number of unused members that stay open: the open files of a process are limited.
     private static final int MOST_IDLE = 256;
-    /// How many members are opened or read at once in a store, where most of the time is spent waiting.
+    /// The number of members that are opened or read at once in a store, where most of the time is spent waiting.
     private static final int AT_ONCE = 32;
 
     private final MappedFile index;
@@ -49,15 +49,15 @@ public final class OpenSet<C extends Contents> implements AutoCloseable {
     private final Opening<C> opening;
     private final Refusal refusal;
     private final MapBudget budget = new MapBudget();
-    /// Those of the index as it is named and as it is stored, without symbolic links; none in a store.
+    /// The directories of the index, by its given path and without symbolic links; none in a store.
     private final List<Path> directories;
     private final List<Member> members = new ArrayList<>();
     private final AtomicInteger open = new AtomicInteger();
     private final AtomicInteger kept = new AtomicInteger();
-    /// Those that are open without need, the one that was used longest ago first.
+    /// The unused members that are open, least recently used first.
     private final SequencedSet<Member> idle = new LinkedHashSet<>();
 
-    /// How a member is opened.
+    /// Opens a member.
     ///
     /// @param <C> the contents of a member
     @FunctionalInterface
@@ -81,7 +81,7 @@ public final class OpenSet<C extends Contents> implements AutoCloseable {
         FormatException of(String what, Remedy remedy);
     }
 
-    /// What is done with an open member.
+    /// An action on an open member.
     ///
     /// @param <C> the contents of the member
     /// @param <T> the type of the result
@@ -143,7 +143,7 @@ public final class OpenSet<C extends Contents> implements AutoCloseable {
         return directories.isEmpty();
     }
 
-    /// {@return whether so many members stay open if only these are used}
+    /// {@return whether a number of members stay open if only these are used}
     ///
     /// @param count how many
     static boolean allStayOpen(int count) {
@@ -312,7 +312,7 @@ public final class OpenSet<C extends Contents> implements AutoCloseable {
         });
     }
 
-    /// {@return whether a member that is used stays open until the set is closed: not if so many others do}
+    /// {@return whether a used member stays open until the set is closed: not if too many others do}
     ///
     /// @param number its number
     /// @param most how many others

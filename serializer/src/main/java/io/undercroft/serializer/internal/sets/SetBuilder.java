@@ -38,7 +38,7 @@ public final class SetBuilder {
     private final List<Shard> shards;
     private final Map<String, List<Owned>> tensors = new LinkedHashMap<>();
 
-    /// What a shard has of a tensor.
+    /// The part of a tensor that a shard has.
     private record Owned(int shard, Piece piece) {}
 
     private record Described(Shard shard, ShardTensors tensors) {}

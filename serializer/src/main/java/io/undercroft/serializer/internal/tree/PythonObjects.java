@@ -107,9 +107,9 @@ public final class PythonObjects {
 
     /// A walk through the modules of a state.
     private static final class ModuleWalk {
-        /// How many modules and tensors are visited, again at each of their places.
+        /// The maximum number of visits to modules and tensors, counted at each of their places.
         private static final int MOST_VISITS = 1 << 20;
-        /// How many characters all names may have together.
+        /// The maximum number of characters of all names together.
         private static final long MOST_CHARACTERS = 1L << 26;
 
         private final BiConsumer<String, @Nullable Object> found;

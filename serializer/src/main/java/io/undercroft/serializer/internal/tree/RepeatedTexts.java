@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 /// Counts the long texts and byte arrays of a state that a file without references to them holds once for each of their
 /// places. One string in memory can be at so many places that such a file would fill the disk. Belongs to one thread.
 public final class RepeatedTexts {
-    /// How many characters and bytes may be repeated in all.
+    /// The maximum number of characters and bytes that are repeated.
     private static final long MOST = 64L << 20;
     /// Shorter values, in characters or bytes, may come any number of times.
     private static final int LONG = 64;

@@ -228,7 +228,7 @@ public final class StateIndex {
         return containers.getOrDefault(typed, Place.ROOT).child(attribute).path();
     }
 
-    /// Where a value is: a segment below the place of its container. Paths share their beginnings this way, and are
+    /// The place of a value: a segment below the place of its container. Paths share their beginnings this way, and are
     /// written out only for tensors and where one is queried.
     ///
     /// @param parent the place of the container; null for the root

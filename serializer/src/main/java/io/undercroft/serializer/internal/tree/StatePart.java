@@ -37,7 +37,7 @@ public record StatePart(String path, @Nullable Object value) {
     public static final String STATE_DICT = "state_dict";
 
     private static final int MOST_NAMED = 8;
-    /// For a message only so many keys are compared.
+    /// The maximum number of keys that are compared for a message.
     private static final int MOST_COMPARED = 20_000;
     /// The digits of the largest position.
     private static final int LONGEST_POSITION = 10;
@@ -194,7 +194,7 @@ public record StatePart(String path, @Nullable Object value) {
         return around;
     }
 
-    /// Looks for parts by keys as they are. A slash may be in a key or between two.
+    /// Looks for parts by unescaped keys. A slash may be in a key or between two.
     private static final class RawSearch {
         private static final int ENOUGH = 4;
 

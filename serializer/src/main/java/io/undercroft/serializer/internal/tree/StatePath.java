@@ -6,7 +6,7 @@ import java.util.Deque;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/// Where a walk through a state is, for messages: the keys and indices from the root on. Not thread-safe.
+/// The position of a walk through a state, for messages: the keys and indices from the root on. Not thread-safe.
 public final class StatePath {
     /// A longer path, in characters, is shown by its start and its end.
     private static final int LONGEST = 200;
