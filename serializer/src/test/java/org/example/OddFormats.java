@@ -53,7 +53,7 @@ public final class OddFormats {
 
         @Override
         public @Nullable Contents open(MappedFile file, OpenOptions options) throws IOException {
-            return TreeContents.of(Map.of(), Map.of(), List::of);
+            return TreeContents.of(Map.of(), Map.of(), _ -> List.of());
         }
 
         @Override
@@ -179,7 +179,7 @@ public final class OddFormats {
 
         @Override
         public Contents open(MappedFile file, OpenOptions options) {
-            return TreeContents.of(Map.of(), Map.of(), List::of);
+            return TreeContents.of(Map.of(), Map.of(), _ -> List.of());
         }
     }
 

@@ -15,6 +15,7 @@ import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.PendingSave;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport;
+import io.undercroft.serializer.Scrub;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.state.Typed;
@@ -41,6 +42,8 @@ import java.util.NoSuchElementException;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
@@ -181,6 +184,42 @@ class OtherFormatsTest {
     }
 
     /// NumPy does not align arrays, so they are copied, and a copy is read whole.
+    @ParameterizedTest
+    @ValueSource(strings = {"many.npz", "many.pt"})
+    void closingAScrubEndsItBeforeAllRecordsWereRead(String name) throws Exception {
+        Map<String, Tensor> state = new LinkedHashMap<>();
+        for (int i = 0; i < 20; i++) {
+            state.put("t" + i, Tensor.full(DType.INT64, i, 1000));
+        }
+        Path path = folder.resolve(name);
+        Checkpoint.save(path, state);
+        CountDownLatch isReading = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        AtomicLong read = new AtomicLong();
+        OpenOptions options = OpenOptions.defaults().progress((done, _) -> {
+            read.set(done);
+            if (done > 0 && isReading.getCount() > 0) {
+                isReading.countDown();
+                try {
+                    goOn.await();
+                } catch (InterruptedException e) {
+                    throw new IllegalStateException(e);
+                }
+            }
+        });
+        try (Checkpoint checkpoint = Checkpoint.open(path, options)) {
+            Scrub scrub = checkpoint.scrub(_ -> {});
+            isReading.await();
+            Thread closer = Thread.ofVirtual().start(scrub::close);
+            while (closer.getState() != Thread.State.WAITING) {
+                Thread.onSpinWait();
+            }
+            goOn.countDown();
+            closer.join();
+            assertThat(read.get()).isLessThan(20_000);
+        }
+    }
+
     @Test
     void aDamagedArrayThatIsNotAlignedIsRefusedWhenItIsCopied() throws IOException {
         Path source = folder.resolve("a.npz");

@@ -52,6 +52,15 @@ class UnreadableTensorsTest {
     }
 
     @Test
+    void theyAreContainedAndReadingOneThrows() throws IOException {
+        try (Checkpoint c = Checkpoint.open(file())) {
+            assertThat(c.contains("bad")).isTrue();
+            assertThat(c.contains("nowhere")).isFalse();
+            assertThatExceptionOfType(FormatException.class).isThrownBy(() -> c.tensor("bad"));
+        }
+    }
+
+    @Test
     void aStateWithThemIsRefusedWithTheOption() throws IOException {
         Path target = folder.resolve("out.croft");
         try (Checkpoint c = Checkpoint.open(file()); CroftFile growing = CroftFile.open(target)) {

@@ -15,6 +15,7 @@ import io.undercroft.serializer.internal.ModelDirectory;
 import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.Settings;
 import io.undercroft.serializer.internal.Stores;
+import io.undercroft.serializer.internal.TruncationCheck;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.StoredTarget;
 import io.undercroft.serializer.internal.disk.Target;
@@ -974,17 +975,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws IOException if reading fails
     public Verification verify() throws IOException {
         checkOpen();
-        try {
-            Verification found = verified(contents.verify());
-            Optional<Damage> cut = cut();
-            return cut.isPresent() ? found.and(cut.get()) : found;
-        } catch (IOException | RuntimeException | InternalError e) {
-            Optional<Damage> cut = cut();
-            if (cut.isEmpty()) {
-                throw e;
-            }
-            return Verification.ofAll(List.of(cut.get()));
-        }
+        return verified(TruncationCheck.verify(file, contents));
     }
 
     /// A format without checksums has compared nothing, even if it does not say so. The index of a set reports what its
@@ -993,18 +984,6 @@ public final class Checkpoint implements AutoCloseable {
         return isWithoutChecksums && found.unverifiedBytes() == 0
                 ? new Verification(found.damages(), 1, file.size(), found.missingBases())
                 : found;
-    }
-
-    /// What is behind the end of a file that was cut cannot be read, and need not be missed by a format without
-    /// checksums.
-    private Optional<Damage> cut() throws IOException {
-        long before = contents instanceof CroftContents croft ? croft.committedLength() : file.size();
-        long now = file.currentSize();
-        return now >= before
-                ? Optional.empty()
-                : Optional.of(new Damage("the file", now, before - now, "CUT",
-                        "it was cut to " + now + " bytes while it is open; it had " + before,
-                        Remedy.of("Open it again when it is complete")));
     }
 
     /// Reads all bytes of the storages in the background, and checks them against their checksums.

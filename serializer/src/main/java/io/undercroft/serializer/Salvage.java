@@ -15,6 +15,7 @@ import io.undercroft.serializer.internal.CroftFormat;
 import io.undercroft.serializer.internal.FileSource;
 import io.undercroft.serializer.internal.MappedAccess;
 import io.undercroft.serializer.internal.Progress;
+import io.undercroft.serializer.internal.Settings;
 import io.undercroft.serializer.internal.loading.NameLookup;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -96,6 +97,7 @@ public final class Salvage implements AutoCloseable {
         if (options.mapping() == MapMode.SHARED) {
             throw new IllegalArgumentException("a damaged file is not written to; map it privately or read-only");
         }
+        Settings.check(options);
         MappedFile file = MappedFile.open(path, options.mapping());
         try {
             if (!new CroftFormat().matches(file)) {

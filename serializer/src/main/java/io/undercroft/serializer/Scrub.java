@@ -1,6 +1,5 @@
 package io.undercroft.serializer;
 
-import io.undercroft.serializer.internal.CroftContents;
 import io.undercroft.serializer.internal.Workers;
 import io.undercroft.serializer.spi.Contents;
 import java.io.IOException;
@@ -41,12 +40,7 @@ public final class Scrub implements AutoCloseable {
 
     private void run() {
         try {
-            if (contents instanceof CroftContents croft) {
-                croft.scrub(this::report, this::checkWanted);
-            } else {
-                checkWanted();
-                contents.verify().damages().forEach(this::report);
-            }
+            contents.scrub(this::report, this::checkWanted);
             result.complete(List.copyOf(damages));
         } catch (Throwable e) {
             // Thrown to waiting callers, even an error of the JVM.

@@ -65,7 +65,8 @@ import org.jspecify.annotations.Nullable;
 /// shape of the whole.
 ///
 /// **Views and copies.** Where the elements that are requested are exactly one stored part, or contiguous in one, the
-/// result is a view of the memory of the shard, which is mapped when it is touched, copy-on-write by default. All other
+/// result is a view of the memory of the shard, which is mapped when it is touched, copy-on-write by default. The shard
+/// then stays open; 128 at most do, unless files are mapped shared, and elements of further ones are copied. All other
 /// results are contiguous copies in memory of their own, which stay when the set is closed. A copy has no flags, such
 /// as that of `requires_grad`; conjugation and negation are carried out.
 ///
@@ -228,7 +229,6 @@ public final class ShardSet implements AutoCloseable {
             return open(Path.of(manifest), options);
         }
         checkOptions(options);
-        Settings.check(options);
         return open(null, Stores.open(manifest, options), options);
     }
 
@@ -237,6 +237,7 @@ public final class ShardSet implements AutoCloseable {
             throw new IllegalArgumentException(
                     "the set determines the snapshots; open its files one by one for others");
         }
+        Settings.check(options);
     }
 
     private static ShardSet open(@Nullable Path path, MappedFile manifest, OpenOptions options) throws IOException {

@@ -1,6 +1,5 @@
 package io.undercroft.serializer;
 
-import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 
@@ -47,14 +46,5 @@ public record Verification(List<Damage> damages, long unverifiedExtents, long un
     /// {@return whether all bytes were compared: all have checksums, and no other file is missing}
     public boolean isComplete() {
         return unverifiedBytes == 0 && missingBases.isEmpty();
-    }
-
-    /// {@return the same with more damage}
-    ///
-    /// @param damage what else is damaged
-    Verification and(Damage damage) {
-        List<Damage> more = new ArrayList<>(damages);
-        more.add(damage);
-        return new Verification(more, unverifiedExtents, unverifiedBytes, missingBases);
     }
 }

@@ -62,7 +62,7 @@ public final class RawFormat implements CheckpointFormat {
                 ? storages.decoded(nbytes, into -> readReversed(file, into))
                 : storages.stored(MAGIC.length, nbytes, 1);
         Tensor tensor = Tensor.of(storage, DType.UINT8, 0, Shape.of(nbytes), 1);
-        return TreeContents.of(Map.of("bytes", tensor), Map.of(), List::of).only(options);
+        return TreeContents.of(Map.of("bytes", tensor), Map.of(), _ -> List.of()).only(options);
     }
 
     private static void readReversed(MappedFile file, MemorySegment into) throws IOException {

@@ -52,7 +52,7 @@ public final class RawSetFormat implements CheckpointFormat {
 
     @Override
     public Contents open(MappedFile file, OpenOptions options) {
-        return TreeContents.of(Map.of(), Map.of(), List::of);
+        return TreeContents.of(Map.of(), Map.of(), _ -> List.of());
     }
 
     @Override

@@ -43,7 +43,7 @@ class ReleaseTest {
         Supplier<Allocation> memory = () -> AnonymousMemory.allocator().allocate(4);
         List<Storage> storages = List.of(Storage.deferred(4, memory), Storage.deferred(4, () -> fail(how)),
                 Storage.deferred(4, memory), Storage.deferred(4, memory));
-        TreeContents contents = TreeContents.of(storages, Map.of(), List::of);
+        TreeContents contents = TreeContents.of(storages, Map.of(), _ -> List.of());
         storages.get(1).retain();
         storages.get(2).retain();
 

@@ -12,12 +12,16 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
+import io.undercroft.storage.Tensor;
+import java.util.Map;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.junit.jupiter.api.io.TempDir;
 
 /// A file of 100 storages, of which the second and the last are damaged.
@@ -61,11 +65,19 @@ class ScrubTest {
         }
     }
 
-    @Test
-    void closingEndsItBeforeEverythingWasRead() throws Exception {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void closingEndsItBeforeEverythingWasRead(boolean isSet) throws Exception {
+        Path opened = file;
+        if (isSet) {
+            Path other = folder.resolve("other.croft");
+            Checkpoint.save(other, Map.of("of another name", Tensor.of(1L)));
+            opened = folder.resolve("model.croftset");
+            ShardSet.save(opened, List.of(file, other));
+        }
         CountDownLatch found = new CountDownLatch(1);
         CountDownLatch goOn = new CountDownLatch(1);
-        try (Checkpoint checkpoint = Checkpoint.open(file)) {
+        try (Checkpoint checkpoint = Checkpoint.open(opened)) {
             Scrub scrub = checkpoint.scrub(_ -> {
                 found.countDown();
                 await(goOn);

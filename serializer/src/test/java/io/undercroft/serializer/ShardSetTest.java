@@ -297,6 +297,52 @@ class ShardSetTest {
         }
     }
 
+    @Test
+    void aShardThatIsCutWhileTheSetIsOpenIsDamaged() throws IOException {
+        try (Checkpoint set = Checkpoint.open(manifest)) {
+            try (FileChannel channel = FileChannel.open(b, StandardOpenOption.WRITE)) {
+                channel.truncate(100);
+            }
+            assertThat(set.verify().damages()).singleElement().extracting(Damage::where)
+                    .isEqualTo("the file in the shard more/b.croft");
+        }
+    }
+
+    @Test
+    void settingsOfNoFormatAreRefused() {
+        OpenOptions misspelt = OpenOptions.defaults().setting("torch.stric", "true");
+        assertThatIllegalArgumentException().isThrownBy(() -> ShardSet.open(manifest, misspelt))
+                .withMessageContaining("torch.stric");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> CroftFile.open(a, SaveOptions.defaults(), misspelt).salvage())
+                .withMessageContaining("torch.stric");
+    }
+
+    /// Views need an open shard; those of further ones would need more open files than a process may have.
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void viewsOfManyShardsKeepSomeOpenAndTheOthersAreCopied() throws IOException {
+        List<Path> shards = new ArrayList<>();
+        for (int number = 0; number < 200; number++) {
+            Path shard = folder.resolve(number + ".croft");
+            Checkpoint.save(shard, Map.of("layer." + number, Tensor.of((long) number, 1L)));
+            shards.add(shard);
+        }
+        ShardSet.save(manifest, shards);
+        long before = Proc.descriptors();
+        try (ShardSet set = ShardSet.open(manifest)) {
+            List<Tensor> all = new ArrayList<>();
+            for (int number = 0; number < shards.size(); number++) {
+                all.add(set.tensor("layer." + number));
+            }
+            for (int number = 0; number < shards.size(); number++) {
+                assertThat(all.get(number).getLong(0)).isEqualTo(number);
+            }
+            assertThat(all.stream().filter(tensor -> tensor.storage().filename().isPresent())).hasSize(128);
+        }
+        assertThat(Proc.descriptors()).isLessThan(before + 10);
+    }
+
     private static List<Long> ranks(ShardSet set) {
         return set.shards().stream().map(shard -> shard.tensor("rank").getLong(0)).toList();
     }

@@ -71,7 +71,7 @@ public final class MatrixFormat implements CheckpointFormat {
         Tensor matrix = Tensor.of(storages.stored(HEADER_BYTES, nbytes, Float.BYTES), DType.FLOAT32, 0,
                 Shape.of(rows, columns));
         // The format has no checksums, which a verification of the file reports.
-        return TreeContents.of(Map.of("matrix", matrix), Map.of(), List::of).withUnverified(1, nbytes)
+        return TreeContents.of(Map.of("matrix", matrix), Map.of(), _ -> List.of()).withUnverified(1, nbytes)
                 .only(options);
     }
 

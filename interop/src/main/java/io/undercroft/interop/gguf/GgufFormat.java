@@ -101,7 +101,7 @@ public final class GgufFormat implements CheckpointFormat {
             state.put(name, Tensor.of(storage, type.dtype(), 0, info.shape(), info.shape().contiguousStride()));
         });
         state.attributes().putAll(header.values());
-        return TreeContents.of(state, text(header.values()), List::of, budget)
+        return TreeContents.of(state, text(header.values()), _ -> List.of(), budget)
                 .withUnverified(header.tensors().size(),
                         header.tensors().values().stream().mapToLong(GgufHeader.TensorInfo::nbytes).sum())
                 .withUnread(header.besides(file.size())).only(options);

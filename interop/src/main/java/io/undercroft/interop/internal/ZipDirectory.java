@@ -268,9 +268,10 @@ public final class ZipDirectory {
     /// Reads all records, and compares the checksums of those that have one.
     ///
     /// @param listener called with the number of bytes that were read, last with all, damaged or not
+    /// @param pulse run after each read; what it throws ends the work
     /// @return the damage
     /// @throws IOException if reading fails
-    public List<Damage> damages(ProgressListener listener) throws IOException {
+    public List<Damage> damages(ProgressListener listener, Runnable pulse) throws IOException {
         List<Damage> damages = new ArrayList<>();
         // Of a damaged archive the sum may be anything.
         long total = records.values().stream().mapToLong(ZipRecord::size)
@@ -282,6 +283,7 @@ public final class ZipDirectory {
                 stream(record).check(nbytes -> {
                     done[0] += nbytes;
                     listener.onProgress(done[0], total);
+                    pulse.run();
                 });
             } catch (FormatException e) {
                 damages.add(Damage.of("record " + record.name(), record.compressedSize(), e));

@@ -59,13 +59,13 @@ public final class NpyFormat implements CheckpointFormat {
         if (header.isPickled()) {
             Pickles pickles = PickleReader.in(file, options, budget);
             Object state = pickles.read(header.length(), file.size());
-            return TreeContents.of(state, Map.of(), List::of, budget)
+            return TreeContents.of(state, Map.of(), _ -> List.of(), budget)
                     .withUnverified(1, file.size() - header.length())
                     .withForeignClasses(pickles.classes()).only(options);
         }
         List<UnreadPart> unread = following(file, header);
         FileStorages storages = new FileStorages(file, options);
-        return TreeContents.of(node(file, options, header, storages, budget), Map.of(), List::of, budget)
+        return TreeContents.of(node(file, options, header, storages, budget), Map.of(), _ -> List.of(), budget)
                 .withUnverified(1, header.layout().nbytes()).withUnread(unread)
                 .only(options);
     }

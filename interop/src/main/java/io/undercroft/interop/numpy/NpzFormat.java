@@ -102,7 +102,7 @@ public final class NpzFormat implements CheckpointFormat {
             }
         }
         List<ZipRecord> unverified = zip.unverified();
-        return TreeContents.of(arrays, Map.of(), () -> zip.damages(options.progress()), budget)
+        return TreeContents.of(arrays, Map.of(), pulse -> zip.damages(options.progress(), pulse), budget)
                 .withUnverified(unverified.size(), unverified.stream().mapToLong(ZipRecord::size).sum())
                 .withUnread(zip.besides(NpzFormat::isArray))
                 .withForeignClasses(pickles.classes()).only(options);

@@ -90,7 +90,7 @@ final class SafetensorsContents implements Contents {
     private synchronized TreeContents tree() {
         TreeContents existing = tree;
         if (existing == null) {
-            existing = TreeContents.of(tensors(), sharing.metadata(), this::check).only(options);
+            existing = TreeContents.of(tensors(), sharing.metadata(), _ -> check()).only(options);
             tree = existing;
         }
         return existing;
@@ -118,17 +118,18 @@ final class SafetensorsContents implements Contents {
     }
 
     @Override
-    public Optional<Tensor> tensor(String name) {
-        if (!options.isChosen(name)) {
-            return Optional.empty();
-        }
+    public boolean contains(String name) {
         String key = StateIndex.rawName(name);
-        boolean isKnown = (entries.containsKey(key) || sharing.aliases().containsKey(key))
+        return options.isChosen(name) && (entries.containsKey(key) || sharing.aliases().containsKey(key))
                 && StateIndex.escape(key).equals(name);
-        if (!isKnown) {
+    }
+
+    @Override
+    public Optional<Tensor> tensor(String name) {
+        if (!contains(name)) {
             return Optional.empty();
         }
-        Tensor found = find(key);
+        Tensor found = find(StateIndex.rawName(name));
         Optional<FormatException> why = Unreadable.why(found);
         if (why.isPresent()) {
             throw why.get();

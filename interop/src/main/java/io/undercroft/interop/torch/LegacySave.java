@@ -223,7 +223,7 @@ final class LegacySave {
         Object state = new PickleStream(file, layout.pickle, file.size(), budget).pickle(new Ids(storages), names,
                 arrays);
         StateCheck.check(state, isStrict, _ -> {});
-        return TreeContents.of(state, Map.of(), List::of, budget).withUnverified(1, file.size())
+        return TreeContents.of(state, Map.of(), _ -> List.of(), budget).withUnverified(1, file.size())
                 .withUnread(names.withOtherParts(unread)).withForeignClasses(names.classes());
     }
 

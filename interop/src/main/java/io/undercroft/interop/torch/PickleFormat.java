@@ -67,7 +67,7 @@ public final class PickleFormat implements CheckpointFormat {
                 ? List.of()
                 : List.of(new UnreadPart(Kind.BYTES, "what is behind the first pickle", stream.position(),
                         file.size() - stream.position()));
-        return TreeContents.of(state, Map.of(), List::of, budget).withUnverified(1, file.size()).withUnread(rest)
+        return TreeContents.of(state, Map.of(), _ -> List.of(), budget).withUnverified(1, file.size()).withUnread(rest)
                 .withForeignClasses(names.classes());
     }
 

@@ -219,7 +219,7 @@ public final class TorchZipFormat implements CheckpointFormat {
         ReadBudget budget = ReadBudget.of(pickle.compressedSize());
         Unpickled unpickled = load(archive, pickle, storages, budget);
         List<ZipRecord> unverified = zip.unverified();
-        return TreeContents.of(unpickled.state, Map.of(), () -> zip.damages(archive.progress), budget)
+        return TreeContents.of(unpickled.state, Map.of(), pulse -> zip.damages(archive.progress, pulse), budget)
                 .withUnverified(unverified.size(), unverified.isEmpty()
                         ? 0
                         : unverified.stream().mapToLong(ZipRecord::size).sum())
@@ -248,7 +248,7 @@ public final class TorchZipFormat implements CheckpointFormat {
         }
         parts.addAll(besides(zip, pickle, known, module.nbytes));
         List<ZipRecord> unverified = zip.unverified();
-        return TreeContents.of(state, Map.of(), () -> zip.damages(archive.progress), budget)
+        return TreeContents.of(state, Map.of(), pulse -> zip.damages(archive.progress, pulse), budget)
                 .withUnverified(unverified.size(), unverified.stream().mapToLong(ZipRecord::size).sum())
                 .withUnread(parts)
                 .withForeignClasses(archive.names.classes().stream()

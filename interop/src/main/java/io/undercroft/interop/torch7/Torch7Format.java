@@ -95,7 +95,7 @@ public final class Torch7Format implements CheckpointFormat {
             unread = survey.besides(number);
         }
         // There are no checksums to compare.
-        return TreeContents.of(state, Map.of(), List::of, objects.budget())
+        return TreeContents.of(state, Map.of(), _ -> List.of(), objects.budget())
                 .withUnverified(1, file.size()).withUnread(unread);
     }
 

@@ -16,8 +16,10 @@ import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.List;
 import org.assertj.core.api.AbstractStringAssert;
@@ -86,6 +88,19 @@ class SplitModelTest {
         try (Checkpoint c = Checkpoint.open(first, OpenOptions.defaults().only("d").inMemory())) {
             assertThat(c.names()).containsExactly("d");
             assertThat(c.storages()).hasSize(1);
+        }
+    }
+
+    @Test
+    void aFileThatIsCutWhileTheModelIsOpenIsDamaged() throws IOException {
+        try (Checkpoint c = Checkpoint.open(first)) {
+            try (FileChannel second = FileChannel.open(folder.resolve(name(2)), StandardOpenOption.WRITE)) {
+                second.truncate(second.size() - 1);
+            }
+            assertThat(c.verify().damages()).singleElement().satisfies(damage -> {
+                assertThat(damage.code()).isEqualTo("CUT");
+                assertThat(damage.where()).isEqualTo("the file in the shard " + name(2));
+            });
         }
     }
 

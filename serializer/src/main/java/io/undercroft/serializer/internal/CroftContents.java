@@ -491,11 +491,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
                 });
     }
 
-    /// Reads all bytes of the storages once and compares them with their checksums.
-    ///
-    /// @param found called with each damage when it is found
-    /// @param pulse run before every read; what it throws ends the work
-    /// @throws IOException if reading fails
+    @Override
     public void scrub(Consumer<Damage> found, Runnable pulse) throws IOException {
         storages.scrub(found, pulse);
     }

@@ -26,7 +26,6 @@ public final class CroftFormat implements CheckpointFormat {
         return "croft";
     }
 
-    /// Not called: [io.undercroft.serializer.Checkpoint#save] writes `.croft` files in another way.
     @Override
     public Set<Capability> capabilities() {
         return Set.of(Capability.SAVE, Capability.SHARING, Capability.STATE, Capability.METADATA,

@@ -4,6 +4,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.format.Remedy;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.mmap.MappingException;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
@@ -50,7 +51,8 @@ public final class Formats {
 
     private static FormatException unknown(MappedFile file, List<CheckpointFormat> formats) throws IOException {
         for (CheckpointFormat format : formats) {
-            Optional<FormatException> refusal = format.refusal(file);
+            Optional<FormatException> refusal = guarded(format, "refusal", Optional.empty(),
+                    () -> format.refusal(file));
             if (refusal.isPresent()) {
                 return refusal.get();
             }
@@ -72,12 +74,29 @@ public final class Formats {
 
     private static boolean matches(CheckpointFormat format, MappedFile file) throws IOException {
         try {
-            return format.matches(file);
+            return guarded(format, "matches", false, () -> format.matches(file));
+        } catch (FormatException _) {
+            return false;
+        }
+    }
+
+    private interface Query<T> {
+        T run() throws IOException;
+    }
+
+    /// Queries a format. One that has a fault is skipped, with a warning: programs may have formats on the class path
+    /// that they do not use.
+    private static <T> T guarded(CheckpointFormat format, String method, T otherwise, Query<T> query)
+            throws IOException {
+        try {
+            return query.run();
+        } catch (FormatException | MappingException e) {
+            throw e;
         } catch (RuntimeException | LinkageError e) {
-            Providers.warn(format.getClass().getName() + ".matches",
+            Providers.warn(format.getClass().getName() + '.' + method,
                     "the file format " + format.name() + " failed to recognise a file, and is skipped: " + e,
                     e);
-            return false;
+            return otherwise;
         }
     }
 
@@ -98,8 +117,9 @@ public final class Formats {
     /// @param index the file, there or not
     public static Set<String> companionNames(Path index) {
         try (MappedFile file = MappedFile.open(index, MapMode.READ_ONLY)) {
-            return of(file).companionNames(file);
-        } catch (IOException | FormatException _) {
+            CheckpointFormat format = of(file);
+            return guarded(format, "companionNames", Set.of(), () -> format.companionNames(file));
+        } catch (IOException | FormatException | MappingException _) {
             return Set.of();
         }
     }

@@ -20,6 +20,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.SequencedCollection;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -154,6 +155,17 @@ public interface Contents {
     /// @return what is damaged, and how many bytes could not be checked
     /// @throws IOException if reading fails
     Verification verify() throws IOException;
+
+    /// Reads the bytes of all storages once and compares them with the checksums that the file has. By default, verifies
+    /// the file.
+    ///
+    /// @param found called with each damage when it is found
+    /// @param pulse run between reads of at most some MiB; what it throws ends the work
+    /// @throws IOException if reading fails
+    default void scrub(Consumer<Damage> found, Runnable pulse) throws IOException {
+        pulse.run();
+        verify().damages().forEach(found);
+    }
 
     /// Releases the storages, when the checkpoint is closed. A retained storage is first mapped or decoded, if it was
     /// not yet, since the file is closed with the checkpoint. If that fails it is released like the others, and throws

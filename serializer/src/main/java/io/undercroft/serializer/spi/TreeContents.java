@@ -22,6 +22,7 @@ import java.util.Optional;
 import java.util.SequencedCollection;
 import java.util.SequencedMap;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -44,11 +45,12 @@ public class TreeContents implements Contents {
     /// How a format checks a file against its checksums.
     @FunctionalInterface
     public interface Check {
-        /// Reads the file whole.
+        /// Reads the whole file.
         ///
+        /// @param pulse to be run between reads of at most some MiB; what it throws ends the check
         /// @return what is damaged
         /// @throws IOException if reading fails
-        List<Damage> run() throws IOException;
+        List<Damage> run(Runnable pulse) throws IOException;
     }
 
     /// Contents of a state tree.
@@ -210,8 +212,14 @@ public class TreeContents implements Contents {
     @Override
     public Verification verify() throws IOException {
         List<Damage> damages = new ArrayList<>(damages());
-        damages.addAll(check.run());
+        damages.addAll(check.run(() -> {}));
         return new Verification(damages, unverifiedExtents, unverifiedBytes);
+    }
+
+    @Override
+    public void scrub(Consumer<Damage> found, Runnable pulse) throws IOException {
+        damages().forEach(found);
+        check.run(pulse).forEach(found);
     }
 
     @Override

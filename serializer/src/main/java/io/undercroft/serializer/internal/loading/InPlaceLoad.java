@@ -87,10 +87,15 @@ public final class InPlaceLoad {
             return;
         }
         try {
-            MappedFile.fetch(copies.stream().map(copy -> copy.source().storage())
+            List<List<Storage>> groups = contents.loadGroups(copies.stream().map(copy -> copy.source().storage())
                     .map(storage -> storage.base().orElse(storage)).distinct()
-                    .filter(storage -> !storage.isMaterialized() && !storage.isMeta())
-                    .flatMap(storage -> contents.runs(storage).stream()).toList());
+                    .filter(storage -> !storage.isMaterialized() && !storage.isMeta()).toList());
+            // Of several groups, the files of one are closed for the next, with what was fetched of them.
+            if (groups.size() == 1) {
+                contents.openGroup(groups.getFirst());
+                MappedFile.fetch(groups.getFirst().stream()
+                        .flatMap(storage -> contents.runs(storage).stream()).toList());
+            }
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

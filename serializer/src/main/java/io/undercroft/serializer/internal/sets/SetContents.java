@@ -1,11 +1,13 @@
 package io.undercroft.serializer.internal.sets;
 
+import io.undercroft.format.FormatException;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.Extent;
 import io.undercroft.serializer.Verification;
+import io.undercroft.serializer.internal.TruncationCheck;
 import io.undercroft.serializer.internal.loading.StoredBytes;
 import io.undercroft.serializer.spi.Companion;
 import io.undercroft.serializer.spi.Contents;
@@ -26,6 +28,7 @@ import java.util.SequencedMap;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.function.BiFunction;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -59,7 +62,7 @@ public final class SetContents<C extends Contents> extends TreeContents {
     /// @param storageOf finds a storage of a member by its number
     SetContents(OpenSet<C> set, @Nullable Object state, Map<String, String> metadata,
             Map<Storage, List<Place>> deferred, BiFunction<C, Integer, Storage> storageOf) {
-        super(state, metadata, List::of);
+        super(state, metadata, _ -> List.of());
         this.set = set;
         this.deferred = deferred;
         this.storageOf = storageOf;
@@ -171,15 +174,42 @@ public final class SetContents<C extends Contents> extends TreeContents {
         long extents = 0;
         long nbytes = 0;
         for (int number = 0; number < set.size(); number++) {
-            Verification found = set.use(number, (_, contents) -> contents.verify());
-            String in = set.name(number).isEmpty() ? "" : " in the shard " + set.name(number);
-            found.damages().forEach(damage -> damages.add(new Damage(damage.where() + in, damage.offset(),
-                    damage.length(), damage.code(), damage.what(), damage.remedy())));
+            Verification found = verify(number);
+            for (Damage damage : found.damages()) {
+                damages.add(in(number, damage));
+            }
             missing.addAll(found.missingBases());
             extents += found.unverifiedExtents();
             nbytes += found.unverifiedBytes();
         }
         return new Verification(damages, extents, nbytes, List.copyOf(missing));
+    }
+
+    /// One that cannot be opened any more, as it was cut or removed meanwhile, is damaged.
+    private Verification verify(int number) throws IOException {
+        try {
+            return set.use(number, TruncationCheck::verify);
+        } catch (FormatException e) {
+            return Verification.ofAll(List.of(Damage.of("the file", 0, e)));
+        }
+    }
+
+    @Override
+    public void scrub(Consumer<Damage> found, Runnable pulse) throws IOException {
+        for (int number = 0; number < set.size(); number++) {
+            int member = number;
+            pulse.run();
+            set.use(number, (_, contents) -> {
+                contents.scrub(damage -> found.accept(in(member, damage)), pulse);
+                return contents;
+            });
+        }
+    }
+
+    private Damage in(int number, Damage damage) {
+        String in = set.name(number).isEmpty() ? "" : " in the shard " + set.name(number);
+        return new Damage(damage.where() + in, damage.offset(), damage.length(), damage.code(), damage.what(),
+                damage.remedy());
     }
 
     @Override

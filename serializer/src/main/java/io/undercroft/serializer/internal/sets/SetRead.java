@@ -209,8 +209,7 @@ public final class SetRead {
             try {
                 return set.files().use(from.member(), (file, contents) -> {
                     boolean isInMemory = set.options().isInMemory();
-                    boolean isMapped = !isInMemory && set.files().keep(from.member(),
-                            file.mode() == MapMode.SHARED ? Integer.MAX_VALUE : MAX_MAPPED_SHARDS);
+                    boolean isMapped = !isInMemory && staysOpen(set, from.member(), file);
                     return isMapped || isInMemory
                             ? held(contents.storage(from.storage()))
                             : contents.read(from.storage());
@@ -219,6 +218,12 @@ public final class SetRead {
                 throw new UncheckedIOException(e);
             }
         };
+    }
+
+    /// {@return whether a shard that is used stays open, so that its memory can be used} Not if so many others do,
+    /// unless writes are to reach it: a process may have a limited number of open files.
+    private static boolean staysOpen(SetFile set, int shard, MappedFile file) {
+        return set.files().keep(shard, file.mode() == MapMode.SHARED ? Integer.MAX_VALUE : MAX_MAPPED_SHARDS);
     }
 
     private static Allocation held(Storage storage) {
@@ -321,7 +326,7 @@ public final class SetRead {
         if (plan.device.isMeta()) {
             return Tensor.meta(plan.dtype(), plan.box.size());
         }
-        Tensor known = plan.isOfOne() ? view(plan.cuts.getFirst()) : null;
+        Tensor known = plan.isOfOne() ? view(plan.cuts.getFirst()).orElse(null) : null;
         if (known == null && !plan.cuts.isEmpty()) {
             known = made.get(content(plan));
         }
@@ -343,14 +348,15 @@ public final class SetRead {
         return result;
     }
 
-    /// {@return the elements of a cut in the memory of the shard, if it is the whole part or contiguous there; or
-    /// null} In a store, a view of a part would fetch the whole part.
-    private @Nullable Tensor view(Cut cut) throws IOException {
+    /// {@return the elements of a cut in the memory of the shard, if it is the whole part or contiguous there and the
+    /// shard stays open} In a store, a view of a part would fetch the whole part.
+    private Optional<Tensor> view(Cut cut) throws IOException {
         if (!cut.box.equals(cut.whole()) && (set.files().isStore() || !isContiguous(cut))) {
-            return null;
+            return Optional.empty();
         }
-        return set.files().keep(cut.part.shard(),
-                (_, contents) -> cut.box.in(contents.tensor(cut.tensor.name()).orElseThrow(), cut.whole()));
+        return set.files().use(cut.part.shard(), (file, contents) -> !staysOpen(set, cut.part.shard(), file)
+                ? Optional.empty()
+                : Optional.of(cut.box.in(contents.tensor(cut.tensor.name()).orElseThrow(), cut.whole())));
     }
 
     private boolean isContiguous(Cut cut) {
