@@ -14,6 +14,8 @@ import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.SequencedSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -83,6 +85,37 @@ public final class OddFormats {
         @Override
         public boolean matches(MappedFile file) {
             throw new IndexOutOfBoundsException("fault of the provider");
+        }
+    }
+
+    /// Fails to say why it takes no file.
+    public static final class ThrowingRefusal extends Plain {
+        /// For the service loader.
+        public ThrowingRefusal() {
+            super("throwing-refusal");
+        }
+
+        @Override
+        public Optional<FormatException> refusal(MappedFile file) {
+            throw new IndexOutOfBoundsException("fault of the refusal");
+        }
+    }
+
+    /// Takes every file, and fails to list the files of a set.
+    public static final class ThrowingIndex extends Plain {
+        /// For the service loader.
+        public ThrowingIndex() {
+            super("throwing-index");
+        }
+
+        @Override
+        public boolean matches(MappedFile file) {
+            return true;
+        }
+
+        @Override
+        public SequencedSet<String> companionNames(MappedFile index) {
+            throw new IndexOutOfBoundsException("fault of the index");
         }
     }
 

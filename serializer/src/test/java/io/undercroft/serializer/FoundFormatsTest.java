@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Enumeration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.logging.Handler;
@@ -222,6 +223,20 @@ class FoundFormatsTest {
         assertThat(formatOf(other)).isEqualTo("greedy");
         assertThat(formatOf(other)).isEqualTo("greedy");
         assertThat(warnings.messages).singleElement().asString().contains("throwing", "fault of the provider");
+    }
+
+    @Test
+    void aFaultOfAFormatDoesNotHinderOtherOnes() throws IOException {
+        provide(OddFormats.ThrowingRefusal.class);
+        Path other = Files.writeString(folder.resolve("other"), "anything");
+        assertThatThrownBy(() -> Checkpoint.open(other)).isInstanceOf(FormatException.class)
+                .hasMessageContaining("no file of a known format");
+
+        provide(OddFormats.ThrowingIndex.class);
+        Checkpoint.save(other, Map.of("a", Tensor.of(1f)), SaveOptions.defaults().format("croft"));
+        assertThat(formatOf(other)).isEqualTo("croft");
+        assertThat(warnings.messages).anyMatch(text -> text.contains("fault of the refusal"))
+                .anyMatch(text -> text.contains("fault of the index"));
     }
 
     @Test
