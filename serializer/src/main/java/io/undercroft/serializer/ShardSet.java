@@ -73,7 +73,8 @@ import org.jspecify.annotations.Nullable;
 /// **Sharing.** Tensors whose parts are whole views share storages as in the shard that they are in. Copies of
 /// the same bytes of the shards that one call of [#tensors(List)] makes are one tensor: two names of a tied weight, for
 /// instance, if the weight has both names in all shards. Other copies share nothing, not even if their slices were
-/// views of one storage.
+/// views of one storage. The shards that [#shards] returns are opened apart from those that the tensors of the set are
+/// in: the two share no storage, and a write to one does not show in the other unless files are mapped shared.
 ///
 /// **Lifetime.** Closing the set closes its shards. A shard is opened when a tensor of it is first needed. **Threads.**
 /// As of [Checkpoint].
