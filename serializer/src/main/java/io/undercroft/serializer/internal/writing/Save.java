@@ -99,10 +99,10 @@ public final class Save implements Closeable {
     public static Save prepare(Target target, CheckpointFormat format, @Nullable Object state, SaveOptions options,
             @Nullable Staging staging) throws IOException {
         if (Formats.isCroft(format)) {
-            StatePlan plan = StatePlan.of(state, options);
+            StatePlan plan = plan(state, options);
             return prepare(target, options, staging, save -> save.replacing(plan));
         }
-        ReadableState readable = ReadableState.of(state, StateClasses.of(), options);
+        ReadableState readable = Target.reading(() -> ReadableState.of(state, StateClasses.of(), options));
         return prepare(target, options, staging, save -> save.drafted(readable, format));
     }
 
@@ -124,8 +124,12 @@ public final class Save implements Closeable {
         } else {
             Formats.requireCroft(target.path(), options, "committed to");
         }
-        StatePlan plan = StatePlan.of(state, options);
+        StatePlan plan = plan(state, options);
         return prepare(target, options, staging, save -> save.committing(target, plan, history));
+    }
+
+    private static StatePlan plan(@Nullable Object state, SaveOptions options) throws IOException {
+        return Target.reading(() -> StatePlan.of(state, options));
     }
 
     private static Save prepare(Target target, SaveOptions options, @Nullable Staging staging, Preparation preparation)
@@ -145,7 +149,7 @@ public final class Save implements Closeable {
     public static DedupReport toMemory(SharedMemoryDraft draft, String name, @Nullable Object state,
             SaveOptions options) throws IOException {
         Formats.requireCroftOptions(name, options, "published");
-        StatePlan plan = StatePlan.of(state, options);
+        StatePlan plan = plan(state, options);
         DraftFile file = new DraftFile(draft);
         return Target.write(name, () -> write(plan, options, file, file));
     }
@@ -183,7 +187,7 @@ public final class Save implements Closeable {
     public static DedupReport toChannel(WritableByteChannel channel, @Nullable Object state, SaveOptions options)
             throws IOException {
         Formats.requireCroftOptions("the channel", options, "streamed");
-        StatePlan plan = StatePlan.of(state, options);
+        StatePlan plan = plan(state, options);
         return Target.reading(() -> write(plan, options, AscendingSink.of(channel), null));
     }
 
