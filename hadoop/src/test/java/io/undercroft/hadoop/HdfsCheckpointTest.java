@@ -260,7 +260,7 @@ class HdfsCheckpointTest {
         StoreTarget target = HadoopFiles.target(fs, path("a.croft"));
         for (String first : List.of("made", "replaced")) {
             try (StoreOutput slow = target.create(Creation.REPLACING)) {
-                slow.write(MemorySegment.ofArray(new byte[100]));
+                slow.write(0, MemorySegment.ofArray(new byte[100]));
                 Checkpoint.save(uri("a.croft"), Map.of("weight", weight), SaveOptions.defaults().message(first));
                 assertKind(Kind.CONFLICT, slow::commit, "another writer");
             }

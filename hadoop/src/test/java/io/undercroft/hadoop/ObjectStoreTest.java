@@ -180,7 +180,7 @@ abstract class ObjectStoreTest {
         StoreTarget target = HadoopFiles.target(fs, path("a.croft"));
         for (String first : List.of("made", "replaced")) {
             try (StoreOutput slow = target.create(Creation.REPLACING)) {
-                slow.write(MemorySegment.ofArray(new byte[size]));
+                slow.write(0, MemorySegment.ofArray(new byte[size]));
                 Checkpoint.save(uri("a.croft"), Map.of("weight", weight), saving().message(first));
                 assertKind(Kind.CONFLICT, slow::commit, "another writer");
             }

@@ -116,13 +116,13 @@ class S3CheckpointTest extends ObjectStoreTest {
             StoreTarget target = HadoopFiles.target(other, path("a.croft"));
             SlowUpload.stopNext();
             try (StoreOutput aborted = target.create(Creation.REPLACING)) {
-                aborted.write(MemorySegment.ofArray(new byte[S3.PART + 1]));
+                aborted.write(0, MemorySegment.ofArray(new byte[S3.PART + 1]));
                 SlowUpload.awaitStop();
             }
             try (StoreOutput next = target.create(Creation.REPLACING)) {
-                next.write(MemorySegment.ofArray(new byte[]{1, 2}));
+                next.write(0, MemorySegment.ofArray(new byte[]{1, 2}));
                 SlowUpload.goOn();
-                next.write(MemorySegment.ofArray(new byte[]{3, 4}));
+                next.write(2, MemorySegment.ofArray(new byte[]{3, 4}));
                 next.commit();
             }
         }

@@ -337,7 +337,7 @@ public final class ShardSet implements AutoCloseable {
         try (StoreOutput output = target.create(StoreTarget.Creation.IF_ABSENT)) {
             URI directory = manifest.resolve(".");
             List<String> paths = files.stream().map(file -> path(directory, file)).toList();
-            output.write(MemorySegment.ofArray(
+            output.write(0, MemorySegment.ofArray(
                     SetBuilder.manifest(paths, true, number -> Stores.open(files.get(number), opening)).encode()));
             output.commit();
         }

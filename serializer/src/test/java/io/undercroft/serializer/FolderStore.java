@@ -161,7 +161,10 @@ public final class FolderStore implements StoreProvider {
             implements
                 StoreOutput {
         @Override
-        public void write(MemorySegment bytes) throws IOException {
+        public void write(long position, MemorySegment bytes) throws IOException {
+            if (position != channel.position()) {
+                throw new IllegalArgumentException("byte " + position + " is written behind " + channel.position());
+            }
             var buffer = bytes.asByteBuffer();
             while (buffer.hasRemaining()) {
                 channel.write(buffer);

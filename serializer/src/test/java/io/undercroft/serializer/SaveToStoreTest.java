@@ -162,13 +162,13 @@ class SaveToStoreTest {
             StoreOutput output = target.create(condition);
             return new StoreOutput() {
                 @Override
-                public void write(MemorySegment bytes) throws IOException {
+                public void write(long position, MemorySegment bytes) throws IOException {
                     try {
                         latch.await();
                     } catch (InterruptedException e) {
                         throw new IOException(e);
                     }
-                    output.write(bytes);
+                    output.write(position, bytes);
                 }
 
                 @Override

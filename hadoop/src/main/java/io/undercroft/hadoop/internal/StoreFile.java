@@ -40,7 +40,7 @@ abstract sealed class StoreFile implements StoreOutput {
     }
 
     @Override
-    public void write(MemorySegment bytes) throws IOException {
+    public void write(long position, MemorySegment bytes) throws IOException {
         for (long done = 0; done < bytes.byteSize(); done += PIECE) {
             int length = (int) Math.min(PIECE, bytes.byteSize() - done);
             MemorySegment.copy(bytes, ValueLayout.JAVA_BYTE, done, piece, 0, length);

@@ -2,7 +2,6 @@ package io.undercroft.interop.internal;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import io.undercroft.mmap.Pages;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
 import java.io.IOException;
@@ -17,7 +16,7 @@ import java.util.zip.Deflater;
 
 /// Writes a zip archive in one pass: sizes and checksums are after each record and in the directory. Stored records are
 /// aligned to 64 bytes, by padding in the extra field of the header. For use by one thread.
-public final class ZipWriter {
+public final class ZipWriter implements AutoCloseable {
     private static final int LOCAL_HEADER = 0x04034b50;
     private static final int DESCRIPTOR = 0x08074b50;
     private static final int ENTRY = 0x02014b50;
@@ -38,15 +37,18 @@ public final class ZipWriter {
     private static final int MOST_16 = 0xFFFF;
     private static final long MOST_32 = 0xFFFF_FFFFL;
     private static final int ALIGNMENT = 64;
-    /// The most bytes that are summed at once.
+    /// The number of bytes that are summed up at once.
     private static final int PIECE = 1 << 18;
 
     private final Dialect dialect;
     private final boolean isDeflated;
     private final Output output;
     private final List<Written> records = new ArrayList<>();
-    /// The piece of a record that is being written; of no bytes in a writer that only counts.
-    private final MemorySegment piece;
+    /// Where records are written to, since native code that sums up the bytes of a mapped file would crash the JVM if
+    /// the file was truncated meanwhile.
+    private final Output pieces = new Output((_, bytes) -> take(bytes), PIECE);
+    private final CRC32 crc = new CRC32();
+    private final Deflater deflater = new Deflater(Deflater.DEFAULT_COMPRESSION, true);
     private final ByteBuffer compressed;
 
     /// The differences between writers.
@@ -71,6 +73,87 @@ public final class ZipWriter {
             this.paddingField = paddingField;
             this.padding = padding;
         }
+
+        /// Deflating makes bytes that cannot be compressed longer, by less than a thousandth.
+        private boolean isWide(Written planned) {
+            return this == NUMPY
+                    ? planned.size > MOST_32 - MOST_32 / 1000
+                    : planned.size >= MOST_32 || planned.header >= MOST_32;
+        }
+
+        /// @param planned the record, of a size that is not exceeded
+        private ByteBuffer localHeader(Written planned, boolean isDeflated) {
+            byte[] name = planned.utf8();
+            boolean isNumpy = this == NUMPY;
+            boolean isWide = isNumpy && isWide(planned);
+            byte[] zip64 = isNumpy ? field(isWide, 0, 0) : pytorchField(planned, 0);
+            long end = planned.header + LOCAL_HEADER_SIZE + name.length + zip64.length + FIELD_HEADER;
+            int gap = (int) (-end & (ALIGNMENT - 1));
+            int extra = zip64.length + (isDeflated ? 0 : FIELD_HEADER + gap);
+            ByteBuffer header = buffer(LOCAL_HEADER_SIZE + name.length + extra).putInt(LOCAL_HEADER)
+                    .putShort((short) version);
+            putMethod(planned, isDeflated, header).putInt(0).putInt(isWide ? -1 : 0).putInt(isWide ? -1 : 0)
+                    .putShort((short) name.length).putShort((short) extra).put(name).put(zip64);
+            if (!isDeflated) {
+                header.putShort((short) paddingField).putShort((short) gap);
+                while (header.hasRemaining()) {
+                    header.put((byte) padding);
+                }
+            }
+            return header;
+        }
+
+        /// Writes flags, method, time and date.
+        private ByteBuffer putMethod(Written record, boolean isDeflated, ByteBuffer into) {
+            boolean sizesFollow = this == NUMPY || record.size > 0;
+            return into.putShort((short) (sizesFollow ? UTF8_NAME | SIZES_FOLLOW : UTF8_NAME))
+                    .putShort((short) (isDeflated ? ZipRecord.DEFLATED : ZipRecord.STORED)).putShort((short) 0)
+                    .putShort((short) date);
+        }
+
+        private ByteBuffer descriptor(Written record, Written planned) {
+            if (this == PYTORCH && record.size == 0) {
+                return buffer(0);
+            }
+            boolean isWide = isWide(planned);
+            ByteBuffer descriptor = buffer(isWide ? 24 : 16).putInt(DESCRIPTOR).putInt(record.crc);
+            return isWide
+                    ? descriptor.putLong(record.compressedSize).putLong(record.size)
+                    : descriptor.putInt((int) record.compressedSize).putInt((int) record.size);
+        }
+
+        private ByteBuffer entry(Written record, boolean isDeflated) {
+            byte[] name = record.utf8();
+            boolean isNumpy = this == NUMPY;
+            boolean isWide = isNumpy
+                    && (record.size >= MOST_32 || record.compressedSize >= MOST_32 || record.header >= MOST_32);
+            byte[] zip64 = isNumpy
+                    ? field(isWide, record.size, record.compressedSize, record.header)
+                    : pytorchField(record, record.compressedSize);
+            ByteBuffer entry = buffer(ENTRY_SIZE + name.length + zip64.length).putInt(ENTRY)
+                    .putShort((short) version).putShort((short) version);
+            return putMethod(record, isDeflated, entry).putInt(record.crc).putInt(narrow(record.compressedSize, isWide))
+                    .putInt(narrow(record.size, isWide)).putShort((short) name.length).putShort((short) zip64.length)
+                    .putShort((short) 0).putShort((short) 0).putShort((short) 0).putInt(0)
+                    .putInt(narrow(record.header, isWide)).put(name).put(zip64);
+        }
+
+        private ByteBuffer end(long directory, long end, int count) {
+            long size = end - directory;
+            boolean isNumpy = this == NUMPY;
+            boolean isWide = !isNumpy || count >= MOST_16 || directory >= MOST_32 || size >= MOST_32;
+            ByteBuffer ends = buffer((isWide ? ZIP64_END_SIZE + ZIP64_LOCATOR_SIZE : 0) + END_SIZE);
+            if (isWide) {
+                ends.putInt(ZIP64_END).putLong(ZIP64_END_SIZE - 12).putShort((short) madeBy)
+                        .putShort((short) ZIP64_VERSION).putInt(0).putInt(0).putLong(count).putLong(count).putLong(size)
+                        .putLong(directory);
+                ends.putInt(ZIP64_LOCATOR).putInt(0).putLong(end).putInt(1);
+            }
+            boolean isHidden = isNumpy && isWide;
+            short shown = (short) (isHidden ? MOST_16 : Math.min(count, MOST_16));
+            return ends.putInt(END).putInt(0).putShort(shown).putShort(shown).putInt(narrow(size, isHidden))
+                    .putInt(narrow(directory, isHidden)).putShort((short) 0);
+        }
     }
 
     /// A record that has been written.
@@ -92,15 +175,10 @@ public final class ZipWriter {
     /// @param isDeflated whether records are compressed
     /// @param output the destination
     public ZipWriter(Dialect dialect, boolean isDeflated, Output output) {
-        this(dialect, isDeflated, output, PIECE);
-    }
-
-    private ZipWriter(Dialect dialect, boolean isDeflated, Output output, int piece) {
-        this.piece = MemorySegment.ofArray(new byte[piece]);
-        this.compressed = buffer(isDeflated ? piece : 0);
         this.dialect = dialect;
         this.isDeflated = isDeflated;
         this.output = output;
+        this.compressed = ByteBuffer.allocate(isDeflated ? PIECE : 0);
     }
 
     /// {@return the records that have been written}
@@ -115,12 +193,22 @@ public final class ZipWriter {
     /// @throws IOException if writing fails
     public void add(String name, Draft content) throws IOException {
         Written planned = new Written(name, output.position(), content.nbytes(), content.nbytes(), 0);
-        put(localHeader(planned));
+        put(dialect.localHeader(planned, isDeflated));
         long start = output.position();
-        CRC32 crc = new CRC32();
-        long size = isDeflated ? deflate(content, crc) : store(content, crc);
-        Written record = new Written(name, planned.header, size, output.position() - start, (int) crc.getValue());
-        put(descriptor(record, planned));
+        long before = pieces.position();
+        crc.reset();
+        deflater.reset();
+        content.writeTo(pieces);
+        pieces.flush();
+        if (isDeflated) {
+            deflater.finish();
+            while (!deflater.finished()) {
+                drain();
+            }
+        }
+        Written record = new Written(name, planned.header, pieces.position() - before, output.position() - start,
+                (int) crc.getValue());
+        put(dialect.descriptor(record, planned));
         records.add(record);
     }
 
@@ -130,9 +218,9 @@ public final class ZipWriter {
     public void finish() throws IOException {
         long directory = output.position();
         for (Written record : records) {
-            put(entry(record));
+            put(dialect.entry(record, isDeflated));
         }
-        put(end(directory, output.position(), records.size()));
+        put(dialect.end(directory, output.position(), records.size()));
     }
 
     /// {@return the bytes of an archive of stored records}
@@ -141,68 +229,19 @@ public final class ZipWriter {
     /// @param names the names of the records
     /// @param sizes their sizes
     public static long nbytes(Dialect dialect, List<String> names, List<Long> sizes) {
-        Counted counted = new Counted();
-        ZipWriter writer = new ZipWriter(dialect, false, counted, 0);
+        List<Written> records = new ArrayList<>();
+        long position = 0;
         for (int i = 0; i < names.size(); i++) {
-            Written record = new Written(names.get(i), counted.position, sizes.get(i), sizes.get(i), 0);
-            counted.position += writer.localHeader(record).capacity() + record.size
-                    + writer.descriptor(record, record).capacity();
-            writer.records.add(record);
+            Written record = new Written(names.get(i), position, sizes.get(i), sizes.get(i), 0);
+            position += dialect.localHeader(record, false).capacity() + record.size
+                    + dialect.descriptor(record, record).capacity();
+            records.add(record);
         }
-        long directory = counted.position;
-        writer.records.forEach(record -> counted.position += writer.entry(record).capacity());
-        return counted.position + writer.end(directory, counted.position, names.size()).capacity();
-    }
-
-    private static final class Counted implements Output {
-        private long position;
-
-        @Override
-        public long position() {
-            return position;
+        long directory = position;
+        for (Written record : records) {
+            position += dialect.entry(record, false).capacity();
         }
-
-        @Override
-        public void write(MemorySegment bytes) {
-            position += bytes.byteSize();
-        }
-    }
-
-    /// Deflating makes bytes that cannot be compressed longer, by less than a thousandth.
-    private boolean isWide(Written planned) {
-        return dialect == Dialect.NUMPY
-                ? planned.size > MOST_32 - MOST_32 / 1000
-                : planned.size >= MOST_32 || planned.header >= MOST_32;
-    }
-
-    /// @param planned the record, of a size that is not exceeded
-    private ByteBuffer localHeader(Written planned) {
-        byte[] name = planned.utf8();
-        boolean isNumpy = dialect == Dialect.NUMPY;
-        boolean isWide = isNumpy && isWide(planned);
-        byte[] zip64 = isNumpy ? field(isWide, 0, 0) : pytorchField(planned, 0);
-        long end = planned.header + LOCAL_HEADER_SIZE + name.length + zip64.length + FIELD_HEADER;
-        int padding = (int) (-end & (ALIGNMENT - 1));
-        int extra = zip64.length + (isDeflated ? 0 : FIELD_HEADER + padding);
-        ByteBuffer header = buffer(LOCAL_HEADER_SIZE + name.length + extra).putInt(LOCAL_HEADER)
-                .putShort((short) dialect.version);
-        putMethod(planned, header).putInt(0).putInt(isWide ? -1 : 0).putInt(isWide ? -1 : 0)
-                .putShort((short) name.length).putShort((short) extra).put(name).put(zip64);
-        if (!isDeflated) {
-            header.putShort((short) dialect.paddingField).putShort((short) padding);
-            while (header.hasRemaining()) {
-                header.put((byte) dialect.padding);
-            }
-        }
-        return header;
-    }
-
-    /// Writes flags, method, time and date.
-    private ByteBuffer putMethod(Written record, ByteBuffer into) {
-        boolean sizesFollow = dialect == Dialect.NUMPY || record.size > 0;
-        return into.putShort((short) (sizesFollow ? UTF8_NAME | SIZES_FOLLOW : UTF8_NAME))
-                .putShort((short) (isDeflated ? ZipRecord.DEFLATED : ZipRecord.STORED)).putShort((short) 0)
-                .putShort((short) dialect.date);
+        return position + dialect.end(directory, position, names.size()).capacity();
     }
 
     private static byte[] field(boolean isThere, long... values) {
@@ -228,81 +267,23 @@ public final class ZipWriter {
                 : isLarge ? field(true, record.size, compressedSize) : field(isFar, record.header);
     }
 
-    private ByteBuffer descriptor(Written record, Written planned) {
-        if (dialect == Dialect.PYTORCH && record.size == 0) {
-            return buffer(0);
-        }
-        boolean isWide = isWide(planned);
-        ByteBuffer descriptor = buffer(isWide ? 24 : 16).putInt(DESCRIPTOR).putInt(record.crc);
-        return isWide
-                ? descriptor.putLong(record.compressedSize).putLong(record.size)
-                : descriptor.putInt((int) record.compressedSize).putInt((int) record.size);
-    }
-
-    private ByteBuffer entry(Written record) {
-        byte[] name = record.utf8();
-        boolean isNumpy = dialect == Dialect.NUMPY;
-        boolean isWide = isNumpy
-                && (record.size >= MOST_32 || record.compressedSize >= MOST_32 || record.header >= MOST_32);
-        byte[] zip64 = isNumpy
-                ? field(isWide, record.size, record.compressedSize, record.header)
-                : pytorchField(record, record.compressedSize);
-        ByteBuffer entry = buffer(ENTRY_SIZE + name.length + zip64.length).putInt(ENTRY)
-                .putShort((short) dialect.version).putShort((short) dialect.version);
-        return putMethod(record, entry).putInt(record.crc).putInt(narrow(record.compressedSize, isWide))
-                .putInt(narrow(record.size, isWide)).putShort((short) name.length).putShort((short) zip64.length)
-                .putShort((short) 0).putShort((short) 0).putShort((short) 0).putInt(0)
-                .putInt(narrow(record.header, isWide)).put(name).put(zip64);
-    }
-
     private static int narrow(long value, boolean isWide) {
         return isWide ? -1 : (int) Math.min(value, MOST_32);
     }
 
-    private ByteBuffer end(long directory, long end, int count) {
-        long size = end - directory;
-        boolean isNumpy = dialect == Dialect.NUMPY;
-        boolean isWide = !isNumpy || count >= MOST_16 || directory >= MOST_32 || size >= MOST_32;
-        ByteBuffer ends = buffer((isWide ? ZIP64_END_SIZE + ZIP64_LOCATOR_SIZE : 0) + END_SIZE);
-        if (isWide) {
-            ends.putInt(ZIP64_END).putLong(ZIP64_END_SIZE - 12).putShort((short) dialect.madeBy)
-                    .putShort((short) ZIP64_VERSION).putInt(0).putInt(0).putLong(count).putLong(count).putLong(size)
-                    .putLong(directory);
-            ends.putInt(ZIP64_LOCATOR).putInt(0).putLong(end).putInt(1);
-        }
-        boolean isHidden = isNumpy && isWide;
-        short shown = (short) (isHidden ? MOST_16 : Math.min(count, MOST_16));
-        return ends.putInt(END).putInt(0).putShort(shown).putShort(shown).putInt(narrow(size, isHidden))
-                .putInt(narrow(directory, isHidden)).putShort((short) 0);
-    }
-
-    private long store(Draft content, CRC32 crc) throws IOException {
-        long start = output.position();
-        content.writeTo(new Pieces(piece, start, bytes -> {
-            crc.update(bytes.asByteBuffer());
+    private void take(MemorySegment bytes) throws IOException {
+        crc.update(bytes.asByteBuffer());
+        if (!isDeflated) {
             output.write(bytes);
-        }));
-        return output.position() - start;
-    }
-
-    private long deflate(Draft content, CRC32 crc) throws IOException {
-        try (Deflater deflater = new Deflater(Deflater.DEFAULT_COMPRESSION, true)) {
-            content.writeTo(new Pieces(piece, 0, bytes -> {
-                crc.update(bytes.asByteBuffer());
-                deflater.setInput(bytes.asByteBuffer());
-                while (!deflater.needsInput()) {
-                    drain(deflater);
-                }
-            }));
-            deflater.finish();
-            while (!deflater.finished()) {
-                drain(deflater);
-            }
-            return deflater.getBytesRead();
+            return;
+        }
+        deflater.setInput(bytes.asByteBuffer());
+        while (!deflater.needsInput()) {
+            drain();
         }
     }
 
-    private void drain(Deflater deflater) throws IOException {
+    private void drain() throws IOException {
         deflater.deflate(compressed.clear());
         output.write(MemorySegment.ofBuffer(compressed.flip()));
     }
@@ -315,38 +296,9 @@ public final class ZipWriter {
         output.write(MemorySegment.ofBuffer(bytes.rewind()));
     }
 
-    /// Passes on small copies of what is written: native code that sums up the bytes of a mapped file would crash the
-    /// JVM if the file was truncated meanwhile.
-    private static final class Pieces implements Output {
-        private final MemorySegment buffer;
-        private final Sink sink;
-        private long position;
-
-        /// Takes pieces.
-        private interface Sink {
-            void accept(MemorySegment piece) throws IOException;
-        }
-
-        Pieces(MemorySegment buffer, long position, Sink sink) {
-            this.buffer = buffer;
-            this.position = position;
-            this.sink = sink;
-        }
-
-        @Override
-        public long position() {
-            return position;
-        }
-
-        @Override
-        public void write(MemorySegment bytes) throws IOException {
-            for (long done = 0; done < bytes.byteSize();) {
-                MemorySegment from = bytes.asSlice(done, Math.min(buffer.byteSize(), bytes.byteSize() - done));
-                MemorySegment piece = Pages.guard(from, () -> buffer.asSlice(0, from.byteSize()).copyFrom(from));
-                sink.accept(piece);
-                done += piece.byteSize();
-                position += piece.byteSize();
-            }
-        }
+    @Override
+    public void close() {
+        pieces.close();
+        deflater.close();
     }
 }

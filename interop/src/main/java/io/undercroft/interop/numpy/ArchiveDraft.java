@@ -71,10 +71,11 @@ record ArchiveDraft(SequencedMap<String, Draft> parts, boolean isDeflated) imple
 
     @Override
     public void writeTo(Output output) throws IOException {
-        ZipWriter zip = new ZipWriter(Dialect.NUMPY, isDeflated, output);
-        for (Map.Entry<String, Draft> part : parts.entrySet()) {
-            zip.add(part.getKey(), part.getValue());
+        try (ZipWriter zip = new ZipWriter(Dialect.NUMPY, isDeflated, output)) {
+            for (Map.Entry<String, Draft> part : parts.entrySet()) {
+                zip.add(part.getKey(), part.getValue());
+            }
+            zip.finish();
         }
-        zip.finish();
     }
 }

@@ -106,13 +106,14 @@ final class TorchArchive implements Draft {
 
     @Override
     public void writeTo(Output output) throws IOException {
-        ZipWriter zip = new ZipWriter(Dialect.PYTORCH, false, output);
-        for (Map.Entry<String, StorageBytes> part : parts.entrySet()) {
-            zip.add(part.getKey(), part.getValue());
+        try (ZipWriter zip = new ZipWriter(Dialect.PYTORCH, false, output)) {
+            for (Map.Entry<String, StorageBytes> part : parts.entrySet()) {
+                zip.add(part.getKey(), part.getValue());
+            }
+            Storage digits = serializationId(zip.records());
+            zip.add(id, new StorageBytes(digits, digits.nbytes()));
+            zip.finish();
         }
-        Storage digits = serializationId(zip.records());
-        zip.add(id, new StorageBytes(digits, digits.nbytes()));
-        zip.finish();
     }
 
     /// Forty digits by which PyTorch's logs identify files: a hash of the names and one of the checksums.

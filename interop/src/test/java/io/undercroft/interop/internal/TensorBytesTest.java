@@ -23,35 +23,34 @@ class TensorBytesTest {
     private static final long SLAB = 1 << 23;
 
     /// Keeps what is written, and how long the pieces were.
-    private static final class Kept implements Output {
+    private static final class Kept extends Output {
         private final MemorySegment all;
         private final List<Long> pieces = new ArrayList<>();
-        private long position;
 
         Kept(long nbytes) {
-            this.all = Storage.allocate(nbytes).segment();
+            this(Storage.allocate(nbytes).segment());
         }
 
-        @Override
-        public long position() {
-            return position;
+        private Kept(MemorySegment all) {
+            super((position, bytes) -> all.asSlice(position, bytes.byteSize()).copyFrom(bytes), all.byteSize());
+            this.all = all;
         }
 
         @Override
         public void write(MemorySegment bytes) throws IOException {
-            if (bytes.byteSize() > all.byteSize() - position) {
+            if (bytes.byteSize() > all.byteSize() - position()) {
                 throw new IOException("full");
             }
-            all.asSlice(position, bytes.byteSize()).copyFrom(bytes);
             pieces.add(bytes.byteSize());
-            position += bytes.byteSize();
+            super.write(bytes);
+            flush();
         }
     }
 
     private static Kept written(Tensor tensor) throws IOException {
         Kept kept = new Kept(tensor.nbytes());
         TensorBytes.write(tensor, kept);
-        assertThat(kept.position).isEqualTo(tensor.nbytes());
+        assertThat(kept.position()).isEqualTo(tensor.nbytes());
         return kept;
     }
 
@@ -109,7 +108,7 @@ class TensorBytesTest {
         Tensor columns = numbers(DType.INT32, 2000, 1500).t();
         Kept kept = new Kept(columns.numel() * 8);
         TensorBytes.write(columns, DType.FLOAT64, kept);
-        assertThat(kept.position).isEqualTo(columns.numel() * 8);
+        assertThat(kept.position()).isEqualTo(columns.numel() * 8);
         assertThat(kept.all.mismatch(columns.to(DType.FLOAT64).bytes())).isEqualTo(-1);
 
         Kept repeated = new Kept(6 * SLAB);

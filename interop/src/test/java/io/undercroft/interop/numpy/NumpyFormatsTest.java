@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.interop.SparseOutput;
+import io.undercroft.interop.SparseFile;
 import io.undercroft.interop.internal.numpy.NumpyType;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
@@ -239,9 +239,7 @@ class NumpyFormatsTest {
         SequencedMap<String, Draft> parts = new LinkedHashMap<>();
         parts.put("a.npy", new Zeros(1L << 32));
         parts.put("b.npy", ArrayDraft.of("b", Tensor.of(1, 2, 3)));
-        try (SparseOutput output = new SparseOutput(path)) {
-            new ArchiveDraft(parts, false).writeTo(output);
-        }
+        SparseFile.write(path, new ArchiveDraft(parts, false));
         try (Checkpoint c = Checkpoint.open(path)) {
             assertThat(c.tensor("a").shape()).isEqualTo(Shape.of((1L << 32) + 1));
             assertThat(c.tensor("a").getLong(0)).isZero();

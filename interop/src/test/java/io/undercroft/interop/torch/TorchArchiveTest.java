@@ -2,7 +2,7 @@ package io.undercroft.interop.torch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.undercroft.interop.SparseOutput;
+import io.undercroft.interop.SparseFile;
 import io.undercroft.interop.internal.ZipDirectory;
 import io.undercroft.interop.internal.ZipRecord;
 import io.undercroft.mmap.AnonymousMemory;
@@ -30,10 +30,7 @@ class TorchArchiveTest {
 
     private Path write(TorchArchive archive) throws IOException {
         Path path = directory.resolve("written.pt");
-        try (SparseOutput output = new SparseOutput(path)) {
-            archive.writeTo(output);
-            assertThat(output.position()).isEqualTo(archive.nbytes());
-        }
+        assertThat(SparseFile.write(path, archive)).isEqualTo(archive.nbytes());
         return path;
     }
 

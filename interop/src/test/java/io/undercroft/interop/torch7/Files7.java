@@ -12,7 +12,6 @@ import io.undercroft.serializer.spi.Output;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -103,27 +102,16 @@ final class Files7 {
     }
 
     static byte[] written(Object state, SaveOptions options) throws IOException {
-        Collected output = new Collected();
+        ByteArrayOutputStream written = new ByteArrayOutputStream();
         Draft draft = new Torch7Format().draft(state, options);
-        draft.writeTo(output);
-        return output.bytes.toByteArray();
+        try (Output output = new Output((_, bytes) -> written.writeBytes(bytes.toArray(ValueLayout.JAVA_BYTE)), 0)) {
+            draft.writeTo(output);
+            output.flush();
+        }
+        return written.toByteArray();
     }
 
     static byte[] written(Object state) throws IOException {
         return written(state, SaveOptions.defaults());
-    }
-
-    private static final class Collected implements Output {
-        private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-
-        @Override
-        public long position() {
-            return bytes.size();
-        }
-
-        @Override
-        public void write(MemorySegment segment) {
-            bytes.writeBytes(segment.toArray(ValueLayout.JAVA_BYTE));
-        }
     }
 }

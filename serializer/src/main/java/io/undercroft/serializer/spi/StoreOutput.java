@@ -6,13 +6,12 @@ import java.lang.foreign.MemorySegment;
 
 /// An object in a store that is written from its first byte to its last. It becomes visible as a whole by [#commit].
 /// For use by one thread.
-public interface StoreOutput extends Closeable {
-    /// Writes bytes. They are copied or sent before the method returns.
+public interface StoreOutput extends Sink, Closeable {
+    /// {@inheritDoc}
     ///
-    /// @param bytes a segment of host memory, of any size
     /// @throws io.undercroft.mmap.RemoteFileException if the store refuses the request or does not respond
-    /// @throws IOException if the operation fails for another reason
-    void write(MemorySegment bytes) throws IOException;
+    @Override
+    void write(long position, MemorySegment bytes) throws IOException;
 
     /// Completes the object, and makes it durable and visible atomically. Called once.
     ///

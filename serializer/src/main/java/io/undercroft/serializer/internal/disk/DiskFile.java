@@ -1,6 +1,7 @@
 package io.undercroft.serializer.internal.disk;
 
 import io.undercroft.format.internal.ByteSource;
+import io.undercroft.serializer.spi.Sink;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;

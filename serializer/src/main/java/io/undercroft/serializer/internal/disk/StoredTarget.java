@@ -8,6 +8,7 @@ import io.undercroft.serializer.spi.StoreTarget;
 import io.undercroft.serializer.spi.StoreTarget.Creation;
 import java.io.Closeable;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -74,13 +75,24 @@ public record StoredTarget(StoreTarget place, Set<String> settings) implements T
         place.delete();
     }
 
-    private static final class Upload extends AscendingSink implements Begun {
+    private static final class Upload implements Begun {
         private final StoreOutput output;
         private Visibility visibility = Visibility.HIDDEN;
+        private long size;
 
         Upload(StoreOutput output) {
-            super(output::write);
             this.output = output;
+        }
+
+        @Override
+        public void write(long position, MemorySegment bytes) throws IOException {
+            output.write(position, bytes);
+            size = position + bytes.byteSize();
+        }
+
+        @Override
+        public long size() {
+            return size;
         }
 
         @Override

@@ -2,6 +2,7 @@ package io.undercroft.serializer.internal.disk;
 
 import io.undercroft.format.internal.ByteSource;
 import io.undercroft.mmap.MappingException;
+import io.undercroft.serializer.spi.Sink;
 import io.undercroft.serializer.spi.StoreTarget;
 import io.undercroft.serializer.spi.StoreTarget.Creation;
 import io.undercroft.storage.internal.support.Faults;

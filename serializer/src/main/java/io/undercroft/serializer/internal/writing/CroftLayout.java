@@ -13,7 +13,6 @@ import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveOptions.Sharing;
 import io.undercroft.serializer.internal.CommitNumbers;
-import io.undercroft.serializer.internal.disk.Sink;
 import io.undercroft.serializer.internal.extents.Extent;
 import io.undercroft.serializer.internal.extents.Extent.Place;
 import io.undercroft.serializer.internal.extents.ExtentWriter;
@@ -21,6 +20,7 @@ import io.undercroft.serializer.internal.extents.ExtentWriter.Destination;
 import io.undercroft.serializer.internal.extents.NamedBases;
 import io.undercroft.serializer.internal.planning.PlannedStorage;
 import io.undercroft.serializer.internal.planning.StatePlan;
+import io.undercroft.serializer.spi.Sink;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.time.Instant;
@@ -35,12 +35,16 @@ import org.jspecify.annotations.Nullable;
 /// A new file that is written from its first byte to its last is a sealed one, of one snapshot: its header comes first
 /// and its commit record last (section 10.8 of the format). Any other may have several snapshots, and its header is
 /// written last. It is invisible until it is committed, so the order of writing does not matter. For use by one thread.
-final class CroftLayout {
+final class CroftLayout implements Sink {
+    private static final long MOST_ZEROS = 1 << 16;
+
     private final Sink sink;
     private final int chunkLog2;
     private final boolean isSealed;
     private final @Nullable UUID uuid;
     private final List<CommitRecord> commits = new ArrayList<>();
+    /// The end of what was written to a sealed file, in bytes.
+    private long end;
 
     /// A snapshot whose bytes are written, and which is not committed yet.
     ///
@@ -81,7 +85,7 @@ final class CroftLayout {
             @Nullable ByteSource source) throws IOException {
         int chunkLog2 = chunkLog2(options);
         CroftLayout file = new CroftLayout(sink, chunkLog2, options.uuid().orElse(null));
-        Written written = write(plan, options, bases, Destination.ofNewFile(sink, source, chunkLog2), List.of());
+        Written written = write(plan, options, bases, Destination.ofNewFile(file, source, chunkLog2), List.of());
         file.add(written.index, written.end, timeMillis(options), options.message());
         file.finish();
         return written.report;
@@ -179,7 +183,7 @@ final class CroftLayout {
             place += FileLayout.COMMIT_BYTES;
             commit = commits.getLast().next(index, place, timeMillis, message);
         }
-        sink.write(place, index);
+        write(place, index);
         commits.add(commit);
     }
 
@@ -207,6 +211,25 @@ final class CroftLayout {
     }
 
     private void write(long offset, byte[] bytes) throws IOException {
-        sink.write(offset, MemorySegment.ofArray(bytes));
+        write(offset, MemorySegment.ofArray(bytes));
+    }
+
+    /// Writes bytes of extents, or of what describes them. In a sealed file, what is skipped becomes zeros.
+    @Override
+    public void write(long offset, MemorySegment bytes) throws IOException {
+        if (isSealed) {
+            while (end < offset) {
+                MemorySegment zeros = MemorySegment.ofArray(new byte[(int) Math.min(MOST_ZEROS, offset - end)]);
+                sink.write(end, zeros);
+                end += zeros.byteSize();
+            }
+            end += bytes.byteSize();
+        }
+        sink.write(offset, bytes);
+    }
+
+    @Override
+    public Order order() {
+        return sink.order();
     }
 }

@@ -11,9 +11,8 @@ import io.undercroft.serializer.StateClasses;
 import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.Progress;
 import io.undercroft.serializer.internal.References;
-import io.undercroft.serializer.internal.disk.AscendingSink;
 import io.undercroft.serializer.internal.disk.FileTarget;
-import io.undercroft.serializer.internal.disk.Sink;
+import io.undercroft.serializer.spi.Output;
 import io.undercroft.serializer.internal.disk.Target;
 import io.undercroft.serializer.internal.disk.Target.Begun;
 import io.undercroft.serializer.internal.disk.Target.Replacing;
@@ -29,10 +28,12 @@ import io.undercroft.serializer.internal.planning.StatePlan;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Draft;
+import io.undercroft.serializer.spi.Sink;
 import io.undercroft.serializer.spi.StoreTarget.Creation;
 import java.io.Closeable;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
 import java.nio.channels.WritableByteChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -60,6 +61,9 @@ import org.jspecify.annotations.Nullable;
 /// other formats when everything is written and nothing is visible, as the bytes are then in the cache of the system,
 /// or before they are written if they are those of a snapshot.
 public final class Save implements Closeable {
+    /// The number of bytes that are written to a channel at once, as the JDK copies them.
+    private static final long PIECE = 1 << 16;
+
     private final Target target;
     private final SaveOptions options;
     private final @Nullable Staging staging;
@@ -188,7 +192,14 @@ public final class Save implements Closeable {
             throws IOException {
         Formats.requireCroftOptions("the channel", options, "streamed");
         StatePlan plan = plan(state, options);
-        return Target.reading(() -> write(plan, options, AscendingSink.of(channel), null));
+        return Target.reading(() -> write(plan, options, (_, bytes) -> {
+            for (long done = 0; done < bytes.byteSize(); done += PIECE) {
+                ByteBuffer piece = bytes.asSlice(done, Math.min(PIECE, bytes.byteSize() - done)).asByteBuffer();
+                while (piece.hasRemaining()) {
+                    channel.write(piece);
+                }
+            }
+        }, null));
     }
 
     /// Writes a new file that is in no directory.
@@ -369,12 +380,14 @@ public final class Save implements Closeable {
     }
 
     private void write(Draft draft, Sink sink, Progress progress) throws IOException {
-        try (BlockOutput output = new BlockOutput(sink, draft.nbytes(), written -> {
-            control.read(written);
-            progress.add(written);
-        })) {
+        Sink counted = (position, bytes) -> {
+            sink.write(position, bytes);
+            control.read(bytes.byteSize());
+            progress.add(bytes.byteSize());
+        };
+        try (Output output = new Output(counted, draft.nbytes())) {
             draft.writeTo(output);
-            output.finish();
+            output.flush();
         }
     }
 
