@@ -7,7 +7,7 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.disk.Disk;
-import io.undercroft.serializer.internal.disk.DiskFile;
+import io.undercroft.serializer.internal.disk.Disk.DiskFile;
 import io.undercroft.serializer.internal.disk.FileTarget;
 import io.undercroft.serializer.internal.planning.Staging;
 import io.undercroft.serializer.internal.writing.Save;

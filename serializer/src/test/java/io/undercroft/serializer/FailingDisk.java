@@ -1,6 +1,6 @@
 package io.undercroft.serializer;
 
-import io.undercroft.serializer.internal.disk.DiskFile;
+import io.undercroft.serializer.internal.disk.Disk.DiskFile;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 

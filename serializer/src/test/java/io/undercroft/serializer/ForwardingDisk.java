@@ -2,7 +2,7 @@ package io.undercroft.serializer;
 
 import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.disk.Disk;
-import io.undercroft.serializer.internal.disk.DiskFile;
+import io.undercroft.serializer.internal.disk.Disk.DiskFile;
 import io.undercroft.serializer.internal.disk.FileTarget;
 import io.undercroft.serializer.internal.extents.FileHistory;
 import io.undercroft.serializer.internal.writing.Save;

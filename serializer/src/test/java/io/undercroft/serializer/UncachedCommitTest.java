@@ -9,7 +9,7 @@ import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.internal.disk.Disk;
-import io.undercroft.serializer.internal.disk.DiskFile;
+import io.undercroft.serializer.internal.disk.Disk.DiskFile;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.StorageCopier;
 import io.undercroft.storage.Tensor;

@@ -9,7 +9,7 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.internal.CroftContents;
 import io.undercroft.serializer.internal.CroftFormat;
 import io.undercroft.serializer.internal.disk.Disk;
-import io.undercroft.serializer.internal.disk.DiskFile;
+import io.undercroft.serializer.internal.disk.Disk.DiskFile;
 import io.undercroft.serializer.internal.disk.WriterLock;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;

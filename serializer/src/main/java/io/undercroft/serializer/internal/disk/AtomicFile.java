@@ -23,11 +23,11 @@ public final class AtomicFile implements Target.Begun {
 
     private final FileTarget target;
     private final Path temporary;
-    private final DiskFile file;
+    private final Disk.DiskFile file;
     private final Target.Replacing rule;
     private boolean committed;
 
-    private AtomicFile(FileTarget target, Path temporary, DiskFile file, Target.Replacing rule) {
+    private AtomicFile(FileTarget target, Path temporary, Disk.DiskFile file, Target.Replacing rule) {
         this.rule = rule;
         this.target = target;
         this.temporary = temporary;
@@ -118,7 +118,7 @@ public final class AtomicFile implements Target.Begun {
     }
 
     @Override
-    public DiskFile source() {
+    public Disk.DiskFile source() {
         return file;
     }
 

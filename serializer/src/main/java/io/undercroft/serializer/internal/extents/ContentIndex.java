@@ -12,7 +12,7 @@ import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.Pages;
 import io.undercroft.mmap.Piece.FilePiece;
-import io.undercroft.serializer.internal.disk.DiskFile;
+import io.undercroft.serializer.internal.disk.Disk.DiskFile;
 import io.undercroft.serializer.internal.extents.Extent.Place;
 import io.undercroft.serializer.internal.extents.ExtentWriter.Chunk;
 import io.undercroft.storage.internal.support.Faults;

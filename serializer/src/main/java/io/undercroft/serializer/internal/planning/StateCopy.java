@@ -13,8 +13,12 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /// Takes a snapshot of the bytes of storages that are to be saved: memory that can be frozen is frozen, other bytes are
 /// copied, those on devices to the host. The storages must not be written to meanwhile; afterwards they may be changed
@@ -100,7 +104,7 @@ final class StateCopy {
     }
 
     private static Optional<Storage> inPlace(PlannedStorage storage) {
-        return storage.bytes() instanceof StorageBytes bytes ? bytes.inPlace() : Optional.empty();
+        return storage.bytes() instanceof PlannedStorage.StorageBytes bytes ? bytes.inPlace() : Optional.empty();
     }
 
     private PlannedStorage moved(PlannedStorage storage) {
@@ -197,5 +201,77 @@ final class StateCopy {
 
     private static long space(Run run) {
         return (run.length() + Storage.ALIGNMENT - 1) & -Storage.ALIGNMENT;
+    }
+
+    /// The bytes of a storage as they were when a snapshot was taken, as far as they are saved. Reading throws if the
+    /// save was cancelled.
+    private static final class SnapshotBytes implements PlannedStorage.Bytes {
+        private final String name;
+        private final SaveControl control;
+        private PlannedStorage.@Nullable Bytes source;
+        /// The runs by the offset of the first byte.
+        private final NavigableMap<Long, Taken> runs = new TreeMap<>();
+
+        /// A run of bytes.
+        private record Taken(MemorySegment bytes, AtomicLong read) {}
+
+        /// Creates an object without bytes.
+        ///
+        /// @param name the name of the storage in messages
+        /// @param control receives the number of bytes read
+        SnapshotBytes(String name, SaveControl control) {
+            this.name = name;
+            this.control = control;
+        }
+
+        /// Adds bytes. Called before any are read.
+        ///
+        /// @param start the first of them, in the storage
+        /// @param bytes all of them
+        void add(long start, MemorySegment bytes) {
+            runs.put(start, new Taken(bytes, new AtomicLong()));
+            control.expect(bytes.byteSize());
+        }
+
+        /// Sets the bytes that these are copies of, before any are read. They are kept until the save has ended.
+        ///
+        /// @param copied the bytes of the storage, which are those of a file with checksums
+        void copyOf(PlannedStorage.Bytes copied) {
+            source = copied;
+        }
+
+        @Override
+        public Optional<Backing> backing() {
+            return source == null ? Optional.empty() : source.backing();
+        }
+
+        @Override
+        public long start() {
+            return source == null ? 0 : source.start();
+        }
+
+        @Override
+        public MemorySegment slice(long offset, long length, MemorySegment buffer) {
+            var found = runs.floorEntry(offset);
+            if (found == null) {
+                throw new IndexOutOfBoundsException("byte " + offset + " of " + name + " is not in the snapshot");
+            }
+            long start = offset - found.getKey();
+            MemorySegment slice = found.getValue().bytes().asSlice(start, length);
+            long end = start + length;
+            long before = found.getValue().read().getAndAccumulate(end, Math::max);
+            control.read(Math.max(0, end - before));
+            return slice;
+        }
+
+        @Override
+        public boolean isAccessibleBy(Thread thread) {
+            return runs.values().stream().allMatch(run -> run.bytes().isAccessibleBy(thread));
+        }
+
+        @Override
+        public String describe() {
+            return name;
+        }
     }
 }

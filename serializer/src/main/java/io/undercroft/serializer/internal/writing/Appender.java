@@ -12,7 +12,7 @@ import io.undercroft.format.internal.Snapshot;
 import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.disk.AtomicFile;
-import io.undercroft.serializer.internal.disk.DiskFile;
+import io.undercroft.serializer.internal.disk.Disk.DiskFile;
 import io.undercroft.serializer.internal.disk.FileTarget;
 import io.undercroft.serializer.internal.extents.ContentIndex;
 import io.undercroft.serializer.internal.extents.Extent.Place;

@@ -20,13 +20,11 @@ import io.undercroft.storage.Tensor;
 import io.undercroft.storage.spi.Backing;
 import io.undercroft.storage.spi.SparseSource;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.function.ToLongFunction;
 import java.util.stream.Stream;
@@ -141,17 +139,5 @@ record FormatPlan(CheckpointFormat format, StateIndex index, Draft draft, long n
             spans.put(storage, reach.spans(storage));
         }
         SourceCheck.run(spans);
-    }
-
-    /// {@return the report of a save}
-    ///
-    /// @param files the files that were written
-    /// @param written their size together, in bytes
-    /// @param former the files of the former set
-    SaveReport report(List<Target> files, long written, FormerFiles former) {
-        List<Path> paths = files.stream().flatMap(file -> Optional.ofNullable(file.path()).stream()).toList();
-        return new SaveReport(format.name(), paths, files.stream().map(Target::location).toList(), written,
-                Losses.tensors(index).size(), Losses.names(draft, index).size(), index.storages().size(), losses,
-                former.deleted(), former.left(), Optional.empty());
     }
 }

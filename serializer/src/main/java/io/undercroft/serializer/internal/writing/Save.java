@@ -36,6 +36,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.channels.WritableByteChannel;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -376,7 +377,14 @@ public final class Save implements Closeable {
         }
         List<Target> files = new ArrayList<>(companions.sequencedKeySet());
         files.addFirst(target);
-        return plan.report(files, nbytes + index.size(), former.replaced(target, options));
+        return report(plan, files, nbytes + index.size(), former.replaced(target, options));
+    }
+
+    private static SaveReport report(FormatPlan plan, List<Target> files, long nbytes, FormerFiles former) {
+        List<Path> paths = files.stream().flatMap(file -> Optional.ofNullable(file.path()).stream()).toList();
+        return new SaveReport(plan.format().name(), paths, files.stream().map(Target::location).toList(), nbytes,
+                Losses.tensors(plan.index()).size(), Losses.names(plan.draft(), plan.index()).size(),
+                plan.index().storages().size(), plan.losses(), former.deleted(), former.left(), Optional.empty());
     }
 
     private void write(Draft draft, Sink sink, Progress progress) throws IOException {
@@ -397,6 +405,56 @@ public final class Save implements Closeable {
                 file.delete();
             } catch (IOException e) {
                 why.addSuppressed(e);
+            }
+        }
+    }
+
+    /// The files of a set whose index a save replaces: those that the former index names and that are next to it. The
+    /// save replaces none of them, and the new file needs none of them.
+    ///
+    /// @param deleted the files that were deleted
+    /// @param left the others
+    private record FormerFiles(List<Path> deleted, List<Path> left) {
+        static final FormerFiles NONE = new FormerFiles(List.of(), List.of());
+
+        /// Reads their names.
+        ///
+        /// @param target the file that will be replaced; it need not be there, or be an index
+        static FormerFiles of(Target target) {
+            Path index = target.file();
+            return index == null
+                    ? NONE
+                    : new FormerFiles(List.of(), Formats.companionNames(index).stream()
+                            .filter(Draft::isPlainName).map(index::resolveSibling).filter(each -> !each.equals(index))
+                            .filter(each -> Files.isRegularFile(each, LinkOption.NOFOLLOW_LINKS)).toList());
+        }
+
+        /// Deletes them if the options say so, now that the new file is durable.
+        ///
+        /// @param target the new file
+        /// @param options the options of the save
+        /// @return what became of them
+        FormerFiles replaced(Target target, SaveOptions options) {
+            if (!options.isDeletingFormerFiles() || !(target instanceof FileTarget index)) {
+                return this;
+            }
+            List<Path> gone = new ArrayList<>();
+            List<Path> kept = new ArrayList<>();
+            for (Path file : left) {
+                (isDeleted(file, index) ? gone : kept).add(file);
+            }
+            return new FormerFiles(gone, kept);
+        }
+
+        private static boolean isDeleted(Path file, FileTarget index) {
+            try {
+                if (References.openReferrer(file, index.path()).isPresent()) {
+                    return false;
+                }
+                index.disk().delete(file);
+                return true;
+            } catch (IOException _) {
+                return false;
             }
         }
     }
