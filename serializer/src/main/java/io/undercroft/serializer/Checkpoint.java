@@ -66,7 +66,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// An open file with a saved state: a tree of values, and its tensors by name. The file may have any known format.
+/// An open file with a saved state: a tree of values, and its tensors by name. The file may be of any known format.
 ///
 /// ```java
 /// try (Checkpoint c = Checkpoint.open(Path.of("model.pt"))) {
@@ -124,20 +124,20 @@ public final class Checkpoint implements AutoCloseable {
     /// Opens a file copy-on-write. Its format is found by its contents, not by its name.
     ///
     /// @param path the file, or the directory of a model; see [#open(Path, OpenOptions)]
-    /// @return what it holds
+    /// @return the open checkpoint
     /// @throws IOException if the file is missing or not readable, or a directory that has no such file or several
     /// @throws FormatException if its format is unknown, or its contents are damaged, hostile or unsupported
     public static Checkpoint open(Path path) throws IOException {
         return open(path, OpenOptions.defaults());
     }
 
-    /// Opens a file. If the path is a directory, the file in it that is the model is opened: `model.safetensors`,
-    /// `pytorch_model.bin` or the index of a set of them, as model hubs name them, or else the only index or the only
-    /// file with the suffix of a known format.
+    /// Opens a file. If the path is a directory, opens the model in it: `model.safetensors`, `pytorch_model.bin` or the
+    /// index of a set of them, as model hubs name them, or else the only index or the only file with the suffix of a
+    /// known format.
     ///
     /// @param path the file, or the directory of a model
-    /// @param options how
-    /// @return what it holds
+    /// @param options the options for opening
+    /// @return the open checkpoint
     /// @throws IOException if the file is missing or not readable, or a directory that has no such file or several
     /// @throws FormatException if its format is unknown, or its contents are damaged, hostile or unsupported
     /// @throws IllegalArgumentException if the options name an unknown format, a [setting][CheckpointFormat#settings]
@@ -155,7 +155,7 @@ public final class Checkpoint implements AutoCloseable {
     /// Opens a file in a store, such as one on a web server, copy-on-write; see [#open(URI, OpenOptions)].
     ///
     /// @param uri where the file is
-    /// @return what it holds
+    /// @return the open checkpoint
     /// @throws IOException if the file is missing or not readable
     /// @throws FormatException if its format is unknown, or its contents are damaged, hostile or unsupported
     public static Checkpoint open(URI uri) throws IOException {
@@ -172,8 +172,8 @@ public final class Checkpoint implements AutoCloseable {
     /// those next to it, and a `.croft` file its bases below the directory that it is in.
     ///
     /// @param uri where the file is
-    /// @param options how
-    /// @return what it holds
+    /// @param options the options for opening
+    /// @return the open checkpoint
     /// @throws RemoteFileException if nothing opens such a URI, the file is not there, or the store refuses or does not
     ///     respond
     /// @throws IOException if the file is not readable
@@ -191,11 +191,11 @@ public final class Checkpoint implements AutoCloseable {
         return open(Stores.open(uri, options), null, options);
     }
 
-    /// Opens an object of a store, as [#open(URI, OpenOptions)], for which the program made the source itself.
+    /// Opens an object of a store from a source that the program made, as [#open(URI, OpenOptions)].
     ///
     /// @param source the object, which then belongs to the checkpoint; it is closed if opening fails
-    /// @param options how
-    /// @return what it holds
+    /// @param options the options for opening
+    /// @return the open checkpoint
     /// @throws RemoteFileException if the store refuses or does not respond
     /// @throws IOException if the file is not readable
     /// @throws FormatException if its format is unknown, or its contents are damaged, hostile or unsupported
@@ -343,50 +343,50 @@ public final class Checkpoint implements AutoCloseable {
     ///
     /// @param path the file to make or replace; its suffix names the format
     /// @param state a tree as [io.undercroft.serializer.state] describes it
-    /// @return the files that were written, what of the state they do not keep, and how many bytes they share
-    /// @throws LockedException if another writer has the file that would be replaced
+    /// @return a report of the files written, the parts of the state that they do not keep, and the bytes they share
+    /// @throws LockedException if another writer has locked the file that would be replaced
     /// @throws IOException if writing fails; nothing is left behind
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
     public static SaveReport save(Path path, @Nullable Object state) throws IOException {
         return save(path, state, SaveOptions.defaults());
     }
 
-    /// Saves a state, durably and atomically: the file appears whole under its name or not at all, and an existing file
-    /// of that name is not changed before.
+    /// Saves a state, durably and atomically: the file appears complete under its name or not at all, and replaces an
+    /// existing file of that name in one step.
     ///
     /// The suffix names the format, for instance `.safetensors` or `.pt`. A name without the suffix of a known format
     /// makes a `.croft` file, and [SaveOptions#format] overrides the suffix. A `.croft` file keeps everything and
     /// stores equal bytes once; what other formats do not keep is in the [report][SaveReport#losses].
     ///
-    /// A process that is killed meanwhile leaves a temporary file, whose name ends with `.croft-tmp`, until the next
-    /// save in the directory, and perhaps `NAME.lock` until the next save of that name; neither blocks a later save. A
-    /// file that is replaced is locked meanwhile, so that a second writer is refused. Of several writers that make the
-    /// same new file the last one wins, whole. Writers on several machines exclude each other only if the file system
-    /// has locks that all of them see, which NFS mounted with `nolock` does not have.
+    /// A process that is killed during a save leaves a temporary file, whose name ends with `.croft-tmp`, until the
+    /// next save in the directory, and possibly `NAME.lock` until the next save of that name; neither blocks a later
+    /// save. A file that is replaced is locked during the save, and a second writer is refused. If several writers make
+    /// the same new file, the file of the last one stays. Writers on several machines exclude each other only if the
+    /// file system has locks that all of them see, which NFS mounted with `nolock` does not have.
     ///
-    /// A format of [several files][CheckpointFormat.Capability#SEVERAL_FILES] puts the others in the directory of the
-    /// one that is named, which is written last and makes a set of them. Files of an existing set are never mixed with
-    /// new ones: if one of its files would be replaced, nothing is written. So after a power failure the directory has
-    /// the former set or the new one, and perhaps files that no index names, which the next save replaces.
+    /// A format of [several files][CheckpointFormat.Capability#SEVERAL_FILES] writes the other files to the directory
+    /// of the named file, the index, which is written last. Files of an existing set are never mixed with new ones: if
+    /// one of them would be replaced, nothing is written. So after a power failure the directory has the former set or
+    /// the new one, and possibly files that no index names, which the next save replaces.
     ///
     /// @param path the file to make or replace
     /// @param state a tree as [io.undercroft.serializer.state] describes it; a part of one for a format that has no
     ///     place for the rest
-    /// @param options in which format, what else to save, and how
-    /// @return the files that were written, what of the state they do not keep, and how many bytes they share
-    /// @throws LockedException if another writer has the file that would be replaced, or the set
+    /// @param options the format and the other options of the save
+    /// @return a report of the files written, the parts of the state that they do not keep, and the bytes they share
+    /// @throws LockedException if another writer has locked the file that would be replaced, or the set
     /// @throws SourceFileException if the state was opened from the file that would be replaced, or from the set,
     ///     unless [that is allowed][SaveOptions#replacingSource]
     /// @throws ReferencedFileException if the file that would be replaced has bytes of another one, which is open or
     ///     which the state was opened from, unless [that is allowed][SaveOptions#replacingReferenced]
     /// @throws java.nio.file.FileAlreadyExistsException if there is a set of that name, and a file that may belong to
     ///     it would be replaced
-    /// @throws IOException if writing fails; nothing is left behind
+    /// @throws IOException if writing fails, or bytes of the state are in a file that cannot be read, for instance
+    ///     because it was truncated; nothing is left behind
     /// @throws FormatException if bytes of the state are in a damaged file; nothing is left behind
-    /// @throws UncheckedIOException if they are in a file that cannot be read any more; nothing is left behind
     /// @throws IllegalStateException if they are in a checkpoint that was closed; nothing is left behind
-    /// @throws IllegalArgumentException if the format is not known or cannot be written, or cannot hold the state; the
-    ///     message has the path to what it cannot hold. Also if the format does not have one of the
+    /// @throws IllegalArgumentException if the format is unknown or cannot be written, or cannot store the state; the
+    ///     message has the path of the value. Also if the format does not support one of the
     ///     [settings][CheckpointFormat#settings] or of the options
     public static SaveReport save(Path path, @Nullable Object state, SaveOptions options) throws IOException {
         return save(target(path, Disk.system()), state, options);
@@ -432,14 +432,14 @@ public final class Checkpoint implements AutoCloseable {
     ///
     /// @param uri the file to make or replace; the suffix of its path names the format
     /// @param state a tree as [io.undercroft.serializer.state] describes it
-    /// @return the files that were written, what of the state they do not keep, and how many bytes they share
+    /// @return a report of the files written, the parts of the state that they do not keep, and the bytes they share
     /// @throws IOException if writing fails; nothing is visible then
     /// @throws IllegalArgumentException as [#save(URI, Object, SaveOptions)]
     public static SaveReport save(URI uri, @Nullable Object state) throws IOException {
         return save(uri, state, SaveOptions.defaults());
     }
 
-    /// Saves a state to a store, durably and atomically: the file appears whole under its name or not at all. The
+    /// Saves a state to a store, durably and atomically: the file appears complete under its name or not at all. The
     /// schemes depend on the modules on the class path: undercroft-hadoop writes `hdfs`, `s3a` and others. A `file` URI
     /// is saved to as its path.
     ///
@@ -447,14 +447,14 @@ public final class Checkpoint implements AutoCloseable {
     /// [sealed][#save(WritableByteChannel, Object, SaveOptions)], since stores are written from the first byte to the
     /// last. The file replaces the one that was there when the save began. If another writer has made or replaced the
     /// file since, this one fails with [RemoteFileException.Kind#CONFLICT], as far as the store can detect it. Files of
-    /// a set are written before their index, and never replace others. If writing the index fails, they are deleted,
-    /// unless the store did not respond in the last step: then the set may be complete.
+    /// a set are written before their index, and never replace other files. If writing the index fails, they are
+    /// deleted, unless the store did not respond in the last step: then the set may be complete.
     ///
     /// @param uri the file to make or replace
     /// @param state a tree as [io.undercroft.serializer.state] describes it; a part of one for a format that has no
     ///     place for the rest
-    /// @param options in which format, what else to save, and how
-    /// @return the files that were written, what of the state they do not keep, and how many bytes they share
+    /// @param options the format and the other options of the save
+    /// @return a report of the files written, the parts of the state that they do not keep, and the bytes they share
     /// @throws RemoteFileException if nothing writes such a URI, or the store refuses or does not respond, or another
     ///     writer was faster; nothing is visible then
     /// @throws IOException if writing fails; nothing is visible then
@@ -465,12 +465,12 @@ public final class Checkpoint implements AutoCloseable {
         return save(target(uri, options), state, options);
     }
 
-    /// Saves a state to a store, as [#save(URI, Object, SaveOptions)], for which the program made the target itself.
+    /// Saves a state to a target that the program made, as [#save(URI, Object, SaveOptions)].
     ///
     /// @param target the file to make or replace
     /// @param state a tree as [io.undercroft.serializer.state] describes it
-    /// @param options in which format, what else to save, and how
-    /// @return the files that were written, what of the state they do not keep, and how many bytes they share
+    /// @param options the format and the other options of the save
+    /// @return a report of the files written, the parts of the state that they do not keep, and the bytes they share
     /// @throws RemoteFileException if the store refuses or does not respond, or another writer was faster; nothing is
     ///     visible then
     /// @throws IOException if writing fails; nothing is visible then
@@ -503,17 +503,18 @@ public final class Checkpoint implements AutoCloseable {
     }
 
     /// Saves a state in the background, as durably and atomically as [#save(Path, Object, SaveOptions)] and with the
-    /// same bytes. When this returns a snapshot of the state has been taken, and the caller may change it at once.
+    /// same bytes. When this method returns, the state is staged: the save has a copy, and the caller may change the
+    /// state at once.
     ///
-    /// The tensors must not be written while the snapshot is taken. Storages in
-    /// [io.undercroft.mmap.AnonymousMemory#freezableAllocator] are frozen, which takes milliseconds; of others the
-    /// bytes that tensors reach are copied. For formats other than `.croft` these are copied whole, and all are
-    /// compared with the checksums of their file. Callers that save often should give [SaveOptions#stagingMemory],
-    /// which keeps the memory for that.
+    /// The tensors must not be written to before this method returns. Storages in
+    /// [io.undercroft.mmap.AnonymousMemory#freezableAllocator] are frozen, which takes milliseconds; of others, the
+    /// bytes that tensors reach are copied. For formats other than `.croft`, such storages are copied whole, and all
+    /// are compared with the checksums of their file. Callers that save often should set [SaveOptions#stagingMemory],
+    /// which keeps the memory for the next copy.
     ///
     /// @param path the file to make or replace
     /// @param state a tree as [io.undercroft.serializer.state] describes it
-    /// @param options what else to save, and how
+    /// @param options the options of the save
     /// @return the running save, which reports later failures
     /// @throws LockedException if another writer has the file, for instance a save that has not ended
     /// @throws StagingMemoryException if there is no memory for a copy
@@ -544,16 +545,15 @@ public final class Checkpoint implements AutoCloseable {
     }
 
     /// Saves a state to a store in the background, as atomically as [#save(URI, Object, SaveOptions)] and with the same
-    /// bytes. When this returns a snapshot of the state has been taken, as by [#saveAsync(Path, Object, SaveOptions)],
-    /// and the store has been asked to begin the file: the caller waits for that, and not for the bytes. A `file` URI
-    /// is saved to as its path.
+    /// bytes. When this method returns, the state is staged as by [#saveAsync(Path, Object, SaveOptions)], and the
+    /// store has begun the file; the bytes are sent in the background. A `file` URI is saved to as its path.
     ///
-    /// The file replaces the one that was there when this was called. Of two saves to one file that run at the same
-    /// time one fails with [RemoteFileException.Kind#CONFLICT], as far as the store can detect it.
+    /// The file replaces the one that existed when this method was called. If two saves to one file run at the same
+    /// time, one fails with [RemoteFileException.Kind#CONFLICT], as far as the store can detect it.
     ///
     /// @param uri the file to make or replace
     /// @param state a tree as [io.undercroft.serializer.state] describes it
-    /// @param options what else to save, and how
+    /// @param options the options of the save
     /// @return the running save, which reports later failures
     /// @throws RemoteFileException if nothing writes such a URI, or the store refuses or does not respond
     /// @throws StagingMemoryException if there is no memory for a copy
@@ -564,12 +564,11 @@ public final class Checkpoint implements AutoCloseable {
         return saveAsync(target(uri, options), state, options);
     }
 
-    /// Saves a state to a store in the background, as [#saveAsync(URI, Object, SaveOptions)], for which the program
-    /// made the target itself.
+    /// Saves a state in the background to a target that the program made, as [#saveAsync(URI, Object, SaveOptions)].
     ///
     /// @param target the file to make or replace
     /// @param state a tree as [io.undercroft.serializer.state] describes it
-    /// @param options what else to save, and how
+    /// @param options the options of the save
     /// @return the running save, which reports later failures
     /// @throws RemoteFileException if the store refuses or does not respond
     /// @throws IOException if the file cannot be written to
@@ -588,16 +587,16 @@ public final class Checkpoint implements AutoCloseable {
         }
     }
 
-    /// Writes a state as a sealed `.croft` file, from its first byte to its last, to something that cannot seek: a
-    /// socket, a pipe, an upload. The file is complete when the method returns; a reader recognises an incomplete one.
-    /// Nothing can be appended to it. Storages of equal bytes are written once if these are in memory; those that are
-    /// decoded for the save, or on a device, are all written, since written bytes cannot be read back for comparison.
+    /// Writes a state as a sealed `.croft` file, from its first byte to its last, to a channel that cannot seek: a
+    /// socket, a pipe, an upload. The file is complete when the method returns; readers recognise an incomplete file.
+    /// Nothing can be appended to it. Storages of equal bytes are written once if they are in memory; storages that are
+    /// decoded for the save, or are on a device, are all written, since written bytes cannot be read for comparison.
     ///
     /// @param channel the target; it stays open
     /// @param state a tree as [io.undercroft.serializer.state] describes it
-    /// @param options what else to save, and how; the id of the file is random unless they set one
-    /// @return how many bytes were written and shared
-    /// @throws IOException if writing fails
+    /// @param options the options of the save; the id of the file is random unless they set one
+    /// @return a report of the bytes written and shared
+    /// @throws IOException if writing fails, or bytes of the state are in a file that cannot be read
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path.
     ///     Also if the options choose another format
     public static DedupReport save(WritableByteChannel channel, @Nullable Object state, SaveOptions options)
@@ -648,12 +647,12 @@ public final class Checkpoint implements AutoCloseable {
         return Stream.concat(Stream.of(Companion.of(file)), contents.companions().stream());
     }
 
-    /// {@return the other files that hold bytes of the snapshot that was opened: `.croft` files that were named as
+    /// {@return the other files that have bytes of the snapshot that was opened: `.croft` files that were named as
     /// bases and files of other formats that were adopted, existing or missing, in the order in which the file names
-    /// them} Empty if the file needs no other. This opens the existing ones; a renamed adopted file, which
-    /// [OpenOptions#base(Path)] names, is read whole to recognise it.
+    /// them} Empty if the file needs no other. This method opens the existing ones; it reads all of a renamed adopted
+    /// file, which [OpenOptions#base(Path)] names, to recognise it.
     ///
-    /// @throws FormatException if what describes them is damaged
+    /// @throws FormatException if their description is damaged
     public List<BaseFile> bases() {
         checkOpen();
         return contents instanceof CroftContents croft ? croft.bases() : List.of();
@@ -713,9 +712,9 @@ public final class Checkpoint implements AutoCloseable {
 
     /// {@return the state tree as it is in the file, as [io.undercroft.serializer.state] describes it; the same
     /// objects at every call} An object of a Java program is a node whose type begins with `java:`, a record for
-    /// instance a [TypedMap][io.undercroft.serializer.state.TypedMap] of its components. Of an object that was saved by
-    /// its fields it has those that hold tensors, collections and objects; numbers, texts and enum constants are bytes
-    /// in the attribute `kryo`, which [#state] reads. A tree with such nodes can be saved as it is.
+    /// instance a [TypedMap][io.undercroft.serializer.state.TypedMap] of its components. The node of an object that was
+    /// saved by its fields has the fields with tensors, collections and objects; numbers, texts and enum constants are
+    /// bytes in the attribute `kryo`, which [#state] reads. A tree with such nodes can be saved.
     public @Nullable Object tree() {
         return named(contents::state);
     }
@@ -730,7 +729,7 @@ public final class Checkpoint implements AutoCloseable {
     ///
     /// @param path the path, for instance `step`
     /// @throws NoSuchElementException if there is none, or if several match; the message lists them, or similar paths
-    /// @throws FormatException if what describes it is damaged
+    /// @throws FormatException if its description is damaged
     public @Nullable Object value(String path) {
         Objects.requireNonNull(path, "path");
         return named(() -> {
@@ -886,7 +885,7 @@ public final class Checkpoint implements AutoCloseable {
     /// be compared without reading them.
     ///
     /// @param storage one of [#storages]
-    /// @throws FormatException if what describes them is damaged
+    /// @throws FormatException if their description is damaged
     public List<Extent> extents(Storage storage) {
         Objects.requireNonNull(storage, "storage");
         return named(() -> contents.extents(storage, file));
@@ -903,7 +902,7 @@ public final class Checkpoint implements AutoCloseable {
         return named(contents::regions);
     }
 
-    /// {@return all committed states of the file, the newest first} Empty if the format has no snapshots; most do not.
+    /// {@return the snapshots of the file, the newest first} Empty if the format has no snapshots; most do not.
     ///
     /// @throws IOException if reading fails
     /// @throws FormatException if an earlier commit is damaged or missing
@@ -912,7 +911,7 @@ public final class Checkpoint implements AutoCloseable {
         return contents instanceof CroftContents croft ? croft.snapshots() : List.of();
     }
 
-    /// {@return the committed state that was opened, if the format has snapshots}
+    /// {@return the snapshot that was opened, if the format has snapshots}
     public Optional<SnapshotInfo> snapshot() {
         checkOpen();
         return contents instanceof CroftContents croft ? Optional.of(croft.snapshot()) : Optional.empty();
@@ -970,8 +969,8 @@ public final class Checkpoint implements AutoCloseable {
     /// Reads the whole file, earlier snapshots included, and checks it against its checksums. In other files that hold
     /// bytes of it, only these bytes are read. A file that is shorter than when it was opened is damaged.
     ///
-    /// @return what is damaged, how much was not compared because it has no checksums, as all of most other formats, or
-    ///     is in other files that were not looked for, and which other files are missing
+    /// @return the damages; the number of bytes that were not compared, as they have no checksums (as most other
+    ///     formats) or are in other files that were not searched for; and the missing files
     /// @throws IOException if reading fails
     public Verification verify() throws IOException {
         checkOpen();
@@ -1014,7 +1013,7 @@ public final class Checkpoint implements AutoCloseable {
     /// @param name a tensor's name, as for [#tensor]
     /// @param from the first row
     /// @param to the end, exclusive
-    /// @return the rows, in row-major order, on the device of the tensor; they stay when this is closed
+    /// @return the rows, in row-major order, on the device of the tensor; they stay valid when this is closed
     /// @throws NoSuchElementException if there is no such tensor
     /// @throws IndexOutOfBoundsException if it does not have these rows
     /// @throws FormatException if its description or its rows are damaged
@@ -1030,11 +1029,11 @@ public final class Checkpoint implements AutoCloseable {
                 .orElseThrow(() -> missing(name)));
     }
 
-    /// Reads some rows of a tensor into new memory, for instance those of an embedding for the tokens of a
-    /// text. A row is an element of the first dimension. Only the bytes of these rows are read.
+    /// Reads some rows of a tensor into new memory, for instance those of an embedding for the tokens of a text. A row
+    /// is an element of the first dimension. Only the bytes of these rows are read.
     ///
     /// @param name its name
-    /// @param rows which rows, in this order; a row may come twice
+    /// @param rows the indices of the rows, in the order of the result; an index may occur more than once
     /// @return a new tensor, whose first size is the number of rows
     /// @throws IndexOutOfBoundsException if there is no such row; the message has the row and its place in the array.
     ///     [#rows(String, long, long)] lists the other exceptions
@@ -1067,9 +1066,9 @@ public final class Checkpoint implements AutoCloseable {
 
     /// {@return the differences between the tensors and those expected} Reads no element.
     ///
-    /// @param expected what the tensors should be, by their names, or by those in another file with the same keys; see
-    ///     [TensorSpec#ofState]
-    /// @throws FormatException if what describes the state or a tensor is damaged
+    /// @param expected the expected dtypes and shapes by the names of the tensors, or by their names in another file
+    ///     with the same keys; see [TensorSpec#ofState]
+    /// @throws FormatException if the description of the state or of a tensor is damaged
     public MatchReport compare(Map<String, TensorSpec> expected) {
         Objects.requireNonNull(expected, "expected");
         return named(() -> StateMatch.compare(contents, expected, TensorSpec::equals).report());

@@ -35,7 +35,7 @@ import java.util.SequencedSet;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/// What is left of a damaged `.croft` file: [CroftFile#salvage].
+/// The intact and the damaged tensors of a damaged `.croft` file. See [CroftFile#salvage].
 ///
 /// ```java
 /// try (CroftFile file = CroftFile.open(Path.of("model.croft"));
@@ -46,19 +46,17 @@ import org.jspecify.annotations.Nullable;
 /// }
 /// ```
 ///
-/// The newest snapshot that opens is opened; all bytes of its storages are read, and each tensor is either intact or
-/// damaged: it is damaged if a byte of its span, from its first element to its last, lies in a chunk that does not
-/// match its checksum, or if what describes it does not match. Intact tensors are given as they are, and share the
-/// storages that they shared. A damaged one is given only by [#damagedTensor], and [#tensor] never gives one. The state
-/// tree, which may be damaged itself, is not needed: tensors are listed by their names in the index, in the order of
-/// their UTF-8 bytes. The file never changes.
+/// All bytes of the storages of the newest snapshot that opens are read. A tensor is damaged if a byte of its span,
+/// from its first element to its last, is in a chunk that does not match its checksum, or if its description does not
+/// match; otherwise it is intact. Intact tensors share storages as they were saved. [#tensor] returns only intact
+/// tensors, [#damagedTensor] only damaged ones. The state tree, which may be damaged too, is not needed: tensors are
+/// listed by their names in the index, in the order of their UTF-8 bytes. The file never changes.
 ///
 /// The index of a snapshot follows its bytes. So if the end of a file is missing, only snapshots that were committed
-/// before that point open; of a file with one snapshot nothing can be opened.
+/// before that point open, and a file with one snapshot does not open.
 ///
-/// Bytes in other files are checked where these can be found, see [OpenOptions#root(java.nio.file.Path)]. Otherwise the
-/// tensor counts as intact, and its bytes are unavailable: accessing them throws a [FormatException] that names the
-/// missing file.
+/// Bytes in other files are checked if these are found; see [OpenOptions#root(java.nio.file.Path)]. If not, the tensor
+/// counts as intact, and access to its bytes throws a [FormatException] that names the missing file.
 ///
 /// **Lifetime and threads** are those of a [Checkpoint].
 public final class Salvage implements AutoCloseable {
@@ -211,13 +209,13 @@ public final class Salvage implements AutoCloseable {
         return contents.snapshot();
     }
 
-    /// {@return why a newer snapshot was not opened, if that is so}
+    /// {@return the reason why a newer snapshot was skipped, if one was}
     public Optional<FormatException> skippedCommit() {
         return contents.skippedCommit();
     }
 
-    /// {@return whether no commit slot led to a snapshot, so that the whole file was searched for commit records} The
-    /// snapshot that was found may then be much older than the newest one that was ever saved.
+    /// {@return whether the whole file was searched for commit records, as none was in its usual place} The snapshot
+    /// that was found may then be much older than the newest one that was saved.
     public boolean isSearched() {
         return isSearched;
     }
@@ -232,7 +230,7 @@ public final class Salvage implements AutoCloseable {
         return Collections.unmodifiableSequencedSet(damaged.sequencedKeySet());
     }
 
-    /// {@return all damage that was found, with the tensors that it hits}
+    /// {@return the damaged parts, with the tensors that they affect}
     public List<Damage> damages() {
         return List.copyOf(damages);
     }
@@ -245,7 +243,7 @@ public final class Salvage implements AutoCloseable {
     ///
     /// @param name one of [#names], or a raw name as for [Checkpoint#tensor]
     /// @throws NoSuchElementException if there is none
-    /// @throws FormatException by rule V14 if it is damaged
+    /// @throws FormatException with the code `V14-CHECKSUM` if it is damaged
     public Tensor tensor(String name) {
         Objects.requireNonNull(name, "name");
         String found = lookup.find(name).orElseThrow(() -> new NoSuchElementException(
@@ -259,11 +257,11 @@ public final class Salvage implements AutoCloseable {
         return MappedAccess.guarded(file, () -> contents.tensor(Objects.requireNonNull(intact.get(found))));
     }
 
-    /// {@return the damaged tensor of that name, with the bytes that are there: some of its elements are wrong}
+    /// {@return the damaged tensor of that name, with the bytes of the file, some of which are wrong}
     ///
     /// @param name one of [#damagedNames], or a raw name as for [Checkpoint#tensor]
     /// @throws NoSuchElementException if there is none, or it is intact
-    /// @throws FormatException if what describes it is so damaged that it cannot be made
+    /// @throws FormatException if its description is too damaged
     public Tensor damagedTensor(String name) {
         Objects.requireNonNull(name, "name");
         Hurt hurt = lookup.find(name).map(damaged::get).orElseThrow(() -> new NoSuchElementException(
@@ -282,7 +280,7 @@ public final class Salvage implements AutoCloseable {
         }
     }
 
-    /// {@return the file, and how much of it is damaged}
+    /// {@return the file and the number of damaged tensors, for messages}
     @Override
     public String toString() {
         return file.location() + " (" + intact.size() + " intact tensors, " + damaged.size() + " damaged)";

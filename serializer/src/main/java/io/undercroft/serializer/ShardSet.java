@@ -39,45 +39,46 @@ import java.util.TreeMap;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/// A set of files that belong together: the parts of a model that is too big for one file, or a file for each of
+/// A set of `.croft` files, its *shards*: the parts of a model that is too large for one file, or one file for each of
 /// several writers.
 ///
 /// ```java
-/// // each of the writers, on its own:
+/// // each writer:
 /// Checkpoint.save(shard(rank), state(rank), SaveOptions.defaults().run("job 7, step 1000", ranks));
-/// // one of them, when all shards are there:
+/// // one of the writers, when all shards exist:
 /// ShardSet.create(Path.of("step-1000.croftset"), shards);
-/// // readers, in any number:
+/// // readers:
 /// try (ShardSet set = ShardSet.open(Path.of("step-1000.croftset"))) {
 ///     Tensor rows = set.tensor("weight", new long[] {512, 0}, Shape.of(256, 4096));
 /// }
 /// ```
 ///
-/// A set is a small file, the *manifest*, which names a snapshot of each shard. It appears or is replaced as a whole: a
-/// reader sees either all the snapshots that were saved together or all the previous ones, even if snapshots were
-/// appended to the shards meanwhile. A set with a missing or different shard does not open.
+/// A small file, the *manifest*, names a snapshot of each shard. It is written and replaced in one step: a reader sees
+/// either all the snapshots that were saved together or all the previous ones, even if snapshots were appended to the
+/// shards since. A set with a missing or different shard does not open.
 ///
-/// **Tensors of the set.** A tensor of which shards have [slices][Slice] is one tensor of the set, whose parts are in
-/// these shards; the manifest says where. Any other tensor is one of the set if only one shard has a tensor of that
-/// name. A tensor of which each of several shards has one of its own is not: it is read from [#shards].
+/// **Tensors of the set.** [Slices][Slice] of one tensor in several shards are one tensor of the set. Any other tensor
+/// belongs to the set if only one shard has a tensor of that name. If several shards have unrelated tensors of one
+/// name, they are read from [#shards].
 ///
-/// A manifest is saved only if the slices of each tensor have each element of it exactly once, with one dtype and one
-/// shape of the whole.
+/// A manifest is saved only if the slices of each tensor contain each element exactly once, and agree on the dtype and
+/// the shape of the whole tensor.
 ///
-/// **Views and copies.** Where the elements that are requested are exactly one stored part, or contiguous in one, the
-/// result is a view of the memory of the shard, which is mapped when it is touched, copy-on-write by default. The shard
-/// then stays open; 128 at most do, unless files are mapped shared, and elements of further ones are copied. All other
-/// results are contiguous copies in memory of their own, which stay when the set is closed. A copy has no flags, such
-/// as that of `requires_grad`; conjugation and negation are carried out.
+/// **Views and copies.** If the requested elements are one stored part, or contiguous in one, the result is a view of
+/// the memory of the shard, which is mapped at the first access, copy-on-write by default. The shard then stays open;
+/// at most 128 do, unless files are mapped shared, and elements of further ones are copied. All other results are
+/// contiguous copies in separate memory, which stay valid when the set is closed. A copy has no flags, such as
+/// `requires_grad`; conjugation and negation are resolved.
 ///
-/// **Sharing.** Tensors whose parts are whole views share storages as in the shard that they are in. Copies of
-/// the same bytes of the shards that one call of [#tensors(List)] makes are one tensor: two names of a tied weight, for
-/// instance, if the weight has both names in all shards. Other copies share nothing, not even if their slices were
-/// views of one storage. The shards that [#shards] returns are opened apart from those that the tensors of the set are
-/// in: the two share no storage, and a write to one does not show in the other unless files are mapped shared.
+/// **Sharing.** Views share storages as in their shard. If one call of [#tensors(List)] copies the same bytes for two
+/// names, such as those of a tied weight that has both names in all shards, the results are one tensor. Other copies
+/// share nothing, even if their slices were views of one storage. The shards that [#shards] returns are opened
+/// separately: they share no storage with the tensors of the set, and a write to one is not visible in the other unless
+/// files are mapped shared.
 ///
-/// **Lifetime.** Closing the set closes its shards. A shard is opened when a tensor of it is first needed. **Threads.**
-/// As of [Checkpoint].
+/// **Lifetime.** Closing the set closes its shards. A shard is opened when one of its tensors is first needed.
+///
+/// **Threads.** All methods may be called from several threads at once.
 public final class ShardSet implements AutoCloseable {
     private final @Nullable Path path;
     private final SetFile set;
@@ -86,9 +87,9 @@ public final class ShardSet implements AutoCloseable {
     /// A request for some elements of a tensor.
     ///
     /// @param name the name of the tensor
-    /// @param offset the first element, in each dimension
-    /// @param shape how many elements, in each dimension
-    /// @param device where the elements go to
+    /// @param offset the index of the first element in each dimension
+    /// @param shape the number of elements in each dimension
+    /// @param device the device of the result
     public record Request(String name, List<Long> offset, Shape shape, Device device) {
         /// Checks that nothing is null.
         public Request {
@@ -101,9 +102,9 @@ public final class ShardSet implements AutoCloseable {
         /// A request.
         ///
         /// @param name the name of the tensor
-        /// @param offset the first element, in each dimension
-        /// @param shape how many elements, in each dimension
-        /// @param device where the elements go to
+        /// @param offset the index of the first element in each dimension
+        /// @param shape the number of elements in each dimension
+        /// @param device the device of the result
         public Request(String name, long[] offset, Shape shape, Device device) {
             this(name, Arrays.stream(offset).boxed().toList(), shape, device);
         }
@@ -173,7 +174,7 @@ public final class ShardSet implements AutoCloseable {
 
     /// Opens a set copy-on-write.
     ///
-    /// @param manifest its manifest
+    /// @param manifest the path of the manifest
     /// @return the set
     /// @throws FormatException as [#open(Path, OpenOptions)]
     /// @throws IOException if the manifest is missing, or a file cannot be read
@@ -181,13 +182,13 @@ public final class ShardSet implements AutoCloseable {
         return open(manifest, OpenOptions.defaults());
     }
 
-    /// Opens a set. All shards are looked at: whether each is there, is the file that was meant, and has the snapshot.
-    /// If [some tensors only][OpenOptions#only(String...)] are to be loaded, and the manifest says where their parts
-    /// are, only the shards that have these are. Whatever else is in a shard is read and checked when it is needed. A
-    /// shard that is not below the directory of the manifest, after symbolic links are resolved, is not opened.
+    /// Opens a set. Checks of each shard that it exists, has the recorded id and has the snapshot. If [some tensors
+    /// only][OpenOptions#only(String...)] are loaded, and the manifest has the places of their parts, only the shards
+    /// with these parts are checked. The rest of a shard is read and checked when it is needed. A shard that is not
+    /// below the directory of the manifest, after symbolic links are resolved, is not opened.
     ///
-    /// @param manifest its manifest
-    /// @param options how to open the shards
+    /// @param manifest the path of the manifest
+    /// @param options the options for opening the shards
     /// @return the set
     /// @throws FormatException with the code `V21-SHARD` if a shard is missing, is another file, or does not have the
     ///     recorded snapshot; with any other if the manifest or a shard is damaged, hostile or unsupported
@@ -203,7 +204,7 @@ public final class ShardSet implements AutoCloseable {
 
     /// Opens a set in a store, such as one on a web server, copy-on-write; see [#open(URI, OpenOptions)].
     ///
-    /// @param manifest where its manifest is
+    /// @param manifest the URI of the manifest
     /// @return the set
     /// @throws FormatException as [#open(Path, OpenOptions)]
     /// @throws IOException if the manifest is missing, or a file cannot be read
@@ -215,8 +216,8 @@ public final class ShardSet implements AutoCloseable {
     /// there. The schemes are those of [Checkpoint#open(URI, OpenOptions)]. Only the ranges of
     /// a shard that contain requested elements are fetched.
     ///
-    /// @param manifest where its manifest is
-    /// @param options how to open the shards
+    /// @param manifest the URI of the manifest
+    /// @param options the options for opening the shards
     /// @return the set
     /// @throws FormatException as [#open(Path, OpenOptions)]
     /// @throws io.undercroft.mmap.RemoteFileException if nothing opens such a URI, the manifest is not there, or the
@@ -270,12 +271,12 @@ public final class ShardSet implements AutoCloseable {
                 .allMatch(pattern -> index.names().stream().anyMatch(pattern))).isPresent();
     }
 
-    /// Saves a manifest, durably and atomically, of files as they are now, each at its newest snapshot. The files
-    /// should be on the disk already, as they are when [Checkpoint#save] and [CroftFile#commit] return. A manifest
-    /// of that name is replaced: the last one of several writers wins. Where they might write at the same time, use
+    /// Saves a manifest, durably and atomically, that names the newest snapshot of each file. The files should be
+    /// durable, as they are when [Checkpoint#save] and [CroftFile#commit] return. A manifest of that name is replaced:
+    /// if there are several writers, the manifest of the last one stays. If they may write at the same time, use
     /// [#create].
     ///
-    /// @param manifest the manifest to make or replace
+    /// @param manifest the path of the manifest to create or replace
     /// @param files the shards, in their order; in the directory of the manifest or below it
     /// @throws LockedException if another writer is saving the manifest
     /// @throws IOException if a file cannot be read, or writing fails; no manifest is made or changed
@@ -289,10 +290,10 @@ public final class ShardSet implements AutoCloseable {
         new SetWriter(Disk.system()).save(Objects.requireNonNull(manifest, "manifest"), files);
     }
 
-    /// Saves a manifest as [#save], if there is none of that name. Of several writers that do this at the same time
-    /// exactly one succeeds, on file systems whose locks all of them see.
+    /// Saves a manifest as [#save], if there is none of that name. If several writers call this method at the same
+    /// time, exactly one succeeds, on file systems whose locks all of them see.
     ///
-    /// @param manifest the manifest to make
+    /// @param manifest the path of the manifest to create
     /// @param files the shards, in their order; in the directory of the manifest or below it
     /// @throws FileAlreadyExistsException if there is a file of that name
     /// @throws LockedException if another writer is saving it
@@ -306,18 +307,18 @@ public final class ShardSet implements AutoCloseable {
     /// Saves a manifest in a store, with the default options; see
     /// [#create(URI, List, OpenOptions, SaveOptions)].
     ///
-    /// @param manifest where the manifest is made
+    /// @param manifest the URI of the manifest to create
     /// @param files the shards, in their order
     /// @throws IOException if a file cannot be read, or writing fails; no manifest is made
     public static void create(URI manifest, List<URI> files) throws IOException {
         create(manifest, files, OpenOptions.defaults(), SaveOptions.defaults());
     }
 
-    /// Saves a manifest in a store, if there is none of that name. Of several writers that do this at the same time one
-    /// succeeds, as far as the store can detect others. The schemes are those of
-    /// [Checkpoint#save(URI, Object, SaveOptions)].
+    /// Saves a manifest in a store, if there is none of that name. If several writers call this method at the same
+    /// time, one succeeds, as far as the store can detect the others. The schemes are those of [Checkpoint#save(URI,
+    /// Object, SaveOptions)].
     ///
-    /// @param manifest where the manifest is made
+    /// @param manifest the URI of the manifest to create
     /// @param files the shards, in their order; in the directory of the manifest or below it
     /// @param opening the settings of the store for opening the shards
     /// @param saving the settings of the store for writing the manifest
@@ -380,9 +381,9 @@ public final class ShardSet implements AutoCloseable {
         return read(() -> Optional.ofNullable(set.index().run()));
     }
 
-    /// {@return the files in their order, each at the snapshot that the manifest names} Several shards may have tensors
-    /// of the same name. A shard is opened when it is taken from the list, which throws what opening it throws, an
-    /// [IOException] as [UncheckedIOException].
+    /// {@return the shards in their order, each at the snapshot that the manifest names} Several shards may have
+    /// tensors of the same name. `get` of the list opens a shard, and throws the exceptions of [Checkpoint#open(Path,
+    /// OpenOptions)]: an [IOException] as [UncheckedIOException].
     public List<Checkpoint> shards() {
         return shards;
     }
@@ -435,8 +436,8 @@ public final class ShardSet implements AutoCloseable {
     /// {@return some elements of a tensor, on the device to which the options load what was saved from the CPU}
     ///
     /// @param name its name
-    /// @param offset the first element, in each dimension
-    /// @param shape how many elements, in each dimension
+    /// @param offset the index of the first element in each dimension
+    /// @param shape the number of elements in each dimension
     /// @throws IndexOutOfBoundsException if the tensor does not have these elements
     /// @throws java.util.NoSuchElementException as [#tensor(String)], which throws the same exceptions
     public Tensor tensor(String name, long[] offset, Shape shape) {
@@ -446,7 +447,7 @@ public final class ShardSet implements AutoCloseable {
 
     /// Reads elements of many tensors at once: shard after shard, several at the same time, each byte once.
     ///
-    /// @param requests what to read, and where to
+    /// @param requests the elements to read, and the devices of the results
     /// @return a tensor for each request, in their order
     /// @throws IndexOutOfBoundsException if a tensor does not have these elements
     /// @throws java.util.NoSuchElementException if there is no such tensor
@@ -466,23 +467,23 @@ public final class ShardSet implements AutoCloseable {
 
     // ---- loading ----
 
-    /// Copies tensors of the set into those of a state, in place: into a [Slice] its box of the whole tensor, into any
-    /// other tensor the whole one. So a process that has memory for its slices needs no more to load them, whatever the
-    /// layout of the writers was. The set need not have other values of the state.
+    /// Copies tensors of the set into those of a state, in place. A [Slice] receives its part of the whole tensor, any
+    /// other tensor the whole one. So a process needs no memory besides that of its slices, whatever the layout of the
+    /// writers was. Other values of the state are ignored.
     ///
     /// ```java
     /// set.loadInto(Map.of("weight", Slice.of(rows, Shape.of(1024, 4096), 512, 0), "bias", bias));
     /// ```
     ///
     /// The set needs to have all tensors of the state, by the same names or keys, and with the shapes of the whole
-    /// tensors; elements of another dtype are converted, as [Tensor#copyFrom] does. What the set has besides is in the
-    /// report only, as a process of a distributed run rarely has all of it.
+    /// tensors; elements of another dtype are converted, as [Tensor#copyFrom] does. Further tensors of the set are
+    /// listed in the report only, as a process of a distributed run rarely has all of them.
     ///
     /// Before the first element changes, names, shapes, the shards and their descriptions are checked, and whether the
     /// tensors can be written to. Then elements are copied shard after shard, several at the same time, each byte once;
     /// if the [policy][ChecksumPolicy] requires it, they are compared with checksums as they are read.
-    /// [ChecksumPolicy#EAGER] compares them when the set is opened. Tensors of the state that overlap in memory are put
-    /// together in other memory first, unless they are one tensor under several names.
+    /// [ChecksumPolicy#EAGER] compares them when the set is opened. Tensors of the state that overlap in memory are
+    /// assembled in other memory first, unless they are one tensor under several names.
     ///
     /// @param state a tree as [io.undercroft.serializer.state] describes it, and objects of the classes that this was
     ///     opened with
