@@ -107,7 +107,7 @@ public final class GgufFormat implements CheckpointFormat {
                 .withUnread(header.besides(file.size())).only(options);
     }
 
-    /// The other tensors of the file are as they are, also if llama.cpp has more types than are known here.
+    /// The other tensors of the file stay available, also if llama.cpp has more types than are known here.
     private static Tensor unknown(GgufHeader.TensorInfo info, long data, ReadBudget budget) {
         budget.takeMemory(ReadBudget.UNREADABLE);
         return Unreadable.tensor(new FormatException("GGUF-TYPE",
@@ -119,7 +119,7 @@ public final class GgufFormat implements CheckpointFormat {
 
     private static Storage storage(GgufHeader header, GgufHeader.TensorInfo info, TensorType type,
             FileStorages storages) {
-        // What is empty may claim to start anywhere.
+        // An empty tensor may claim any offset.
         long offset = header.data() + (info.nbytes() == 0 ? 0 : info.offset());
         DType dtype = type.dtype();
         if (header.order() != ByteOrder.nativeOrder() && dtype.itemsize() > 1 && !type.isPlain()) {

@@ -44,7 +44,7 @@ public final class ZipDirectory {
     private static final int END_SIZE = 22;
     private static final int ZIP64_LOCATOR_SIZE = 20;
     private static final int ZIP64_END_SIZE = 56;
-    /// How many bytes behind the end record Python looks for it.
+    /// The number of bytes at the end of a file in which Python looks for the end record.
     private static final int LONGEST_REST = 1 << 16;
     private static final long LARGEST_DIRECTORY = 1L << 30;
     private static final long ALIGNMENT = 64;
@@ -67,7 +67,7 @@ public final class ZipDirectory {
 
     private final MappedFile file;
     private final SequencedMap<String, ZipRecord> records;
-    /// Where the comment ends, and with it the archive.
+    /// The end of the comment, which is the end of the archive.
     private final long end;
 
     private ZipDirectory(MappedFile file, SequencedMap<String, ZipRecord> records, long end) {

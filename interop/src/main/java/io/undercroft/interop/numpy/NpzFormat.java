@@ -46,7 +46,7 @@ public final class NpzFormat implements CheckpointFormat {
     private static final String SUFFIX = ".npy";
     /// The end of the name of the record that each archive of PyTorch has.
     private static final String PICKLE = "/data.pkl";
-    /// What the codes begin with of exceptions that concern one record.
+    /// The prefix of the codes of exceptions that concern one record.
     private static final List<String> UNREADABLE = List.of("NPY", "ZIP", "TORCH");
     private static final String COMPRESSION = "npz.compression";
 
@@ -127,7 +127,7 @@ public final class NpzFormat implements CheckpointFormat {
             if (UNREADABLE.stream().anyMatch(e.code()::startsWith)) {
                 return unreadable(e, bytes, budget);
             }
-            // What opening the file may cost, or a device that is missing, concerns all records.
+            // An exceeded budget or a missing device concerns all records.
             throw e;
         }
     }

@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
 /// it was: PyTorch turns them round when it writes, and does not look at that pickle either.
 final class LegacySave {
     private static final BigInteger MAGIC = new BigInteger("1950a86a20f9469cfc6c", 16);
-    /// What the pickle of that number begins with.
+    /// The first bytes of the pickle of that number.
     private static final long START = 0x469c_fc6c_0a8a_0280L;
     /// The pickle of that number in protocols 0 and 1, and what it begins with.
     static final String TEXT_MAGIC = "L" + MAGIC + "L\n.";
@@ -49,7 +49,7 @@ final class LegacySave {
         this.isStrict = isStrict;
     }
 
-    /// Where the parts of a save are.
+    /// The offsets of the parts of a save.
     ///
     /// @param pickle where the state starts
     /// @param end where the next save would start
@@ -233,7 +233,7 @@ final class LegacySave {
                 into -> file.read(offset, into));
     }
 
-    /// What persistent ids refer to: storages, and views of them, whose ids have a sixth part
+    /// Resolves persistent ids: storages, and views of them, whose ids have a sixth part
     /// `(key, offset in elements, number of elements)`.
     private static final class Ids implements Unpickler.References {
         private final TorchStorages storages;

@@ -104,7 +104,7 @@ final class TarSave {
         void read(PickleStream stream) throws IOException;
     }
 
-    /// Reads a number, so many things, and what is behind them.
+    /// Reads a count, that many items, and the end of their line.
     private void each(String member, Step thing, Step last) throws IOException {
         PickleStream stream = member(member);
         long start = stream.position();

@@ -55,24 +55,24 @@ import org.jspecify.annotations.Nullable;
 /// program, which is never run.
 public final class TorchZipFormat implements CheckpointFormat {
     private static final String PICKLE = "/data.pkl";
-    /// Where storages are.
+    /// The directory of the storages.
     private static final String DATA = "/data";
-    /// What only a TorchScript archive has: a pickle, and code.
+    /// Records that only a TorchScript archive has: a pickle, and code.
     private static final String CONSTANTS = "/constants.pkl";
     private static final String CODE = "/code/";
-    /// What a TorchScript archive of 2019 has in place of the pickle.
+    /// The record that a TorchScript archive of 2019 has in place of the pickle.
     private static final String MODEL = "/model.json";
-    /// How many files of code are named.
+    /// The maximum number of files of code that are named.
     private static final int SHOWN = 3;
     /// No larger pickle is read or written, in bytes.
     static final long LARGEST_PICKLE = 1L << 30;
     private static final long LARGEST_SMALL_RECORD = 64;
     private static final int NEWEST_VERSION = 10;
-    /// What a folder has besides storages.
+    /// Records of a folder other than storages.
     private static final List<String> SMALL_RECORDS = List.of(PICKLE, "/version", "/byteorder", "/.format_version",
             "/.storage_alignment");
 
-    /// What to do with a part of a distributed checkpoint.
+    /// The remedy for a part of a distributed checkpoint.
     private static final String DISTRIBUTED = "Distributed checkpoints are not read. Convert the whole directory with"
             + " python -m torch.distributed.checkpoint.format_utils dcp_to_torch DIRECTORY model.pt, and open model.pt."
             + " Save objects of one stream each to a file of its own";
@@ -166,7 +166,7 @@ public final class TorchZipFormat implements CheckpointFormat {
             throw new FormatException("TORCH-ARCHIVE", "the archive does not begin where its directory says: its first"
                     + " record starts at this byte, and other records come before it", before, PickleFault.DAMAGED);
         }
-        // What torch.save writes to a stream that has no name.
+        // The name that torch.save uses for a stream without a name.
         throw first.get().equals(TorchArchive.FOLDER + PICKLE)
                 ? new FormatException("TORCH-UNSUPPORTED", "the file is a row of archives, as torch.save writes to one"
                         + " stream, and as a shard (.distcp) of a distributed checkpoint of PyTorch is: its names are"
@@ -192,7 +192,7 @@ public final class TorchZipFormat implements CheckpointFormat {
         TorchStorages in(String part);
     }
 
-    /// What the state does not refer to. PyTorch looks at none of it.
+    /// Returns the records that the state does not refer to. PyTorch ignores them.
     ///
     /// @param known the names of the records of storages
     /// @param used how many bytes of the pickle were read
@@ -215,7 +215,7 @@ public final class TorchZipFormat implements CheckpointFormat {
     private static TreeContents contents(Archive archive, ZipRecord pickle, TorchStorages storages, Set<String> known)
             throws IOException {
         ZipDirectory zip = archive.zip;
-        // PyTorch stores pickles as they are. One that is compressed is paid for by the bytes that it has in the file.
+        // PyTorch stores pickles uncompressed. A compressed one is charged by its bytes in the file.
         ReadBudget budget = ReadBudget.of(pickle.compressedSize());
         Unpickled unpickled = load(archive, pickle, storages, budget);
         List<ZipRecord> unverified = zip.unverified();
@@ -399,7 +399,7 @@ public final class TorchZipFormat implements CheckpointFormat {
         }
     }
 
-    /// What a pickle builds.
+    /// The result of a pickle.
     ///
     /// @param state what it builds
     /// @param nbytes how many bytes it has, up to its end
@@ -423,7 +423,7 @@ public final class TorchZipFormat implements CheckpointFormat {
         }
     }
 
-    /// A pickle is checked before it is run, and what is in it as it is in memory is mapped in place.
+    /// A pickle is checked before it is run; arrays that are stored uncompressed are mapped in place.
     private static PickleInput input(Archive archive, ZipRecord record, Arena arena, ReadBudget budget)
             throws IOException {
         ZipDirectory zip = archive.zip;

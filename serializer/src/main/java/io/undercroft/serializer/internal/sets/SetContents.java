@@ -99,7 +99,7 @@ public final class SetContents<C extends Contents> extends TreeContents {
         }
     }
 
-    /// Those of the member that has the storage. One that is made of parts of several members has none.
+    /// The extents of the member that has the storage. A storage made of parts of several members has none.
     @Override
     public List<Extent> extents(Storage storage, MappedFile index) {
         if (deferred.isEmpty()) {
@@ -151,7 +151,7 @@ public final class SetContents<C extends Contents> extends TreeContents {
         }
     }
 
-    /// Those of the members, if all of these stay open.
+    /// The extents of the members, if all of these stay open.
     @Override
     public List<FilePiece> runs(Storage storage) {
         List<Place> parts = places(storage);

@@ -51,13 +51,13 @@ import org.jspecify.annotations.Nullable;
 /// 4. **Copy.** Shard after shard, several at once, so that each is open once, and each byte is read once. Elements of
 ///    less than a byte are copied by one thread.
 ///
-/// What goes to a device is put together in memory of the host, in slabs of a bounded size.
+/// Bytes for a device are put together in memory of the host, in slabs of a bounded size.
 ///
 /// [SetLoad] copies to tensors that exist: it plans and looks up all boxes first, and nothing is given.
 public final class SetRead {
     /// The bytes of a result that are put together on the host for a device at a time.
     private static final long SLAB = 64L << 20;
-    /// How many shards stay open for mapped storages. Those of further ones are read into memory.
+    /// The number of shards that stay open for mapped storages. Storages of further shards are read into memory.
     private static final int MAX_MAPPED_SHARDS = 128;
 
     private final SetFile set;
@@ -65,7 +65,7 @@ public final class SetRead {
     private final Map<Content, Tensor> made = new HashMap<>();
     private final List<Copy> copies = new ArrayList<>();
     private final List<Map.Entry<Plan, MemorySegment>> uploads = new ArrayList<>();
-    /// Tensors that one part is, which are read when they are touched, and their storages.
+    /// Tensors that are one part, which are read on first access, and their storages.
     private final Map<Cut, Tensor> views = new ConcurrentHashMap<>();
     private final Map<Place, Storage> deferred = new ConcurrentHashMap<>();
     private final Set<Cut> begun = ConcurrentHashMap.newKeySet();
@@ -88,12 +88,12 @@ public final class SetRead {
         }
     }
 
-    /// Where the elements of a cut are. Equal if they are the same bytes, read in the same way.
+    /// The source of the elements of a cut. Equal if it is the same bytes, read in the same way.
     ///
     /// @param box the box of the tensor of the shard
     private record Source(int shard, TensorRecord record, DTypeRecord dtype, Box box) {}
 
-    /// What a result consists of.
+    /// The content of a result.
     ///
     /// @param name the name of a tensor without elements, or nothing
     record Content(Device device, String name, List<Source> sources, List<Box> places) {}
@@ -203,7 +203,7 @@ public final class SetRead {
     }
 
     /// {@return what makes the bytes of a storage: mapped, for which the shard stays open; or read into memory, if the
-    /// options require that or so many shards stay open already}
+    /// options require that or the maximum number of shards is open already}
     private static Supplier<Allocation> bytesLater(SetFile set, Place from) {
         return () -> {
             try {
