@@ -210,7 +210,8 @@ class CostlyVerbsTest {
                 PrintWriter.class, String[].class);
         execute.setAccessible(true);
         StringWriter err = new StringWriter();
-        int code = (int) execute.invoke(null, new TextOutput(OutputStream.nullOutputStream()), new PrintWriter(err, true),
+        int code = (int) execute.invoke(null, new TextOutput(OutputStream.nullOutputStream()),
+                new PrintWriter(err, true),
                 words);
         return code + " " + err;
     }

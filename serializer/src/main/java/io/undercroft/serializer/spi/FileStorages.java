@@ -229,7 +229,8 @@ public final class FileStorages {
         @Override
         public IncrementalChecksum checksum() throws IOException {
             MemorySegment before = MemorySegment.ofArray(sum.before());
-            IncrementalChecksum all = new IncrementalChecksum(IncrementalChecksum.Kind.CRC32, -before.byteSize(), before.byteSize() + end,
+            IncrementalChecksum all = new IncrementalChecksum(IncrementalChecksum.Kind.CRC32, -before.byteSize(),
+                    before.byteSize() + end,
                     sum.crc32());
             all.add(-before.byteSize(), before);
             return all;
