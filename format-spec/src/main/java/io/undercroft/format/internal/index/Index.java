@@ -70,7 +70,7 @@ public final class Index {
 
     private final MemorySegment bytes;
     private final long fileOffset;
-    /// By the ordinals of their types; null for one that is missing. Not a map of enums, which would find the constants
+    /// Each at the [place][#place] of its type; null for one that is missing. Not a map of enums, which would find the constants
     /// by reflection: that is milliseconds of the first open.
     private final @Nullable Table[] sections = new Table[SectionType.values().length];
     private final Set<Integer> codes = new HashSet<>();
@@ -139,7 +139,7 @@ public final class Index {
             end = readSection(HEAD_BYTES + ENTRY_BYTES * entry, end, limits);
         }
         for (SectionType type : SectionType.values()) {
-            if (type.isRequired() && sections[type.ordinal()] == null) {
+            if (type.isRequired() && sections[place(type)] == null) {
                 throw Rule.V15_STRUCTURE.broken("the index has no " + type + " section", fileOffset);
             }
         }
@@ -148,7 +148,7 @@ public final class Index {
 
     /// Makes use of section ISUM; without it, checks all there is at once, and that this is not too much.
     private void readBlocks(Limits limits) {
-        Table sums = sections[SectionType.ISUM.ordinal()];
+        Table sums = sections[place(SectionType.ISUM)];
         if (sums == null) {
             if (bytes.byteSize() > limits.maxIndexBytes()) {
                 throw tooLarge(bytes.byteSize(), limits.maxIndexBytes(), fileOffset);
@@ -250,7 +250,7 @@ public final class Index {
         checkTable(entry, type, count, recordSize, length);
         if (type != null) {
             checkCount(type, count, limits, fileOffset + entry);
-            sections[type.ordinal()] = new Table(start, count, (int) recordSize);
+            sections[place(type)] = new Table(start, count, (int) recordSize);
         } else if ((flags & CRITICAL) != 0) {
             throw Rule.V13_UNSUPPORTED.broken("the index has the unknown section " + name(entry),
                     fileOffset + entry);
@@ -565,7 +565,12 @@ public final class Index {
     }
 
     private Table sectionOf(SectionType type) {
-        Table section = sections[type.ordinal()];
+        Table section = sections[place(type)];
         return section == null ? Table.MISSING : section;
+    }
+
+    @SuppressWarnings("EnumOrdinal") // The place in an array of this object, which is stored nowhere.
+    private static int place(SectionType type) {
+        return type.ordinal();
     }
 }
