@@ -351,10 +351,6 @@ final class CroftStorages implements AutoCloseable {
             return pieces;
         }
 
-        private Span whole() {
-            return new Span(0, record.nbytes());
-        }
-
         /// Returns whether the bytes are mapped, or copied, for the storage alone. A few stored bytes can be those of
         /// very many storages, so they are released when their [borrower][Storage#borrow] closes them.
         boolean isMappedApart() {
