@@ -109,7 +109,7 @@ public final class ByteReader {
 
     /// Moves to another offset.
     ///
-    /// @param there the offset of the next byte
+    /// @param offset the offset of the next byte
     /// @return this
     public ByteReader at(long offset) {
         position = offset;
