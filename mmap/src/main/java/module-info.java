@@ -7,7 +7,8 @@ module io.undercroft.mmap {
 
     exports io.undercroft.mmap;
     exports io.undercroft.mmap.spi;
-    exports io.undercroft.mmap.internal.support to io.undercroft.http, io.undercroft.hadoop;
+    exports io.undercroft.mmap.internal.support to io.undercroft.cli, io.undercroft.hadoop, io.undercroft.http,
+            io.undercroft.serializer;
 
     uses io.undercroft.mmap.spi.SharedDeviceMemory;
 

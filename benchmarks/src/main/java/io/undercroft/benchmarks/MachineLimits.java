@@ -1,7 +1,7 @@
 package io.undercroft.benchmarks;
 
 import io.undercroft.mmap.AnonymousMemory;
-import io.undercroft.serializer.internal.disk.DirectChannel;
+import io.undercroft.mmap.internal.support.DirectOption;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
@@ -38,7 +38,7 @@ final class MachineLimits {
     /// @throws IOException if writing or reading fails
     Timings measure() throws IOException {
         ByteBuffer block = ByteBuffer.allocateDirect(PlainFile.BLOCK + PAGE).alignedSlice(PAGE).limit(PlainFile.BLOCK);
-        OpenOption direct = DirectChannel.option().orElseThrow(() -> new IOException("this JDK has no direct I/O"));
+        OpenOption direct = DirectOption.find().orElseThrow(() -> new IOException("this JDK has no direct I/O"));
         // The file is made anew, like those of the contenders that save.
         Contender.Work settle = () -> {
             bench.python().ask("settle", file);

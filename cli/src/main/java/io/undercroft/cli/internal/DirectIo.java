@@ -1,6 +1,6 @@
 package io.undercroft.cli.internal;
 
-import io.undercroft.serializer.internal.disk.DirectChannel;
+import io.undercroft.mmap.internal.support.DirectOption;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -12,7 +12,7 @@ import java.util.Optional;
 
 /// Files that are written past the page cache of the system (`O_DIRECT`).
 public final class DirectIo {
-    private static final int PAGE = (int) DirectChannel.PAGE;
+    private static final int PAGE = (int) DirectOption.PAGE;
 
     private DirectIo() {}
 
@@ -20,7 +20,7 @@ public final class DirectIo {
     ///
     /// @param directory the directory for a small temporary file
     public static Optional<String> unavailability(Path directory) {
-        Optional<OpenOption> direct = DirectChannel.option();
+        Optional<OpenOption> direct = DirectOption.find();
         if (direct.isEmpty()) {
             return Optional.of("this Java runtime lacks the module jdk.unsupported");
         }

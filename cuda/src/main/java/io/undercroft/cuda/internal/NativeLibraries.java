@@ -50,9 +50,10 @@ final class NativeLibraries {
     /// Loads jcuda's native library from a directory of this user.
     ///
     /// jcuda unpacks it from its jar to a fixed name in `java.io.tmpdir`, and loads the file that it finds there if
-    /// there is one, of any owner. So the property names a new directory, which only this user can write to (mode 0700),
-    /// while jcuda's class is initialized. The JDK's own temporary files do not depend on the property once the JVM is
-    /// running. The loaded library needs neither the file nor the directory any more, so that nothing is left behind.
+    /// there is one, of any owner. So the property names a new directory, which only this user can write to (mode
+    /// 0700), while jcuda's class is initialized. The JDK's own temporary files do not depend on the property once the
+    /// JVM is running. The loaded library needs neither the file nor the directory any more, so that nothing is left
+    /// behind.
     ///
     /// @param initializer initializes jcuda's class
     /// @throws IOException if there is no temporary directory

@@ -351,8 +351,8 @@ class HttpCheckpointTest {
                 .isInstanceOf(FormatException.class).hasMessageContaining("empty");
     }
 
-    /// Formats with a checksum of each storage. On this host, the default policy leaves the comparison to operations that
-    /// read a storage as a whole.
+    /// Formats with a checksum of each storage. On this host, the default policy leaves the comparison to operations
+    /// that read a storage as a whole.
     @ParameterizedTest
     @ValueSource(strings = {".croft", ".pt", ".npz"})
     void damagedBytesAreRefusedWhenTheyArrive(String suffix) throws IOException {

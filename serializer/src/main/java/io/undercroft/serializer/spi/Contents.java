@@ -156,8 +156,8 @@ public interface Contents {
     /// @throws IOException if reading fails
     Verification verify() throws IOException;
 
-    /// Reads the bytes of all storages once and compares them with the checksums that the file has. By default, verifies
-    /// the file.
+    /// Reads the bytes of all storages once and compares them with the checksums that the file has. By default,
+    /// verifies the file.
     ///
     /// @param found called with each damage when it is found
     /// @param pulse run between reads of at most some MiB; what it throws ends the work

@@ -2,7 +2,7 @@ package io.undercroft.cli.internal.cuda;
 
 import io.undercroft.cli.internal.DirectIo;
 import io.undercroft.cuda.internal.RandomBytes;
-import io.undercroft.serializer.internal.disk.DirectChannel;
+import io.undercroft.mmap.internal.support.DirectOption;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
@@ -37,13 +37,13 @@ final class PlainWrite {
         List<OpenOption> options = new ArrayList<>(
                 List.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE));
         if (DirectIo.unavailability(Objects.requireNonNull(file.toAbsolutePath().getParent())).isEmpty()) {
-            DirectChannel.option().ifPresent(options::add);
+            DirectOption.find().ifPresent(options::add);
         }
         long blocks = Math.ceilDiv(size, (long) BLOCK);
         AtomicLong next = new AtomicLong();
         try (Arena arena = Arena.ofShared();
                 FileChannel channel = FileChannel.open(file, options.toArray(OpenOption[]::new))) {
-            MemorySegment block = arena.allocate(BLOCK, DirectChannel.PAGE);
+            MemorySegment block = arena.allocate(BLOCK, DirectOption.PAGE);
             new RandomBytes().fill(block);
             List<CompletableFuture<Void>> threads = new ArrayList<>();
             for (int i = 0; i < THREADS; i++) {

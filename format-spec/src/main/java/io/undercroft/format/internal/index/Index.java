@@ -70,8 +70,8 @@ public final class Index {
 
     private final MemorySegment bytes;
     private final long fileOffset;
-    /// Each at the [place][#place] of its type; null for one that is missing. Not a map of enums, which would find the constants
-    /// by reflection: that is milliseconds of the first open.
+    /// Each at the [place][#place] of its type; null for one that is missing. Not a map of enums, which would find the
+    /// constants by reflection: that is milliseconds of the first open.
     private final @Nullable Table[] sections = new Table[SectionType.values().length];
     private final Set<Integer> codes = new HashSet<>();
     private @Nullable BlockSums blocks;

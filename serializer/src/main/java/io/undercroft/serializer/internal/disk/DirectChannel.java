@@ -1,5 +1,6 @@
 package io.undercroft.serializer.internal.disk;
 
+import io.undercroft.mmap.internal.support.DirectOption;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -10,7 +11,6 @@ import java.nio.file.Files;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.util.Optional;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// A second channel to a file that is being written, with direct I/O (`O_DIRECT`), for large writes that are aligned to
@@ -18,8 +18,6 @@ import org.jspecify.annotations.Nullable;
 /// little to force at the end. Other writes use the usual channel. A page is never written both ways. Safe for use by
 /// several threads.
 public final class DirectChannel implements AutoCloseable {
-    /// The size of a page, and a multiple of the block size of the file systems that are written to this way.
-    public static final long PAGE = 4096;
     /// Smaller writes are faster when they are collected in the page cache.
     private static final long SMALLEST = 1 << 20;
     /// The largest capacity of a [ByteBuffer].
@@ -28,7 +26,7 @@ public final class DirectChannel implements AutoCloseable {
     /// The type of a file system in memory. It accepts the option, but still writes to the page cache.
     private static final String IN_MEMORY = "tmpfs";
 
-    private static final Optional<OpenOption> DIRECT = option();
+    private static final Optional<OpenOption> DIRECT = DirectOption.find();
 
     private final Path path;
     private final Disk.ChannelOpener channels;
@@ -51,12 +49,12 @@ public final class DirectChannel implements AutoCloseable {
     /// @return the number of bytes written; the others must be written through the page cache
     /// @throws ClosedChannelException if the thread was interrupted, or the file closed
     long write(long offset, MemorySegment bytes) throws ClosedChannelException {
-        boolean isAligned = bytes.isNative() && (offset | bytes.address()) % PAGE == 0;
+        boolean isAligned = bytes.isNative() && (offset | bytes.address()) % DirectOption.PAGE == 0;
         if (!isAligned || bytes.byteSize() < SMALLEST) {
             return 0;
         }
         FileChannel open = channel();
-        return open == null ? 0 : write(open, offset, bytes.asSlice(0, bytes.byteSize() & -PAGE));
+        return open == null ? 0 : write(open, offset, bytes.asSlice(0, bytes.byteSize() & -DirectOption.PAGE));
     }
 
     /// A file system may not support direct writes and report it only at the first one. Buffered writes have
@@ -68,7 +66,7 @@ public final class DirectChannel implements AutoCloseable {
                 ByteBuffer piece = bytes.asSlice(done, Math.min(PIECE, bytes.byteSize() - done)).asByteBuffer();
                 int count = open.write(piece, offset + done);
                 done += count;
-                if (count % PAGE != 0) {
+                if (count % DirectOption.PAGE != 0) {
                     return done;
                 }
             }
@@ -80,18 +78,6 @@ public final class DirectChannel implements AutoCloseable {
         return done;
     }
 
-    /// {@return the option that opens a file past the page cache, if this Java runtime provides it} It is in a module
-    /// of the JDK that a program may omit, and cannot be named in code compiled with `--release`.
-    public static Optional<OpenOption> option() {
-        try {
-            Object[] options = Class.forName("com.sun.nio.file.ExtendedOpenOption").getEnumConstants();
-            return Stream.of(options).map(OpenOption.class::cast).filter(option -> option.toString().equals("DIRECT"))
-                    .findFirst();
-        } catch (ClassNotFoundException _) {
-            return Optional.empty();
-        }
-    }
-
     private synchronized void refuse() {
         isRefused = true;
     }
@@ -100,7 +86,7 @@ public final class DirectChannel implements AutoCloseable {
         if (channel == null && !isRefused) {
             try {
                 FileStore store = Files.getFileStore(path);
-                isRefused = store.type().equals(IN_MEMORY) || PAGE % store.getBlockSize() != 0;
+                isRefused = store.type().equals(IN_MEMORY) || DirectOption.PAGE % store.getBlockSize() != 0;
                 channel = isRefused
                         ? null
                         : channels.open(path, DIRECT.get());

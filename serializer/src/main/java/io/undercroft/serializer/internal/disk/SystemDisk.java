@@ -1,5 +1,6 @@
 package io.undercroft.serializer.internal.disk;
 
+import io.undercroft.mmap.internal.support.DirectOption;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import java.io.EOFException;
@@ -192,7 +193,7 @@ final class SystemDisk implements Disk {
 
         @Override
         public void write(long offset, MemorySegment bytes) throws IOException {
-            long head = Math.min(-offset & (DirectChannel.PAGE - 1), bytes.byteSize());
+            long head = Math.min(-offset & (DirectOption.PAGE - 1), bytes.byteSize());
             long pages = pastTheCache.isPresent()
                     ? pastTheCache.get().write(offset + head, bytes.asSlice(head))
                     : 0;
