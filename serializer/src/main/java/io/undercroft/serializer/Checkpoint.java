@@ -116,8 +116,7 @@ public final class Checkpoint implements AutoCloseable {
         this.options = options;
         List<Companion> companions = contents.companions();
         if (!companions.isEmpty()) {
-            References.openSet(file, companions.stream().flatMap(companion -> companion.path().stream()).toList(),
-                    options);
+            References.openSetOf(file, companions, options);
         }
     }
 

@@ -1,7 +1,6 @@
 package io.undercroft.serializer;
 
 import java.nio.file.FileSystemException;
-import java.nio.file.Path;
 
 /// Thrown if a file that would be replaced has bytes of another file: it is a base, an adopted file, or a file of a
 /// set. Nothing was changed. Write to another name, or set [SaveOptions#replacingReferenced] if the other file is not
@@ -16,13 +15,12 @@ public final class ReferencedFileException extends FileSystemException {
     ///
     /// @param file the file that is not replaced
     /// @param referrer a file that has bytes in it
-    public ReferencedFileException(Path file, Path referrer) {
-        super(file.toString(), referrer.toString(),
-                "bytes of " + referrer + " are stored in it, and would be lost. Write to another name");
+    public ReferencedFileException(String file, String referrer) {
+        super(file, referrer, "bytes of " + referrer + " are stored in it, and would be lost. Write to another name");
     }
 
     /// {@return a file that has bytes in the file that is not replaced}
-    public Path referrer() {
-        return Path.of(getOtherFile());
+    public String referrer() {
+        return getOtherFile();
     }
 }

@@ -66,7 +66,7 @@ class ReferencedFilesTest {
         byte[] before = Files.readAllBytes(target);
         assertThatThrownBy(writing).isInstanceOfSatisfying(ReferencedFileException.class, e -> {
             assertThat(Path.of(e.getFile())).isEqualTo(target);
-            assertThat(e.referrer().getFileName()).isEqualTo(referrer.getFileName());
+            assertThat(Path.of(e.referrer()).getFileName()).isEqualTo(referrer.getFileName());
             assertThat(e).hasMessageContaining("are stored in it");
         });
         assertThat(target).hasBinaryContent(before);

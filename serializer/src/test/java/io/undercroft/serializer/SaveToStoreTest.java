@@ -17,6 +17,7 @@ import java.net.URI;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -26,6 +27,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.ParameterizedTest;
 
 class SaveToStoreTest {
     @TempDir
@@ -41,6 +44,60 @@ class SaveToStoreTest {
 
     private URI uri(String name) {
         return FolderStore.uri(folder.resolve(name));
+    }
+
+    @Test
+    void aBaseOfAnOpenFileIsNotReplacedInAStore() throws IOException {
+        Path base = folder.resolve("base.croft");
+        Checkpoint.save(base, Map.of("weight", weight));
+        Checkpoint.save(folder.resolve("thin.croft"), Map.of("weight", weight), SaveOptions.defaults().base(base));
+        Map<String, Tensor> other = Map.of("other", Tensor.of(1L));
+        try (Checkpoint thin = Checkpoint.open(uri("thin.croft"))) {
+            assertThatExceptionOfType(ReferencedFileException.class)
+                    .isThrownBy(() -> Checkpoint.save(uri("base.croft"), other))
+                    .satisfies(e -> assertThat(e.referrer()).isEqualTo(uri("thin.croft").toString()));
+            assertThat(thin.tensor("weight").contentEquals(weight)).isTrue();
+            Checkpoint.save(uri("base.croft"), other, SaveOptions.defaults().replacingReferenced());
+        }
+        Checkpoint.save(uri("base.croft"), other);
+    }
+
+    @Test
+    void theIndexOfTheSetThatAStateWasOpenedFromIsNotReplacedInAStore() throws IOException {
+        Path first = folder.resolve("first.croft");
+        Checkpoint.save(first, Map.of("weight", weight));
+        ShardSet.save(folder.resolve("model.croftset"), List.of(first));
+        try (Checkpoint set = Checkpoint.open(uri("model.croftset"))) {
+            SaveOptions options = SaveOptions.defaults().format("croft");
+            assertThatExceptionOfType(SourceFileException.class)
+                    .isThrownBy(() -> Checkpoint.save(uri("model.croftset"), set.tree(), options));
+            assertThatExceptionOfType(ReferencedFileException.class)
+                    .isThrownBy(() -> Checkpoint.save(uri("first.croft"), Map.of(), options));
+            Checkpoint.save(uri("model.croftset"), set.tree(), options.replacingSource());
+        }
+    }
+
+    @Test
+    void aBackgroundSaveNamesAMissingBaseWhenItIsBegun() {
+        SaveOptions options = SaveOptions.defaults().base(folder.resolve("nowhere.croft"));
+        Path file = folder.resolve("thin.croft");
+        assertThatExceptionOfType(NoSuchFileException.class)
+                .isThrownBy(() -> Checkpoint.saveAsync(file, Map.of("weight", weight), options))
+                .withMessageContaining("nowhere.croft");
+        assertThat(file).doesNotExist();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"croft", "raw"})
+    void aStorageThatWasFreedIsRefusedWithTheNameOfItsTensor(String format) throws IOException {
+        Tensor freed = Tensor.zeros(DType.UINT8, 3);
+        freed.storage().release();
+        Map<String, Tensor> state = Map.of("layer", freed);
+        assertThatExceptionOfType(IllegalStateException.class)
+                .isThrownBy(() -> Checkpoint.save(folder.resolve("a." + format), state,
+                        SaveOptions.defaults().format(format)))
+                .withMessageContaining("the tensor 'layer' cannot be saved");
+        assertThat(files()).isEmpty();
     }
 
     @Test

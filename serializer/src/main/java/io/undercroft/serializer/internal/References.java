@@ -14,8 +14,11 @@ import io.undercroft.serializer.ReferencedFileException;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SourceFileException;
 import io.undercroft.serializer.internal.disk.Target.Replacing;
+import io.undercroft.serializer.spi.Companion;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
+import java.net.URI;
+import java.net.URISyntaxException;
 import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
@@ -32,6 +35,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.WeakHashMap;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -45,6 +49,9 @@ public final class References {
     /// The open files, by what keeps them open: a [MappedFile] until its last holder releases it, or a program's object
     /// until it is closed. What is not closed counts until it is collected.
     private static final Map<Object, Referrer> OPEN = new WeakHashMap<>();
+
+    /// The open files of stores. Objects are told apart by their locations.
+    private static final Map<MappedFile, Stored> STORED = new WeakHashMap<>();
 
     private References() {}
 
@@ -103,6 +110,30 @@ public final class References {
         }
     }
 
+    /// What an open file of a store references.
+    ///
+    /// @param companions the locations of the files that it names, if it is the index of a set
+    /// @param records its bases
+    private record Stored(Set<String> companions, BaseRecords records) {
+        /// {@return whether the file has bytes in an object, which is one of its set, or a base next to it}
+        boolean has(MappedFile file, String location) throws IOException {
+            if (companions.contains(location)) {
+                return true;
+            }
+            for (BaseRecord base : companions.isEmpty() ? records.of(new FileSource(file)) : Set.<BaseRecord>of()) {
+                try {
+                    URI path = new URI(null, null, base.path(), null);
+                    if (URI.create(file.location()).resolve(path).equals(URI.create(location))) {
+                        return true;
+                    }
+                } catch (IllegalArgumentException | URISyntaxException _) {
+                    // Not next to it.
+                }
+            }
+            return false;
+        }
+    }
+
     /// The base records of all snapshots of a file, as far as they can be read. What was read once is kept, and only
     /// newer snapshots are read.
     private static final class BaseRecords {
@@ -145,10 +176,67 @@ public final class References {
     /// Registers an index and the files that it names, until the index is closed.
     ///
     /// @param index the index
+    /// @param companions the files, of this host or of a store as the index is
+    /// @param options the options, which name the bases of these files
+    public static void openSetOf(MappedFile index, List<Companion> companions, OpenOptions options) {
+        if (index.source().isPresent()) {
+            addStored(index, companions.stream().map(Companion::location).collect(Collectors.toSet()));
+        } else {
+            openSet(index, companions.stream().flatMap(each -> each.path().stream()).toList(), options);
+        }
+    }
+
+    private static void addStored(MappedFile file, Set<String> companions) {
+        synchronized (OPEN) {
+            STORED.put(file, new Stored(companions, new BaseRecords()));
+        }
+    }
+
+    /// Returns the open files of stores, each with one more holder.
+    private static Map<MappedFile, Stored> openStored() {
+        Map<MappedFile, Stored> held = new HashMap<>();
+        synchronized (OPEN) {
+            STORED.entrySet().removeIf(each -> {
+                try {
+                    held.put(each.getKey().retain(), each.getValue());
+                    return false;
+                } catch (IllegalStateException _) {
+                    return true;
+                }
+            });
+        }
+        return held;
+    }
+
+    /// {@return the location of an open file that has bytes in an object of a store}
+    ///
+    /// @param location the location of the object
+    /// @param isIndex whether it is to be the index of a set instead
+    /// @param sources if so, locations of which the set has one
+    private static Optional<String> storedReferrer(String location, boolean isIndex, Set<String> sources)
+            throws IOException {
+        Optional<String> found = Optional.empty();
+        for (Map.Entry<MappedFile, Stored> each : openStored().entrySet()) {
+            try (MappedFile file = each.getKey()) {
+                boolean isFound = isIndex
+                        ? file.location().equals(location)
+                                && each.getValue().companions.stream().anyMatch(sources::contains)
+                        : each.getValue().has(file, location);
+                found = isFound ? Optional.of(file.location()) : found;
+            }
+        }
+        return found;
+    }
+
+    /// Registers an index and the files that it names, until the index is closed.
+    ///
+    /// @param index the index
     /// @param companions the files
     /// @param options the options, which name the bases of these files
     public static void openSet(MappedFile index, List<Path> companions, OpenOptions options) {
-        if (index.source().isEmpty()) {
+        if (index.source().isPresent()) {
+            addStored(index, Set.of());
+        } else {
             add(index, new Referrer(index.path(), Places.of(options), companions, index));
         }
     }
@@ -199,15 +287,22 @@ public final class References {
     public static Replacing rule(boolean any, Collection<Path> sources) {
         return any ? Replacing.ANY : target -> {
             Path file = target.file();
+            if (file == null) {
+                Optional<String> referrer = storedReferrer(target.location(), false, Set.of());
+                if (referrer.isPresent()) {
+                    throw new ReferencedFileException(target.location(), referrer.get());
+                }
+                return;
+            }
             // The sources are opened only if there is something to replace.
-            if (file == null || !Files.isRegularFile(file)) {
+            if (!Files.isRegularFile(file)) {
                 return;
             }
             List<Referrer> referrers = new ArrayList<>(open());
             sources.forEach(source -> referrers.add(new Referrer(source, Places.NONE, companions(source), null)));
             Optional<Path> referrer = referrer(file, referrers);
             if (referrer.isPresent()) {
-                throw new ReferencedFileException(file, referrer.get());
+                throw new ReferencedFileException(file.toString(), referrer.get().toString());
             }
         };
     }
@@ -224,6 +319,7 @@ public final class References {
             Path file = target.file();
             if (file == null
                     ? sources.contains(target.location())
+                            || storedReferrer(target.location(), true, sources).isPresent()
                     : Files.isRegularFile(file) && (isAny(files, file) || isIndexOf(files, file))) {
                 throw new SourceFileException(file == null ? target.location() : file.toString());
             }
@@ -280,7 +376,7 @@ public final class References {
         return target -> {
             Path file = target.file();
             if (file != null && referrer(file, List.of(source)).isPresent()) {
-                throw new ReferencedFileException(file, path);
+                throw new ReferencedFileException(file.toString(), path.toString());
             }
         };
     }

@@ -22,6 +22,7 @@ import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
+import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -33,7 +34,7 @@ import org.jspecify.annotations.Nullable;
 
 /// The other files that a snapshot may reference, opened: those that the caller names, and those that the snapshot
 /// before references. They are numbered from 1 in that order.
-public final class NamedBases implements AutoCloseable {
+public final class NamedBases implements Closeable {
     private final int chunkLog2;
     /// Reads bases; its buffer has a megabyte, which a save without bases does not need.
     private @Nullable Scan scan;

@@ -38,13 +38,14 @@ public record ReadableState(@Nullable Object tree, StateIndex names, List<Loss> 
     /// @param options whether tensors that cannot be read are left out
     /// @return the tree
     /// @throws FormatException if the state has a tensor that cannot be read, and it is not to be left out
+    /// @throws IllegalStateException if it holds a tensor whose storage was freed; the message has its name
     /// @throws IllegalArgumentException if the state holds something that cannot be saved; the message has its path
     public static ReadableState of(@Nullable Object state, StateClasses classes, SaveOptions options) {
         Object tree = ObjectEncoder.of(state, classes);
         StateIndex names = StateIndex.of(tree);
         SequencedMap<String, FormatException> unreadable = Unreadable.in(names.tensors());
         if (unreadable.isEmpty()) {
-            return new ReadableState(tree, names, List.of());
+            return new ReadableState(tree, names, List.of()).checked();
         }
         if (!options.isLeavingOutUnreadable()) {
             throw refused(unreadable,
@@ -62,7 +63,41 @@ public record ReadableState(@Nullable Object tree, StateIndex names, List<Loss> 
         }
         return new ReadableState(rest, restNames, List.of(new Loss(Kind.UNREADABLE, unreadable.size(),
                 List.copyOf(unreadable.sequencedKeySet()),
-                unreadable.values().stream().map(why -> why.what() + " [" + why.code() + "]").toList())));
+                unreadable.values().stream().map(why -> why.what() + " [" + why.code() + "]").toList()))).checked();
+    }
+
+    private ReadableState checked() {
+        names.storages().forEach(storage -> checkBytes(storage, false));
+        return this;
+    }
+
+    /// Refuses a storage that has no bytes any more, and names its path in the state.
+    ///
+    /// @param storage a storage of the state
+    /// @param isMade whether bytes that were not needed yet are made now, and so found to be unreadable
+    void checkBytes(Storage storage, boolean isMade) {
+        boolean isDeferred = !storage.isMaterialized() && storage.referenceCount() > 0;
+        if (storage.isMeta() || storage.isDecodedOnDemand() || (isDeferred && !isMade)) {
+            return;
+        }
+        try {
+            if (storage.materialize().device().isCpu() && !storage.segment().scope().isAlive()) {
+                throw new IllegalStateException("they were closed");
+            }
+        } catch (IllegalStateException e) {
+            throw new IllegalStateException(holder(storage, names) + " cannot be saved, as its bytes cannot be read: "
+                    + e.getMessage() + "; save it while what it was opened from is open", e);
+        }
+    }
+
+    /// {@return the first tensor on a storage, for messages}
+    static String holder(Storage storage, StateIndex names) {
+        for (Map.Entry<String, Tensor> entry : names.tensors().entrySet()) {
+            if (entry.getValue().storage().equals(storage)) {
+                return "the tensor " + FormatException.quote(entry.getKey());
+            }
+        }
+        return "a storage of the state";
     }
 
     /// {@return the locations of its storages: of the files that it was opened from}

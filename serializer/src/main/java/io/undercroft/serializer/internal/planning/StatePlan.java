@@ -76,7 +76,7 @@ public final class StatePlan {
         options.largest().ifPresent(most -> checkSize(names, zeros, most));
         names.storages().stream()
                 .filter(storage -> Span.sum(zeros.getOrDefault(storage, List.of())) < Math.max(1, storage.nbytes()))
-                .forEach(storage -> checkReadable(storage, names));
+                .forEach(storage -> readable.checkBytes(storage, true));
         checkMeta(names);
         Planning planning = new Planning(names, zeros);
         return planning.plan(readable, planning.reach(options));
@@ -100,28 +100,10 @@ public final class StatePlan {
         for (Storage storage : names.storages()) {
             long nbytes = storage.isMeta() ? 0 : storage.nbytes() - Span.sum(zeros.getOrDefault(storage, List.of()));
             if (nbytes > most - sum) {
-                throw ElementLimit.exceeded(holder(storage, names)
+                throw ElementLimit.exceeded(ReadableState.holder(storage, names)
                         + " and those before it would be saved as more than " + most + " bytes");
             }
             sum += nbytes;
-        }
-    }
-
-    /// Refuses a storage that has no bytes any more, and names its path in the state.
-    private static void checkReadable(Storage storage, StateIndex names) {
-        if (storage.isMeta() || storage.isDecodedOnDemand()) {
-            return;
-        }
-        try {
-            if (!storage.materialize().device().isCpu()) {
-                return;
-            }
-            if (!storage.segment().scope().isAlive()) {
-                throw new IllegalStateException("they were closed");
-            }
-        } catch (IllegalStateException e) {
-            throw new IllegalStateException(holder(storage, names) + " cannot be saved, as its bytes cannot be read: "
-                    + e.getMessage() + "; save it while what it was opened from is open", e);
         }
     }
 
@@ -131,21 +113,12 @@ public final class StatePlan {
         for (Storage storage : names.storages()) {
             if (storage.isMeta() && storage.nbytes() > left) {
                 throw new IllegalArgumentException(
-                        "cannot save " + holder(storage, names) + ": its storage on the meta device has "
+                        "cannot save " + ReadableState.holder(storage, names) + ": its storage on the meta device has "
                                 + storage.nbytes() + " bytes, and readers accept up to " + Limits.DEFAULT.maxExpansion()
                                 + " on the meta device in all; leave it out");
             }
             left -= storage.isMeta() ? storage.nbytes() : 0;
         }
-    }
-
-    private static String holder(Storage storage, StateIndex names) {
-        for (Map.Entry<String, Tensor> entry : names.tensors().entrySet()) {
-            if (entry.getValue().storage().equals(storage)) {
-                return "the tensor " + FormatException.quote(entry.getKey());
-            }
-        }
-        return "a storage of the state";
     }
 
     /// {@return the same plan with a copy of the bytes, so that another thread can save it while the caller changes the

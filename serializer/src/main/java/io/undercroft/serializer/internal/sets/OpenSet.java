@@ -185,7 +185,13 @@ public final class OpenSet<C extends Contents> implements AutoCloseable {
             return index.retain();
         }
         if (!isStore()) {
-            return MappedFile.open(locate(name), options.mapping(), budget);
+            Path path = locate(name);
+            MappedFile opened = MappedFile.open(path, options.mapping(), budget);
+            if (ConfinedPath.isStill(path)) {
+                return opened;
+            }
+            opened.close();
+            throw refused(name, "was exchanged while it was opened", Remedy.of("Open the set again"));
         }
         try {
             return Stores.sibling(index, name, options, budget);

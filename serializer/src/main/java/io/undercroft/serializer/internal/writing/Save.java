@@ -280,14 +280,15 @@ public final class Save implements Closeable {
     }
 
     private Work<DedupReport> first(StatePlan plan, Begun file) throws IOException {
+        // Now, so that the caller of a background save learns of a wrong one.
+        NamedBases bases = resources
+                .add(NamedBases.open(options, target.file(), CroftLayout.chunkLog2(options)));
         requireSpace(plan);
         StatePlan taken = taken(plan, options.chunkSize());
         return () -> {
-            try (NamedBases bases = NamedBases.open(options, target.file(), CroftLayout.chunkLog2(options))) {
-                DedupReport bytes = CroftLayout.writeNew(taken, options, bases, file, file.source());
-                file.commit(control::commit);
-                return bytes;
-            }
+            DedupReport bytes = CroftLayout.writeNew(taken, options, bases, file, file.source());
+            file.commit(control::commit);
+            return bytes;
         };
     }
 
