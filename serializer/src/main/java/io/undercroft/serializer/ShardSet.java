@@ -9,20 +9,17 @@ import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.Settings;
 import io.undercroft.serializer.internal.Stores;
 import io.undercroft.serializer.internal.disk.Disk;
+import io.undercroft.serializer.internal.disk.Target;
 import io.undercroft.serializer.internal.graph.ObjectEncoder;
-import io.undercroft.serializer.internal.sets.SetBuilder;
 import io.undercroft.serializer.internal.sets.SetFile;
 import io.undercroft.serializer.internal.sets.SetRead.Plan;
 import io.undercroft.serializer.internal.sets.SetWriter;
-import io.undercroft.serializer.spi.StoreOutput;
-import io.undercroft.serializer.spi.StoreTarget;
 import io.undercroft.serializer.state.Slice;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.lang.foreign.MemorySegment;
 import java.net.URI;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Path;
@@ -320,8 +317,8 @@ public final class ShardSet implements AutoCloseable {
     ///
     /// @param manifest the URI of the manifest to create
     /// @param files the shards, in their order; in the directory of the manifest or below it
-    /// @param opening the settings of the store for opening the shards
-    /// @param saving the settings of the store for writing the manifest
+    /// @param opening the settings of the store for opening the shards; files of this host need none
+    /// @param saving the settings of the store for writing the manifest; files of this host need none
     /// @throws io.undercroft.mmap.RemoteFileException if there is a manifest of that name, or another writer was faster
     ///     (`CONFLICT`), nothing writes such URIs, or the store refuses or does not respond
     /// @throws FormatException as [#save]
@@ -334,14 +331,11 @@ public final class ShardSet implements AutoCloseable {
             create(Path.of(manifest), files.stream().map(Path::of).toList());
             return;
         }
-        StoreTarget target = Stores.target(manifest, saving);
-        try (StoreOutput output = target.create(StoreTarget.Creation.IF_ABSENT)) {
-            URI directory = manifest.resolve(".");
-            List<String> paths = files.stream().map(file -> path(directory, file)).toList();
-            output.write(0, MemorySegment.ofArray(
-                    SetBuilder.manifest(paths, true, number -> Stores.open(files.get(number), opening)).encode()));
-            output.commit();
-        }
+        Settings.check(opening);
+        URI directory = manifest.resolve(".");
+        List<String> paths = files.stream().map(file -> path(directory, file)).toList();
+        SetWriter.create(Target.of(Stores.target(manifest, saving), Stores.settingsForWriting(manifest)), paths,
+                number -> Stores.open(files.get(number), opening));
     }
 
     private static String path(URI directory, URI file) {

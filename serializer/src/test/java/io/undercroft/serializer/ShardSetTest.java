@@ -28,6 +28,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import org.assertj.core.api.AbstractStringAssert;
 import org.junit.jupiter.api.BeforeEach;
@@ -316,6 +317,24 @@ class ShardSetTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> CroftFile.open(a, SaveOptions.defaults(), misspelt).salvage())
                 .withMessageContaining("torch.stric");
+    }
+
+    @Test
+    void anInterruptedThreadWritesNoManifest() throws IOException {
+        Path other = folder.resolve("other.croftset");
+        for (Callable<?> write : List.<Callable<?>>of(() -> {
+            ShardSet.save(other, List.of(a, b));
+            return null;
+        }, () -> {
+            ShardSet.create(FolderStore.uri(other), List.of(FolderStore.uri(a), FolderStore.uri(b)));
+            return null;
+        })) {
+            Thread.currentThread().interrupt();
+            assertThatExceptionOfType(IOException.class).isThrownBy(write::call)
+                    .withMessageContaining("other.croftset").withMessageContaining("interrupted");
+            assertThat(Thread.interrupted()).isTrue();
+            assertThat(other).doesNotExist();
+        }
     }
 
     /// Views need an open shard; those of further ones would need more open files than a process may have.

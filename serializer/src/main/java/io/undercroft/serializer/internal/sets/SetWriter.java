@@ -6,6 +6,7 @@ import io.undercroft.serializer.internal.ConfinedPath;
 import io.undercroft.serializer.internal.References;
 import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.FileTarget;
+import io.undercroft.serializer.internal.disk.Target;
 import io.undercroft.serializer.internal.disk.Target.Begun;
 import io.undercroft.serializer.internal.disk.Target.Replacing;
 import io.undercroft.serializer.spi.StoreTarget.Creation;
@@ -18,7 +19,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/// Writes manifests of sets whose shards are files of this host.
+/// Writes manifests of sets.
 public final class SetWriter {
     private final Disk disk;
 
@@ -69,13 +70,30 @@ public final class SetWriter {
             }
         }
         rule.check(target);
-        try (Closeable _ = target.lock(true)) {
-            byte[] bytes = SetBuilder.manifest(paths, false,
-                    number -> MappedFile.open(files.get(number), MapMode.READ_ONLY)).encode();
-            try (Begun written = target.begin(Creation.REPLACING, rule)) {
-                written.write(0, MemorySegment.ofArray(bytes));
-                written.commit(() -> {});
+        write(target, paths, number -> MappedFile.open(files.get(number), MapMode.READ_ONLY), Creation.REPLACING, rule);
+    }
+
+    /// Saves a manifest in a store if there is none of its name; see [io.undercroft.serializer.ShardSet#create].
+    ///
+    /// @param target the manifest to make
+    /// @param paths the shards relative to its directory, in their order
+    /// @param files opens them
+    /// @throws IOException if a file cannot be read, or writing fails; no manifest is made
+    public static void create(Target target, List<String> paths, SetBuilder.Opening files) throws IOException {
+        write(target, paths, files, Creation.IF_ABSENT, Replacing.ANY);
+    }
+
+    private static void write(Target target, List<String> paths, SetBuilder.Opening files, Creation creation,
+            Replacing rule) throws IOException {
+        target.write(() -> {
+            try (Closeable _ = target.lock(true)) {
+                byte[] bytes = SetBuilder.manifest(paths, target.file() == null, files).encode();
+                try (Begun written = target.begin(creation, rule)) {
+                    written.write(0, MemorySegment.ofArray(bytes));
+                    written.commit(() -> {});
+                    return written.visibility();
+                }
             }
-        }
+        });
     }
 }
