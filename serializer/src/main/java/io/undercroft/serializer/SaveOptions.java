@@ -269,7 +269,8 @@ public final class SaveOptions {
 
     /// Deletes the files of a [set][CheckpointFormat.Capability#SEVERAL_FILES] or of a [ShardSet] whose index is
     /// replaced, after the new file or set is durable. Only files in the directory of the index are deleted. Symbolic
-    /// links and files that an open checkpoint of this process references are kept; all are kept if the save has
+    /// links and files that an open checkpoint of this process references are kept, unless it is the set that is
+    /// replaced: shards of that which were not opened yet are gone. All are kept if the save has
     /// [bases][#base(Path)]. By default, all are kept; the [report][SaveReport#leftBehind()] lists them. Other `.croft`
     /// files that reference them are not searched for, and lose the bytes.
     ///

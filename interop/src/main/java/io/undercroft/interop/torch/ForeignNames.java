@@ -2,6 +2,7 @@ package io.undercroft.interop.torch;
 
 import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.UnreadPart;
+import io.undercroft.serializer.spi.TreeContents;
 import io.undercroft.serializer.internal.tree.PythonObjects;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.state.Symbol;
@@ -205,8 +206,16 @@ final class ForeignNames {
         }
     }
 
-    /// {@return what the file does not have of distributed tensors, after what else it has besides its state}
-    List<UnreadPart> withOtherParts(List<UnreadPart> unread) {
+    /// Sets what a file has besides its state, what it lacks of distributed tensors, and which classes it names.
+    ///
+    /// @param contents the contents of the file
+    /// @param unread what it has besides its state
+    /// @return the contents
+    TreeContents addTo(TreeContents contents, List<UnreadPart> unread) {
+        return contents.withUnread(withOtherParts(unread)).withForeignClasses(classes());
+    }
+
+    private List<UnreadPart> withOtherParts(List<UnreadPart> unread) {
         if (localParts == 0) {
             return unread;
         }

@@ -223,8 +223,8 @@ final class LegacySave {
         Object state = new PickleStream(file, layout.pickle, file.size(), budget).pickle(new Ids(storages), names,
                 arrays);
         StateCheck.check(state, isStrict, _ -> {});
-        return TreeContents.of(state, Map.of(), _ -> List.of(), budget).withUnverified(1, file.size())
-                .withUnread(names.withOtherParts(unread)).withForeignClasses(names.classes());
+        return names.addTo(TreeContents.of(state, Map.of(), _ -> List.of(), budget).withUnverified(1, file.size()),
+                unread);
     }
 
     private Storage open(Entry entry, ByteOrderStorages elements, Device device) {

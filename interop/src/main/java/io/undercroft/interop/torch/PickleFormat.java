@@ -67,8 +67,8 @@ public final class PickleFormat implements CheckpointFormat {
                 ? List.of()
                 : List.of(new UnreadPart(Kind.BYTES, "what is behind the first pickle", stream.position(),
                         file.size() - stream.position()));
-        return TreeContents.of(state, Map.of(), _ -> List.of(), budget).withUnverified(1, file.size()).withUnread(rest)
-                .withForeignClasses(names.classes());
+        return names.addTo(TreeContents.of(state, Map.of(), _ -> List.of(), budget).withUnverified(1, file.size()),
+                rest);
     }
 
     /// Storages are in the pickle itself.

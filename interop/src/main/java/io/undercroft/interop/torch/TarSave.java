@@ -79,9 +79,8 @@ final class TarSave {
         checkEnd("pickle", pickle);
         StateCheck.check(state, names.isStrict(), _ -> {});
         unread.addAll(tar.besides(members));
-        return TreeContents.of(state, Map.of(), _ -> List.of(), budget).withUnverified(1, file.size())
-                .withUnread(unread)
-                .withForeignClasses(names.classes());
+        return names.addTo(TreeContents.of(state, Map.of(), _ -> List.of(), budget).withUnverified(1, file.size()),
+                unread);
     }
 
     /// Such machines wrote numbers and elements as they have them in memory, which PyTorch itself does not notice.

@@ -218,13 +218,19 @@ public final class TorchZipFormat implements CheckpointFormat {
         // PyTorch stores pickles uncompressed. A compressed one is charged by its bytes in the file.
         ReadBudget budget = ReadBudget.of(pickle.compressedSize());
         Unpickled unpickled = load(archive, pickle, storages, budget);
+        return contents(archive, unpickled.state, budget, besides(zip, pickle, known, unpickled.nbytes));
+    }
+
+    private static TreeContents contents(Archive archive, @Nullable Object state, ReadBudget budget,
+            List<UnreadPart> unread) {
+        ZipDirectory zip = archive.zip;
         List<ZipRecord> unverified = zip.unverified();
-        return TreeContents.of(unpickled.state, Map.of(), pulse -> zip.damages(archive.progress, pulse), budget)
-                .withUnverified(unverified.size(), unverified.isEmpty()
-                        ? 0
-                        : unverified.stream().mapToLong(ZipRecord::size).sum())
-                .withUnread(archive.names.withOtherParts(besides(zip, pickle, known, unpickled.nbytes)))
-                .withForeignClasses(archive.names.classes());
+        // Without records to be added up, no class of streams is loaded.
+        long nbytes = unverified.isEmpty() ? 0 : unverified.stream().mapToLong(ZipRecord::size).sum();
+        return archive.names.addTo(
+                TreeContents.of(state, Map.of(), pulse -> zip.damages(archive.progress, pulse), budget)
+                        .withUnverified(unverified.size(), nbytes),
+                unread);
     }
 
     /// What is in a TorchScript archive, which has a pickle of a module and one of the tensors that its code refers to.
@@ -247,12 +253,8 @@ public final class TorchZipFormat implements CheckpointFormat {
             parts.add(codeIn(code));
         }
         parts.addAll(besides(zip, pickle, known, module.nbytes));
-        List<ZipRecord> unverified = zip.unverified();
-        return TreeContents.of(state, Map.of(), pulse -> zip.damages(archive.progress, pulse), budget)
-                .withUnverified(unverified.size(), unverified.stream().mapToLong(ZipRecord::size).sum())
-                .withUnread(parts)
-                .withForeignClasses(archive.names.classes().stream()
-                        .filter(each -> !each.name().startsWith(ScriptClasses.ROOT)).toList());
+        return contents(archive, state, budget, parts).withForeignClasses(archive.names.classes().stream()
+                .filter(each -> !each.name().startsWith(ScriptClasses.ROOT)).toList());
     }
 
     private static UnreadPart codeIn(List<ZipRecord> code) {
