@@ -105,6 +105,17 @@ class SplitModelTest {
     }
 
     @Test
+    void theDirectoryOpensTheModelWhateverTheCaseOfTheSuffix() throws IOException {
+        for (int file = 1; file <= 3; file++) {
+            Path path = folder.resolve(name(file));
+            Files.move(path, folder.resolve(name(file).replace(".gguf", ".GGUF")));
+        }
+        try (Checkpoint c = Checkpoint.open(folder)) {
+            assertThat(c.names()).containsExactly("a", "b", "c", "d", "e");
+        }
+    }
+
+    @Test
     void itIsSavedAsOneFileThatIsNotSplit() throws IOException {
         Path whole = folder.resolve("whole.gguf");
         try (Checkpoint c = Checkpoint.open(first)) {

@@ -27,7 +27,8 @@ public final class ModelDirectory {
     private static final Pattern VARIANT = Pattern.compile("(.+[.]index)[.][^.]+([.]json)"
             + "|((?:diffusion_pytorch_|pytorch_|adapter_)?model)[.][^.]+([.](?:safetensors|bin))");
     /// The files of a split GGUF after the first, which opens the model.
-    private static final Pattern FURTHER = Pattern.compile("-(?!00001)[0-9]{5}-of-[0-9]{5}[.]gguf$");
+    private static final Pattern FURTHER = Pattern.compile("-(?!00001)[0-9]{5}-of-[0-9]{5}[.]gguf$",
+            Pattern.CASE_INSENSITIVE);
     private static final int MOST_NAMED = 3;
 
     private ModelDirectory() {}
