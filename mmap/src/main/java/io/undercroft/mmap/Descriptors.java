@@ -39,7 +39,7 @@ final class Descriptors {
                 Source source = new Source("", path(ProcessHandle.current().pid(), fd), OptionalInt.of(fd),
                         libc.identity(fd));
                 SharedMemory memory = SharedMemory.map(libc, source, fd, nbytes, MapMode.SHARED);
-                memory.whenGone(() -> libc.close(fd));
+                memory.runAfterRelease(() -> libc.close(fd));
                 return memory;
             } catch (ErrnoException e) {
                 libc.close(fd);

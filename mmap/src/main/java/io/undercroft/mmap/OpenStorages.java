@@ -103,14 +103,14 @@ final class OpenStorages {
     /// Returns a storage that lives, and was not moved to other memory.
     private static Optional<Storage> usable(@Nullable WeakStorage existing, SharedStorageHandle handle) {
         Optional<Storage> found = Optional.ofNullable(existing).flatMap(WeakStorage::retain);
-        if (found.isPresent() && !standsOn(found.get(), handle)) {
+        if (found.isPresent() && !isBackedBy(found.get(), handle)) {
             found.get().release();
             return Optional.empty();
         }
         return found;
     }
 
-    private static boolean standsOn(Storage storage, SharedStorageHandle handle) {
+    private static boolean isBackedBy(Storage storage, SharedStorageHandle handle) {
         return storage.origin().orElse(null) instanceof SharedStorageHandle origin
                 && Key.of(origin.whole()).equals(Key.of(handle.whole())) && haveOnePlace(origin, handle);
     }

@@ -426,8 +426,8 @@ public final class SharedMemory implements AutoCloseable {
     /// Has something done when the memory is unmapped.
     ///
     /// @param action must not throw, nor reach this segment
-    void whenGone(Runnable action) {
-        lifetime.whenGone(action);
+    void runAfterRelease(Runnable action) {
+        lifetime.runAfterRelease(action);
     }
 
     /// @param nbytes how many bytes to map, or [#ALL]; a smaller segment grows

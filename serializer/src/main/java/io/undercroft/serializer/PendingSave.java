@@ -39,7 +39,7 @@ public final class PendingSave implements AutoCloseable {
     private final Save prepared;
     private final SaveControl control;
     private final Thread hook;
-    private volatile boolean toldHow;
+    private volatile boolean isOutcomeKnown;
 
     private PendingSave(Save prepared) {
         this.prepared = prepared;
@@ -135,7 +135,7 @@ public final class PendingSave implements AutoCloseable {
     /// @throws IOException if the save failed; an existing file did not change
     /// @throws CancellationException if it was cancelled
     public SaveReport join() throws IOException {
-        toldHow = true;
+        isOutcomeKnown = true;
         try {
             return result.join();
         } catch (CancellationException e) {
@@ -161,7 +161,7 @@ public final class PendingSave implements AutoCloseable {
     @Override
     public void close() throws IOException {
         awaitEnd();
-        if (!toldHow && !control.isCancelled()) {
+        if (!isOutcomeKnown && !control.isCancelled()) {
             join();
         }
     }

@@ -903,7 +903,7 @@ public final class Storage implements Iterable<Integer> {
             synchronized (backing) {
                 bytes = null;
                 window = null;
-                backing.giveBack();
+                backing.endBorrow();
             }
         }
     }

@@ -153,7 +153,7 @@ final class StorageBacking implements Runnable {
     }
 
     /// Releases what is held. Called under the monitor, once the last reference was released.
-    void giveBack() {
+    void endBorrow() {
         if (cleanable != null) {
             cleanable.clean();
         } else {

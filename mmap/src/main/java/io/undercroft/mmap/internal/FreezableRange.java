@@ -102,7 +102,7 @@ public final class FreezableRange implements Freezable {
         }
 
         /// Takes a range back, and gives its memory to the system.
-        void giveBack(long offset, long length) {
+        void recycle(long offset, long length) {
             try {
                 libc.punchHole(fd, offset, length);
             } catch (ErrnoException e) {
@@ -141,9 +141,9 @@ public final class FreezableRange implements Freezable {
         long length = libc.pageCeil(nbytes);
         long offset = file.take(length);
         Lifetime kept = new Lifetime("frozen memory", () -> {});
-        kept.whenGone(() -> file.giveBack(offset, length));
+        kept.runAfterRelease(() -> file.recycle(offset, length));
         Lifetime live = new Lifetime("memory that can be frozen", () -> {});
-        live.whenGone(kept::release);
+        live.runAfterRelease(kept::release);
         try {
             long space = (length + ALIGNMENT - 1) & -ALIGNMENT;
             long address = reserve(libc, 2 * space);

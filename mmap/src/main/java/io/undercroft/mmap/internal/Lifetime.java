@@ -45,21 +45,21 @@ public final class Lifetime {
     /// made runs after it was unmapped.
     ///
     /// @param action run once, by any thread; must not throw, nor reach the arena
-    public void whenGone(Runnable action) {
-        whenGone(ArenaCleanup.CLEANER, action);
+    public void runAfterRelease(Runnable action) {
+        runAfterRelease(ArenaCleanup.CLEANER, action);
     }
 
     @SuppressWarnings("restricted")
-    private void whenGone(Cleaner cleaner, Runnable action) {
+    private void runAfterRelease(Cleaner cleaner, Runnable action) {
         MemorySegment.NULL.reinterpret(arena, new ArenaCleanup(cleaner, action));
     }
 
-    /// Releases a hold after the mappings were unmapped, like an action of [#whenGone]. That may wait for other
+    /// Releases a hold after the mappings were unmapped, like an action of [#runAfterRelease]. That may wait for other
     /// processes, so for collected mappings it runs in a separate thread.
     ///
     /// @param hold the hold
     public void releaseWhenGone(Hold hold) {
-        whenGone(Releaser.CLEANER, hold::release);
+        runAfterRelease(Releaser.CLEANER, hold::release);
     }
 
     /// Adds a holder.

@@ -104,11 +104,11 @@ public final class Stores {
             }
         }
         throw new RemoteFileException(scheme + ":…", Kind.UNSUPPORTED, "nothing opens such URIs here"
-                + (MODULES.containsKey(scheme) ? wayToOpen(MODULES.get(scheme)) : known(all)), null);
+                + (MODULES.containsKey(scheme) ? howToOpen(MODULES.get(scheme)) : known(all)), null);
     }
 
     /// A jar that is made of several may have the classes of a module and have lost its service file.
-    private static String wayToOpen(String modules) {
+    private static String howToOpen(String modules) {
         String module = modules.split(" ", 2)[0];
         String inModule = "io/undercroft/" + module.substring("undercroft-".length()) + "/internal/package-info.class";
         boolean isThere = loaders().anyMatch(loader -> loader.getResource(inModule) != null);

@@ -67,7 +67,7 @@ public final class ObjectEncoder {
     private final StatePath path = new StatePath();
     /// The objects that this is in.
     private final List<Object> open = new ArrayList<>();
-    /// From where on they are such as cannot be made before what they hold.
+    /// The first container whose elements must exist before it is made.
     private int lateFrom;
     private final ObjectBytes bytes;
     /// The classes that are not registered, in the order in which they are met, and where the first one was.

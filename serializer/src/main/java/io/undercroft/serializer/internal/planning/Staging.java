@@ -8,7 +8,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
-/// Memory that snapshots are copied to, kept from one snapshot to the next: filling memory that is new to the process
+/// Memory that states are copied to, kept from one copy to the next: filling memory that is new to the process
 /// takes several times as long. One run of it is kept, the largest that was needed. Safe for any thread.
 public final class Staging implements AutoCloseable {
     private @Nullable Allocation idle;
@@ -17,35 +17,35 @@ public final class Staging implements AutoCloseable {
     /// Creates an object that keeps no memory yet.
     public Staging() {}
 
-    /// Memory of one snapshot.
+    /// Memory of one copy.
     ///
     /// @param owner the pool to which it is returned
     /// @param allocation all of it
-    record Lease(Staging owner, Allocation allocation) implements Closeable {
+    record Borrowed(Staging owner, Allocation allocation) implements Closeable {
         MemorySegment segment() {
             return allocation.segment();
         }
 
         @Override
         public void close() {
-            owner.giveBack(allocation);
+            owner.takeBack(allocation);
         }
     }
 
-    /// Lends memory with undefined contents.
+    /// Borrows memory with undefined contents.
     ///
     /// @param nbytes the minimum number of bytes
     /// @return the memory, to be closed once
     /// @throws StagingMemoryException if there is not enough
-    Lease lend(long nbytes) throws StagingMemoryException {
+    Borrowed borrow(long nbytes) throws StagingMemoryException {
         Allocation kept = takeIdle();
         if (kept != null && kept.segment().byteSize() >= nbytes) {
-            return new Lease(this, kept);
+            return new Borrowed(this, kept);
         }
         if (kept != null) {
             kept.free();
         }
-        return new Lease(this, allocate(nbytes));
+        return new Borrowed(this, allocate(nbytes));
     }
 
     private synchronized @Nullable Allocation takeIdle() {
@@ -67,7 +67,7 @@ public final class Staging implements AutoCloseable {
         }
     }
 
-    private void giveBack(Allocation allocation) {
+    private void takeBack(Allocation allocation) {
         Allocation unwanted = exchange(allocation);
         if (unwanted != null) {
             unwanted.free();

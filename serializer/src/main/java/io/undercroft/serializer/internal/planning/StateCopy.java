@@ -147,7 +147,7 @@ final class StateCopy {
             return;
         }
         long nbytes = copied.stream().mapToLong(StateCopy::space).reduce(0, Math::addExact);
-        MemorySegment memory = resources.add(staging.lend(nbytes)).segment();
+        MemorySegment memory = resources.add(staging.borrow(nbytes)).segment();
         List<Piece> pieces = new ArrayList<>();
         long position = 0;
         for (Run run : copied) {

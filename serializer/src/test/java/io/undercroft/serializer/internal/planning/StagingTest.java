@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.undercroft.serializer.StagingMemoryException;
-import io.undercroft.serializer.internal.planning.Staging.Lease;
+import io.undercroft.serializer.internal.planning.Staging.Borrowed;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import org.junit.jupiter.api.Test;
@@ -15,7 +15,7 @@ class StagingTest {
     private final Staging staging = new Staging();
 
     private MemorySegment use(long nbytes) throws IOException {
-        try (Lease lease = staging.lend(nbytes)) {
+        try (Borrowed lease = staging.borrow(nbytes)) {
             assertThat(lease.segment().byteSize()).isGreaterThanOrEqualTo(nbytes);
             return lease.segment();
         }
@@ -32,8 +32,8 @@ class StagingTest {
 
     @Test
     void theLargestIsKept() throws IOException {
-        Lease large = staging.lend(2 * NBYTES);
-        Lease small = staging.lend(NBYTES);
+        Borrowed large = staging.borrow(2 * NBYTES);
+        Borrowed small = staging.borrow(NBYTES);
         assertThat(small.segment()).isNotSameAs(large.segment());
         large.close();
         small.close();
@@ -49,7 +49,7 @@ class StagingTest {
     @Test
     void closingGivesItBackOnceNobodyUsesIt() throws IOException {
         MemorySegment idle = use(NBYTES);
-        Lease used = staging.lend(NBYTES);
+        Borrowed used = staging.borrow(NBYTES);
         assertThat(used.segment()).isSameAs(idle);
         staging.close();
         assertThat(idle.scope().isAlive()).isTrue();
@@ -60,7 +60,7 @@ class StagingTest {
 
     @Test
     void moreThanThereIsIsRefused() {
-        assertThatExceptionOfType(StagingMemoryException.class).isThrownBy(() -> staging.lend(1L << 46))
+        assertThatExceptionOfType(StagingMemoryException.class).isThrownBy(() -> staging.borrow(1L << 46))
                 .satisfies(e -> assertThat(e.wanted()).isEqualTo(1L << 46));
     }
 }
