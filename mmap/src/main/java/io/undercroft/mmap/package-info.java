@@ -37,7 +37,7 @@
 /// | created by | may be accessed by | is released by |
 /// |---|---|---|
 /// | [MappedFile#map(long, long)] | any thread, until the last reference to the file is released | [MappedFile#close] |
-/// | [MappedFile#allocation(long, long)] | any thread, until the allocation is freed | the storage that owns the allocation, which has a reference to the file |
+/// | [MappedFile#allocation(long, long)] | any thread, until the allocation is freed | its storage, which keeps the file open |
 /// | [SharedMemory#segment] | any thread and process, until the last holder in this process releases it | the mapping by [SharedMemory#close]; the name as its [NameLifetime] defines, or by [SharedMemory#unlink]; the bytes when no process maps them and they have no name |
 /// | [SharedMemory#allocator] | any thread and process, until the allocation is freed | the storage that owns the allocation; the name is removed with the last holder in any process |
 /// | [SharedMemory#anonymous], [SharedMemory#anonymousAllocator] | any thread, and processes that received the descriptor, until the last holder releases it | [SharedMemory#close], or the storage; the descriptor is closed with the mapping |

@@ -360,12 +360,10 @@ final class CroftStorages implements AutoCloseable {
 
         @Override
         protected boolean isCheckedWhenTouched() {
-            return switch (options.checksums()) {
-                case NONE -> false;
-                case WHEN_READ_WHOLE -> snapshot.baseCount() > 0
-                        && records().stream().anyMatch(extent -> extent.kind() == ExtentKind.FOREIGN);
-                case ON_TOUCH, EAGER -> true;
-            };
+            return options.checksums() == ChecksumPolicy.WHEN_READ_WHOLE
+                    ? snapshot.baseCount() > 0
+                            && records().stream().anyMatch(extent -> extent.kind() == ExtentKind.FOREIGN)
+                    : super.isCheckedWhenTouched();
         }
 
         @Override
@@ -384,12 +382,15 @@ final class CroftStorages implements AutoCloseable {
             }
             // The allocation of the storage references them, so they must not reference these storages.
             int storage = number;
+            Snapshot opened = snapshot;
             StorageCheck table = check;
-            DamageNames names = names();
             Set<Damage> met = metInParts;
             String location = file.location();
-            return Optional.of(() -> table.table(storage).stream()
-                    .<CheckedRun>map(chunk -> new CheckedChunk(chunk, files, names, met, location)).toList());
+            return Optional.of(() -> {
+                DamageNames names = new DamageNames(opened, table);
+                return table.table(storage).stream()
+                        .<CheckedRun>map(chunk -> new CheckedChunk(chunk, files, names, met, location)).toList();
+            });
         }
 
         private void checkKnown() {

@@ -188,16 +188,22 @@ public abstract class StoredBytes implements Supplier<Allocation> {
     /// Adds the checksums to mapped bytes, for operations that read all of them. With a shared mapping, bytes change in
     /// the file, and are compared here at most.
     private Allocation checkable(Allocation mapped) {
-        Optional<Supplier<List<CheckedRun>>> checks = orFree(mapped, this::requiredChecks);
-        if (checks.isEmpty()) {
-            return mapped;
+        Allocation made = mapped;
+        List<Integer> damaged;
+        try {
+            Optional<Supplier<List<CheckedRun>>> checks = requiredChecks();
+            if (checks.isEmpty()) {
+                return mapped;
+            }
+            CheckedBytes bytes = new CheckedBytes(file(), mapped, checks.get());
+            if (options().mapping() != MapMode.SHARED) {
+                made = withFile(mapped).withBacking(bytes);
+            }
+            damaged = isCheckedWhenTouched() || isFetched() ? bytes.damaged() : List.of();
+        } catch (Throwable e) {
+            made.free();
+            throw e;
         }
-        CheckedBytes bytes = new CheckedBytes(file(), mapped, checks.get());
-        Allocation made = options().mapping() == MapMode.SHARED
-                ? mapped
-                : orFree(mapped, () -> withFile(mapped).withBacking(bytes));
-        boolean areComparedNow = isCheckedWhenTouched() || isFetched();
-        List<Integer> damaged = areComparedNow ? orFree(made, bytes::damaged) : List.of();
         if (!damaged.isEmpty()) {
             throw refusal(damaged, made);
         }
@@ -211,15 +217,6 @@ public abstract class StoredBytes implements Supplier<Allocation> {
             mapped.free();
             held.close();
         });
-    }
-
-    private static <T> T orFree(Allocation bytes, Supplier<T> task) {
-        try {
-            return task.get();
-        } catch (Throwable e) {
-            bytes.free();
-            throw e;
-        }
     }
 
     /// {@return whether bytes of the storage travel over a network, so that they are checked when they arrive}
