@@ -266,7 +266,8 @@ public final class CroftFile implements AutoCloseable {
     /// snapshots that stay, and each byte is copied, on average, at most once. Snapshots that stay keep their numbers.
     ///
     /// @param rule which snapshots stay
-    /// @return the number of bytes by which the file became shorter; 0 if nothing was done
+    /// @return the number of bytes by which the file became shorter; 0 if nothing was done, negative as for
+    ///     [#compact(Predicate)]
     /// @throws LockedException if another writer has locked the file
     /// @throws StaleFileException if another writer has changed the file
     /// @throws IOException if reading or writing fails; the file is not changed
@@ -286,7 +287,8 @@ public final class CroftFile implements AutoCloseable {
     /// Snapshots that stay keep their numbers.
     ///
     /// @param rule which snapshots stay
-    /// @return the number of bytes by which the file became shorter; 0 if nothing was done
+    /// @return the number of bytes by which the file became shorter; 0 if nothing was done, negative as for
+    ///     [#compact(Predicate)]
     /// @throws LockedException if another writer has locked the file
     /// @throws StaleFileException if another writer has changed the file
     /// @throws IOException if reading or writing fails; the file is not changed
@@ -309,7 +311,8 @@ public final class CroftFile implements AutoCloseable {
     /// and atomic; processes that have the old file open keep their mapping.
     ///
     /// @param keep returns whether a snapshot is kept
-    /// @return the number of bytes by which the file became shorter
+    /// @return the number of bytes by which the file became shorter; negative if it became longer, which a file does
+    ///     where little goes and bytes that a dropped snapshot shared with later ones need a gap to be aligned there
     /// @throws ReferencedFileException if bytes of another open file are stored in this one, unless
     ///     [that is allowed][SaveOptions#replacingReferenced]
     /// @throws LockedException if another writer has locked the file
