@@ -69,7 +69,7 @@ final class Site {
                     new Entry("CHANGELOG.md", "Changes"))),
             new Section("Change it", List.of(new Entry("CONTRIBUTING.md", "Contributing"),
                     new Entry("docs/architecture.md", "Architecture"),
-                    new Entry("docs/decisions/README.md", "Decisions"), new Entry("docs/redesign.md", "The redesign"))),
+                    new Entry("docs/decisions/README.md", "Decisions"))),
             new Section("Coming from Torch", List.of(new Entry("docs/seed-coverage.md", "Operations"),
                     new Entry("docs/torch7-differences.md", "Differences from Torch7"))));
 
