@@ -8,6 +8,9 @@
 /// | [io.undercroft.adapters.ArrowVectors] | Apache Arrow | a vector of numbers | if it has no nulls | closing the vector |
 /// | [io.undercroft.adapters.BytesStores] | Chronicle Bytes | `BytesStore` | if it is off the heap | its last release |
 ///
+/// [io.undercroft.adapters.OnnxSession] opens an ONNX model whose initializers are tensors, in their memory. Processes
+/// that map the same checkpoint then run it with one copy of the weights.
+///
 /// `ByteBuffer` and `MemorySegment` need no adapter: `Tensor.bytes()`, `Tensor.asByteBuffer()` (up to 2 GiB) and
 /// `Storage.segment()` return the memory, `Storage.wrap(MemorySegment)` and
 /// `Storage.wrap(MemorySegment.ofBuffer(buffer))` create storages on it.
@@ -28,6 +31,11 @@
 /// to query GPUs and the machine. DJL's engine for ONNX Runtime creates the only `OrtEnvironment` of the process: start
 /// the engine before `OrtEnvironment.getEnvironment()` is called. The native libraries of ONNX Runtime are in the
 /// artifact `onnxruntime`, not in those of DJL.
+///
+/// **ONNX Runtime 1.29.0 on Linux** ends the process with SIGSEGV and no message when its environment is created and
+/// the command line has more than about 4000 bytes, which its telemetry analyses. Set the environment variable
+/// `ORT_DISABLE_TELEMETRY=1`, or keep the class path out of the command line, with the variable `CLASSPATH` or a file of
+/// arguments (`java @arguments`).
 ///
 /// **Threads.** All methods may be called by several threads. The objects that they return are as thread-safe as the
 /// library makes them.
