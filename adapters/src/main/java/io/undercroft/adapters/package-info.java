@@ -34,8 +34,8 @@
 ///
 /// **ONNX Runtime 1.29.0 on Linux** ends the process with SIGSEGV and no message when its environment is created and
 /// the command line has more than about 4000 bytes, which its telemetry analyses. Set the environment variable
-/// `ORT_DISABLE_TELEMETRY=1`, or keep the class path out of the command line, with the variable `CLASSPATH` or a file of
-/// arguments (`java @arguments`).
+/// `ORT_DISABLE_TELEMETRY=1`, or keep the class path out of the command line, with the variable `CLASSPATH` or a file
+/// of arguments (`java @arguments`).
 ///
 /// **Threads.** All methods may be called by several threads. The objects that they return are as thread-safe as the
 /// library makes them.
