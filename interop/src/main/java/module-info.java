@@ -16,6 +16,7 @@ module io.undercroft.interop {
             io.undercroft.interop.torch.TorchLegacyFormat,
             io.undercroft.interop.torch.TorchTarFormat,
             io.undercroft.interop.torch.TorchIndexFormat,
+            io.undercroft.interop.torch.TorchDistributedFormat,
             io.undercroft.interop.torch.PickleFormat,
             io.undercroft.interop.safetensors.SafetensorsIndexFormat,
             io.undercroft.interop.numpy.NpyFormat,

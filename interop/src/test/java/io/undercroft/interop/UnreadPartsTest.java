@@ -263,7 +263,7 @@ class UnreadPartsTest {
         assertThat(refusal(Path.of("..", "test-support", "fixtures", "pytorch", "distributed", "__0_0.distcp")))
                 .returns("TORCH-UNSUPPORTED", FormatException::code)
                 .hasMessageContainingAll("a shard (.distcp) of a distributed checkpoint",
-                        "torch.distributed.checkpoint.format_utils dcp_to_torch DIRECTORY model.pt");
+                        "Open the directory of the checkpoint");
         assertThat(refusal(together("row.pt", small, small, archive)))
                 .returns("TORCH-UNSUPPORTED", FormatException::code).hasMessageContaining(".metadata");
         byte[] named = new String(Files.readAllBytes(small), ISO_8859_1).replace("archive/", "another/")

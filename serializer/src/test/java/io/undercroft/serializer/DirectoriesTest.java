@@ -43,8 +43,7 @@ class DirectoriesTest {
     }
 
     @ParameterizedTest
-    @CsvSource({".metadata, torch.distributed.checkpoint.format_utils dcp_to_torch",
-            "saved_model.pb, tf.saved_model.load", "_METADATA, orbax.checkpoint"})
+    @CsvSource({"saved_model.pb, tf.saved_model.load", "_METADATA, orbax.checkpoint"})
     void aDirectoryOfAnotherProgramIsNamedWithWhatReadsIt(String name, String reader) throws IOException {
         Files.writeString(folder.resolve(name), "x");
         Files.writeString(folder.resolve("__0_0.distcp"), "x");

@@ -126,8 +126,31 @@ public final class ZipDirectory {
     /// @throws IOException if reading fails
     /// @throws FormatException if the file is no zip archive, damaged, or uses what this reader does not support
     public static ZipDirectory read(MappedFile file) throws IOException {
-        End end = End.find(file);
+        return read(End.find(file, file.size()), file);
+    }
+
+    private static ZipDirectory read(End end, MappedFile file) throws IOException {
         return new ZipDirectory(file, byName(bounded(entries(file, end), end), end), end.end);
+    }
+
+    /// Reads the directory of an archive that is a part of a file, with nothing before and behind it.
+    ///
+    /// @param file the file; the directory keeps using it
+    /// @param start where the archive starts
+    /// @param stop where it ends; not past the end of the file
+    /// @return its directory
+    /// @throws IOException if reading fails
+    /// @throws FormatException as [#read(MappedFile)], or if it is not this part of the file
+    public static ZipDirectory read(MappedFile file, long start, long stop) throws IOException {
+        if (stop - start < END_SIZE || !endsAt(file, stop)) {
+            throw damaged("ZIP-END", "no zip archive ends at byte " + stop, stop);
+        }
+        ZipDirectory read = read(End.find(file, stop), file);
+        if (read.before() != start || read.end != stop) {
+            throw damaged("ZIP-END", "the zip archive that ends at byte " + stop + " is from byte " + read.before()
+                    + " to byte " + read.end + ", and not from byte " + start, start);
+        }
+        return read;
     }
 
     /// Reads the directory of an archive, as [#read], in which every record has a checksum. Elsewhere a checksum of 0
@@ -408,25 +431,26 @@ public final class ZipDirectory {
     /// @param base the offset of the archive in the file: its offsets count from there
     /// @param end where the comment ends that follows the record
     private record End(long directory, long directorySize, long count, long base, long end) {
-        static End find(MappedFile file) throws IOException {
+        /// @param limit where the archive ends, or bytes end that may be behind it
+        static End find(MappedFile file, long limit) throws IOException {
             // Few archives have a comment or anything else after the end record.
-            End end = find(file, Math.min(file.size(), END_SIZE));
-            end = end == null ? find(file, Math.min(file.size(), END_SIZE + LONGEST_REST)) : end;
+            End end = tail(file, limit, Math.min(limit, END_SIZE));
+            end = end == null ? tail(file, limit, Math.min(limit, END_SIZE + LONGEST_REST)) : end;
             if (end == null) {
                 throw damaged("ZIP-END", "the end of the zip directory is missing", FormatException.NO_OFFSET);
             }
             return end;
         }
 
-        private static @Nullable End find(MappedFile file, long tailSize) throws IOException {
-            long tailStart = file.size() - tailSize;
+        private static @Nullable End tail(MappedFile file, long limit, long tailSize) throws IOException {
+            long tailStart = limit - tailSize;
             ByteReader tail = new ByteReader(
                     MemorySegment.ofArray(ByteReader.bytes(file, tailStart, (int) tailSize)), LIMITS);
             for (long at = tailSize - END_SIZE; at >= 0; at--) {
                 // These four bytes may be in a comment, too.
                 if (tail.at(at).i32() == END && (at + END_SIZE + tail.at(at + 20).u16() == tailSize
                         || isBehindDirectory(file, tail.at(at + 12).u32(), tailStart + at))) {
-                    return read(file, tail, at, tailStart + at);
+                    return read(file, limit, tail, at, tailStart + at);
                 }
             }
             return null;
@@ -442,8 +466,9 @@ public final class ZipDirectory {
             return start >= 0 && end - start >= Integer.BYTES && reader(file, start, end).i32() == signature;
         }
 
-        private static End read(MappedFile file, ByteReader tail, long at, long position) throws IOException {
-            long end = Math.min(file.size(), position + END_SIZE + tail.at(at + 20).u16());
+        private static End read(MappedFile file, long limit, ByteReader tail, long at, long position)
+                throws IOException {
+            long end = Math.min(limit, position + END_SIZE + tail.at(at + 20).u16());
             End plain = new End(tail.at(at + 16).u32(), tail.at(at + 12).u32(), tail.at(at + 10).u16(), 0, end);
             int disk = tail.at(at + 4).u16();
             if (disk != 0 && disk != 0xFFFF) {

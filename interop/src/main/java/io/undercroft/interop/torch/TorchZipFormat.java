@@ -73,9 +73,8 @@ public final class TorchZipFormat implements CheckpointFormat {
             "/.storage_alignment");
 
     /// The remedy for a part of a distributed checkpoint.
-    private static final String DISTRIBUTED = "Distributed checkpoints are not read. Convert the whole directory with"
-            + " python -m torch.distributed.checkpoint.format_utils dcp_to_torch DIRECTORY model.pt, and open model.pt."
-            + " Save objects of one stream each to a file of its own";
+    private static final String DISTRIBUTED = "Open the directory of the checkpoint, or the file .metadata in it. Save"
+            + " objects of one stream each to a file of its own";
 
     /// For the service loader.
     public TorchZipFormat() {}
@@ -131,6 +130,15 @@ public final class TorchZipFormat implements CheckpointFormat {
         if (zip.before() > 0) {
             checkBefore(file, zip.before());
         }
+        return open(file, zip, options, null);
+    }
+
+    /// Opens an archive that may be a part of a file.
+    ///
+    /// @param shared the limit for reading this archive and others; null for one of its own
+    /// @throws FormatException if it is malformed
+    static TreeContents open(MappedFile file, ZipDirectory zip, OpenOptions options, @Nullable ReadBudget shared)
+            throws IOException {
         ZipRecord pickle = pickle(zip);
         String folder = folder(pickle);
         checkVersion(zip, folder);
@@ -148,7 +156,7 @@ public final class TorchZipFormat implements CheckpointFormat {
             };
             Archive archive = new Archive(file, zip, ArrayStorages.of(elements, opening, filter),
                     ForeignNames.of(TorchSettings.isStrict(options)), elements.isForeign(),
-                    options.progress());
+                    options.progress(), shared);
             return zip.find(folder + CONSTANTS).isPresent()
                     ? program(archive, pickle, storages, known)
                     : contents(archive, pickle, storages.in(DATA), known);
@@ -184,8 +192,16 @@ public final class TorchZipFormat implements CheckpointFormat {
     /// @param names receives the names that are not in the table
     /// @param isForeign whether the elements of storages have to be swapped
     /// @param progress called when the archive is verified
+    /// @param shared the limit for reading it and others, or null
     private record Archive(MappedFile file, ZipDirectory zip, ArrayStorages arrays, ForeignNames names,
-            boolean isForeign, ProgressListener progress) {}
+            boolean isForeign, ProgressListener progress, @Nullable ReadBudget shared) {
+        /// {@return the limit for reading pickles}
+        ///
+        /// @param nbytes the bytes that they have in the file
+        ReadBudget budget(long nbytes) {
+            return shared == null ? ReadBudget.of(nbytes) : shared;
+        }
+    }
 
     /// The storages in the parts of an archive.
     private interface Storages {
@@ -216,7 +232,7 @@ public final class TorchZipFormat implements CheckpointFormat {
             throws IOException {
         ZipDirectory zip = archive.zip;
         // PyTorch stores pickles uncompressed. A compressed one is charged by its bytes in the file.
-        ReadBudget budget = ReadBudget.of(pickle.compressedSize());
+        ReadBudget budget = archive.budget(pickle.compressedSize());
         Unpickled unpickled = load(archive, pickle, storages, budget);
         return contents(archive, unpickled.state, budget, besides(zip, pickle, known, unpickled.nbytes));
     }
@@ -241,7 +257,7 @@ public final class TorchZipFormat implements CheckpointFormat {
         ZipRecord constants = zip.find(folder + CONSTANTS).orElseThrow();
         List<ZipRecord> code = zip.records().stream().filter(record -> record.name().startsWith(folder + CODE))
                 .toList();
-        ReadBudget budget = ReadBudget.of(Stream.concat(Stream.of(pickle, constants), code.stream())
+        ReadBudget budget = archive.budget(Stream.concat(Stream.of(pickle, constants), code.stream())
                 .mapToLong(ZipRecord::compressedSize).sum());
         Unpickled module = load(archive, pickle, storages.in(DATA), budget);
         Object values = load(archive, constants, storages.in("/constants"), budget).state;

@@ -97,7 +97,7 @@ public final class ForeignReading {
             print(checkpoint, Report.valueOf(report));
             return "";
         } catch (FormatException e) {
-            Reading.checkText(e, path);
+            Reading.checkText(e, refused(e, path));
             return e.code();
         }
     }
@@ -159,10 +159,17 @@ public final class ForeignReading {
             verification.damages().forEach(damage -> assertThat(damage.what()).isNotBlank());
             return Outcome.OPENED;
         } catch (FormatException e) {
-            Reading.checkText(e, path);
-            assertThat(e.offset()).as("offset").isBetween(FormatException.NO_OFFSET, Files.size(path));
+            Path refused = refused(e, path);
+            Reading.checkText(e, refused);
+            assertThat(e.offset()).as("offset").isBetween(FormatException.NO_OFFSET, Files.size(refused));
             return Outcome.REFUSED;
         }
+    }
+
+    /// {@return the file, or the shard next to it that the exception names instead}
+    private static Path refused(FormatException e, Path path) {
+        Path named = e.file() == null ? path : Path.of(e.file());
+        return path.getParent().equals(named.getParent()) ? named : path;
     }
 
     /// Storages must not be larger than what the file can hold.

@@ -12,6 +12,7 @@ import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -45,6 +46,7 @@ record Specimen(String name, String format, byte[] bytes) {
         specimens.addAll(PickleSpecimens.all());
         specimens.addAll(made(seed, scratch));
         specimens.add(index(scratch));
+        distributed(specimens, scratch);
         return specimens;
     }
 
@@ -56,6 +58,18 @@ record Specimen(String name, String format, byte[] bytes) {
                 {"metadata": {"total_size": 17, "format": "pt"},
                  "weight_map": {"w": "one.safetensors", "b": "two.safetensors", "c": "two.safetensors"}}""";
         return new Specimen("an index", "safetensors-index", text.getBytes(UTF_8));
+    }
+
+    /// Adds the index of a distributed checkpoint, whose shards are put where it is opened.
+    private static void distributed(List<Specimen> specimens, Scratch scratch) throws IOException {
+        Path there = Repository.path("test-support/fixtures/pytorch/dcp/two");
+        try (Stream<Path> files = Files.list(there)) {
+            for (Path shard : files.filter(file -> file.toString().endsWith(".distcp")).toList()) {
+                Files.copy(shard, scratch.file(shard.getFileName().toString()), StandardCopyOption.REPLACE_EXISTING);
+            }
+        }
+        specimens.add(new Specimen("a distributed checkpoint", "torch-dcp",
+                Files.readAllBytes(there.resolve(".metadata"))));
     }
 
     /// {@return files that [Dialect] makes}

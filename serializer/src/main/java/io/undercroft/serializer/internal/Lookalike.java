@@ -24,8 +24,6 @@ record Lookalike(Pattern pattern, String what, String remedy) {
     private static final int LOOKED_AT = 1 << 15;
     private static final String DOWNLOAD = "Look at it in a browser: it may say why; then download the file again";
     private static final String SAVE_ARRAYS = ", and save its arrays with numpy.savez or as safetensors";
-    private static final String CONVERT_ALL = "Convert the whole directory with python -m"
-            + " torch.distributed.checkpoint.format_utils dcp_to_torch DIRECTORY model.pt, and open model.pt";
     private static final String OLD_GGML = "Convert it to GGUF with the scripts of llama.cpp or whisper.cpp";
 
     private static Lookalike of(String pattern, String what, String remedy) {
@@ -92,7 +90,6 @@ record Lookalike(Pattern pattern, String what, String remedy) {
     /// @param directory the directory
     static Optional<String> of(Path directory) {
         return Stream.of(
-                Map.entry(".metadata", "a distributed checkpoint of PyTorch. " + CONVERT_ALL),
                 Map.entry("saved_model.pb",
                         "a SavedModel of TensorFlow. Load it with tf.saved_model.load" + SAVE_ARRAYS),
                 Map.entry("_METADATA", "a checkpoint of Orbax. Restore it with orbax.checkpoint" + SAVE_ARRAYS),

@@ -18,8 +18,9 @@ import java.util.stream.Stream;
 /// The directory of a model, in the layout of model hubs: one file of tensors, or the index of a set and its files,
 /// among configurations and vocabularies.
 public final class ModelDirectory {
-    /// The names that Transformers, Diffusers and PEFT give to a model, the preferred one first.
-    private static final List<String> USUAL = List.of("model.safetensors.index.json", "model.safetensors",
+    /// The names that torch.distributed.checkpoint, Transformers, Diffusers and PEFT give to a model, the preferred one
+    /// first.
+    private static final List<String> USUAL = List.of(".metadata", "model.safetensors.index.json", "model.safetensors",
             "diffusion_pytorch_model.safetensors.index.json", "diffusion_pytorch_model.safetensors",
             "adapter_model.safetensors", "pytorch_model.bin.index.json", "pytorch_model.bin",
             "diffusion_pytorch_model.bin.index.json", "diffusion_pytorch_model.bin", "adapter_model.bin");

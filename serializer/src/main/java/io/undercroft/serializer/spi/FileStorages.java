@@ -56,6 +56,23 @@ public final class FileStorages {
         void decode(MemorySegment into) throws IOException;
     }
 
+    /// Finds the bytes of a storage.
+    @FunctionalInterface
+    public interface Locator {
+        /// {@return where the bytes are}
+        ///
+        /// @throws IOException if reading fails
+        /// @throws FormatException if they are not where the file has them, or not as many
+        Place locate() throws IOException;
+    }
+
+    /// Where the bytes of a storage are.
+    ///
+    /// @param offset the offset of the first byte in the file, if they are there as they are in memory
+    /// @param checksum the checksum of all of them; null if there is none
+    /// @param decoder decodes them, if they are not there as they are in memory; else null
+    public record Place(long offset, @Nullable Checksum checksum, @Nullable Decoder decoder) {}
+
     /// The checksum that a file has of all bytes of a storage that is stored as it is in memory.
     public interface Checksum {
         /// Reads the bytes in the file and compares them.
@@ -143,12 +160,8 @@ public final class FileStorages {
     /// @param alignment as of [#stored(long, long, int)]
     /// @param checksum the checksum of all its bytes; null if there is none
     public Storage stored(long offset, long nbytes, int alignment, @Nullable Checksum checksum) {
-        // What is empty needs no byte of the file, and can be said to be past its end.
-        long start = nbytes == 0 ? 0 : offset;
-        boolean isMapped = start % alignment == 0;
-        boolean isCompared = checksum != null && nbytes > 0 && options.checksums() != ChecksumPolicy.NONE;
-        return storage(new Stored(start, nbytes, isMapped, isCompared ? checksum : null),
-                !isMapped && !options.isInMemory());
+        Stored bytes = new Stored(offset, nbytes, alignment, checksum);
+        return storage(bytes, !bytes.isMappable && !options.isInMemory());
     }
 
     /// {@return a storage whose bytes are decoded when it is first touched}
@@ -157,6 +170,16 @@ public final class FileStorages {
     /// @param decoder how; called by any thread, and again for each [borrower][Storage#borrow] of the storage
     public Storage decoded(long nbytes, Decoder decoder) {
         return storage(new Decoded(nbytes, decoder), true);
+    }
+
+    /// {@return a storage whose bytes are found when it is first touched, or its extents are asked for} For a format
+    /// whose index does not have the offsets.
+    ///
+    /// @param nbytes its size in bytes; has been checked against what the file can hold
+    /// @param alignment as of [#stored(long, long, int)]
+    /// @param locator finds them; called by any thread, and again if it throws
+    public Storage located(long nbytes, int alignment, Locator locator) {
+        return storage(new Located(nbytes, alignment, locator), false);
     }
 
     private Storage storage(StoredBytes bytes, boolean isDecodedOnDemand) {
@@ -175,11 +198,12 @@ public final class FileStorages {
         private final boolean isMappable;
         private final @Nullable Checksum checksum;
 
-        Stored(long offset, long nbytes, boolean isMappable, @Nullable Checksum checksum) {
+        Stored(long offset, long nbytes, int alignment, @Nullable Checksum checksum) {
             super(reader, options.deviceFor(saved), nbytes);
-            this.offset = offset;
-            this.isMappable = isMappable;
-            this.checksum = checksum;
+            // What is empty needs no byte of the file, and can be said to be past its end.
+            this.offset = nbytes == 0 ? 0 : offset;
+            this.isMappable = this.offset % alignment == 0;
+            this.checksum = nbytes > 0 && options.checksums() != ChecksumPolicy.NONE ? checksum : null;
         }
 
         @Override
@@ -298,6 +322,78 @@ public final class FileStorages {
                 made.free();
                 throw e;
             }
+        }
+    }
+
+    /// Bytes that are found when they are needed.
+    private final class Located extends StoredBytes {
+        private final int alignment;
+        private final Locator locator;
+        /// Two threads that find them at once find the same.
+        private volatile @Nullable StoredBytes found;
+
+        Located(long nbytes, int alignment, Locator locator) {
+            super(reader, options.deviceFor(saved), nbytes);
+            this.alignment = alignment;
+            this.locator = locator;
+        }
+
+        private StoredBytes found() {
+            StoredBytes existing = found;
+            if (existing == null) {
+                try {
+                    Place place = locator.locate();
+                    existing = place.decoder == null
+                            ? new Stored(place.offset, nbytes(), alignment, place.checksum)
+                            : new Decoded(nbytes(), place.decoder);
+                } catch (FormatException e) {
+                    // Names the file, since this is long after it was opened.
+                    throw e.withFile(file.location());
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+                found = existing;
+            }
+            return existing;
+        }
+
+        private Optional<Stored> stored() {
+            return found() instanceof Stored bytes ? Optional.of(bytes) : Optional.empty();
+        }
+
+        /// Damage is reported where the bytes are needed.
+        @Override
+        public List<Extent> extents() {
+            try {
+                return found().extents();
+            } catch (FormatException | UncheckedIOException _) {
+                return List.of();
+            }
+        }
+
+        @Override
+        protected Optional<List<Piece>> pieces() {
+            return stored().flatMap(Stored::pieces);
+        }
+
+        @Override
+        protected boolean isMappable() {
+            return stored().orElseThrow().isMappable;
+        }
+
+        @Override
+        protected Optional<Supplier<List<CheckedRun>>> checks() {
+            return stored().flatMap(Stored::checks);
+        }
+
+        @Override
+        public Allocation get() {
+            return stored().isPresent() ? super.get() : found().get();
+        }
+
+        @Override
+        protected DeviceMemory memory() {
+            return memoryOf(this);
         }
     }
 }

@@ -347,10 +347,11 @@ public final class OpenSet<C extends Contents> implements AutoCloseable {
     }
 
     /// Closes all members, each as soon as nobody uses it, and the index. Tensors that are views of their memory end,
-    /// unless their storages were retained.
+    /// unless their storages were retained. The last member is closed first: it may have storages that are made of the
+    /// others.
     @Override
     public void close() {
-        members.forEach(Member::close);
+        members.reversed().forEach(Member::close);
         index.close();
     }
 

@@ -1,0 +1,323 @@
+package io.undercroft.interop.torch;
+
+import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.StorageFilter;
+import io.undercroft.interop.internal.ZipDirectory;
+import io.undercroft.interop.internal.ZipRecord;
+import io.undercroft.interop.torch.DistributedIndex.Chunk;
+import io.undercroft.interop.torch.DistributedIndex.Entry;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.Damage;
+import io.undercroft.serializer.ForeignClass;
+import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.UnreadPart;
+import io.undercroft.serializer.Verification;
+import io.undercroft.serializer.internal.tree.StateIndex;
+import io.undercroft.serializer.spi.CheckpointFormat;
+import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.spi.FileSet;
+import io.undercroft.serializer.spi.FileSet.Model;
+import io.undercroft.serializer.spi.FileStorages;
+import io.undercroft.serializer.spi.ReadBudget;
+import io.undercroft.serializer.spi.Setting;
+import io.undercroft.serializer.spi.TreeContents;
+import io.undercroft.serializer.state.Tuple;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.EnumSet;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.SequencedSet;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/// A checkpoint that several processes saved together with `torch.distributed.checkpoint`: a directory with the file
+/// `.metadata`, which is opened, and shards (`.distcp`) of `FileSystemWriter`. It is one state, nested as `planner_data`
+/// says. Values that are no tensors are read when it is opened. Nothing of a file is run.
+///
+/// A tensor is contiguous, whatever it was when it was saved. One of one chunk is mapped in place; one of several is put
+/// together when it is touched, and each byte of it read once. That the shards are there, as long as the index needs
+/// them, and that the last tensor in each is the one that the index has, is checked when the checkpoint is opened; all
+/// others when they are touched, and by [Contents#verify]. There is no checksum of the index.
+public final class TorchDistributedFormat implements CheckpointFormat {
+    /// For the service loader.
+    public TorchDistributedFormat() {}
+
+    @Override
+    public String name() {
+        return "torch-dcp";
+    }
+
+    @Override
+    public boolean matches(MappedFile file) throws IOException {
+        return DistributedIndex.matches(file);
+    }
+
+    @Override
+    public SequencedSet<String> companionNames(MappedFile file) throws IOException {
+        return new LinkedHashSet<>(DistributedIndex.read(file).files());
+    }
+
+    @Override
+    public Set<Capability> capabilities() {
+        return EnumSet.of(Capability.STATE, Capability.CHECKSUMS, Capability.SEVERAL_FILES);
+    }
+
+    @Override
+    public List<Setting> settings() {
+        return List.of(TorchSettings.STRICT);
+    }
+
+    /// The index is the last member of the set: its storages are made of the shards.
+    @Override
+    public Contents open(MappedFile file, OpenOptions options) throws IOException {
+        DistributedIndex index = DistributedIndex.read(file);
+        List<String> names = new ArrayList<>(index.files());
+        names.add("");
+        MappedFile[] shards = new MappedFile[index.files().size()];
+        return FileSet.open(file, names, options, (number, member) -> {
+            if (number == shards.length) {
+                return StorageFilter.read(options,
+                        (opening, filter) -> new StateReader(index, file, shards, opening, filter).contents());
+            }
+            shards[number] = member;
+            return ShardContents.of(member, index.chunks().get(number), options);
+        }, members -> new Model(Objects.requireNonNull(members.getLast().state()), Map.of(), List.of()));
+    }
+
+    /// A shard, which has no state of its own.
+    private static final class ShardContents extends TreeContents {
+        private final MappedFile file;
+        private final List<Chunk> chunks;
+        private final OpenOptions options;
+
+        private ShardContents(MappedFile file, List<Chunk> chunks, OpenOptions options) {
+            super(null, Map.of(), _ -> List.of());
+            this.file = file;
+            this.chunks = chunks;
+            this.options = options;
+        }
+
+        /// @param chunks those in the file, in the order of their bytes
+        /// @throws FormatException if the file is cut, or has another tensor at its end
+        static TreeContents of(MappedFile file, List<Chunk> chunks, OpenOptions options) throws IOException {
+            long end = chunks.isEmpty() ? 0 : chunks.getLast().end();
+            if (end > file.size()) {
+                throw DistributedIndex.refused("DCP-SHARD", "the file has " + file.size() + " bytes, and the index has"
+                        + " an entry up to byte " + end, file.size());
+            }
+            for (Chunk last : chunks.reversed()) {
+                if (last.dtype() != null) {
+                    SavedTensor.read(file, last, options).close();
+                    break;
+                }
+            }
+            long known = chunks.stream().mapToLong(chunk -> chunk.end() - chunk.start()).sum();
+            return new ShardContents(file, chunks, options).withUnread(known == file.size()
+                    ? List.of()
+                    : List.of(new UnreadPart(UnreadPart.Kind.BYTES, "what no entry of the index has", 0,
+                            file.size() - known)));
+        }
+
+        @Override
+        public Verification verify() throws IOException {
+            List<Damage> damages = new ArrayList<>();
+            return check(damages::add, () -> {});
+        }
+
+        @Override
+        public void scrub(Consumer<Damage> found, Runnable pulse) throws IOException {
+            var _ = check(found, pulse);
+        }
+
+        private Verification check(Consumer<Damage> found, Runnable pulse) throws IOException {
+            List<Damage> damages = new ArrayList<>();
+            long extents = 0;
+            long nbytes = 0;
+            for (Chunk chunk : chunks) {
+                try {
+                    ZipDirectory zip = ZipDirectory.read(file, chunk.start(), chunk.end());
+                    damages.addAll(zip.damages((_, _) -> {}, pulse));
+                    for (ZipRecord record : zip.unverified()) {
+                        extents++;
+                        nbytes += record.size();
+                    }
+                    if (chunk.dtype() != null) {
+                        SavedTensor.read(file, chunk, options).close();
+                    }
+                } catch (FormatException e) {
+                    damages.add(Damage.of("an entry", chunk.end() - chunk.start(), e));
+                }
+            }
+            damages.forEach(found);
+            return new Verification(damages, extents, nbytes);
+        }
+    }
+
+    /// Makes the state, once. For use by one thread.
+    private static final class StateReader {
+        private final DistributedIndex index;
+        private final MappedFile[] shards;
+        private final OpenOptions options;
+        private final StorageFilter filter;
+        private final FileStorages assembled;
+        private final List<FileStorages> stored;
+        private final ReadBudget budget;
+        /// For all values together.
+        private final ReadBudget values;
+        private final Map<String, ForeignClass> classes = new LinkedHashMap<>();
+        /// The maps and lists that paths lead through. A value may be one, too, and stays as it is.
+        private final Set<Object> containers = Collections.newSetFromMap(new IdentityHashMap<>());
+
+        StateReader(DistributedIndex index, MappedFile file, MappedFile[] shards, OpenOptions options,
+                StorageFilter filter) {
+            this.index = index;
+            this.shards = shards;
+            this.options = options;
+            this.filter = filter;
+            this.assembled = new FileStorages(file, options);
+            this.stored = Arrays.stream(shards).map(shard -> new FileStorages(shard, options)).toList();
+            this.budget = ReadBudget.of(file.size());
+            this.values = ReadBudget.of(index.entries().stream().filter(entry -> entry.dtype() == null)
+                    .mapToLong(entry -> entry.chunks().getFirst().end() - entry.chunks().getFirst().start()).sum());
+            index.classes().forEach(each -> classes.put(each.name(), each));
+        }
+
+        TreeContents contents() throws IOException {
+            MappedFile.fetch(index.entries().stream().filter(entry -> entry.dtype() == null)
+                    .map(entry -> entry.chunks().getFirst())
+                    .map(chunk -> shards[chunk.file()].piece(chunk.start(), chunk.end() - chunk.start())).toList());
+            Map<Object, @Nullable Object> state = new LinkedHashMap<>();
+            containers.add(state);
+            for (Entry entry : index.entries()) {
+                Tuple path = index.paths().get(entry.name()) instanceof Tuple nested && !nested.isEmpty()
+                        ? nested
+                        : Tuple.of(entry.name());
+                DType dtype = entry.dtype();
+                put(state, path, dtype == null ? value(entry, path) : tensor(entry, dtype));
+            }
+            return TreeContents.of(state, Map.of(), _ -> List.of(), budget)
+                    .withForeignClasses(List.copyOf(classes.values()));
+        }
+
+        private Tensor tensor(Entry entry, DType dtype) {
+            long nbytes = dtype.nbytes(entry.shape().numel());
+            return Tensor.of(filter.make(entry.name(), nbytes, () -> storage(entry, dtype, nbytes)), dtype, 0,
+                    entry.shape());
+        }
+
+        /// What makes the bytes must not reference this reader, which has the tensors of values.
+        private Storage storage(Entry entry, DType dtype, long nbytes) {
+            MappedFile[] files = shards;
+            OpenOptions opening = options;
+            if (entry.chunks().size() == 1) {
+                Chunk only = entry.chunks().getFirst();
+                return stored.get(only.file()).located(nbytes, FileStorages.alignment(dtype),
+                        () -> SavedTensor.place(files[only.file()], only, opening));
+            }
+            return assembled.decoded(nbytes, into -> {
+                MappedFile.fetch(entry.chunks().stream().map(chunk -> files[chunk.file()].piece(chunk.start(),
+                        chunk.end() - chunk.start())).toList());
+                for (Chunk chunk : entry.chunks()) {
+                    try {
+                        SavedTensor.copy(files[chunk.file()], chunk, opening, entry.shape(), chunk.offset(), into);
+                    } catch (FormatException e) {
+                        throw e.withFile(files[chunk.file()].location());
+                    }
+                }
+            });
+        }
+
+        private @Nullable Object value(Entry entry, Tuple path) throws IOException {
+            Chunk chunk = entry.chunks().getFirst();
+            MappedFile shard = shards[chunk.file()];
+            String name = path.stream().map(StateIndex::segment).collect(Collectors.joining("/"));
+            try {
+                TreeContents contents = TorchZipFormat.open(shard,
+                        ZipDirectory.read(shard, chunk.start(), chunk.end()), options.isPartial()
+                                ? options.only(inner -> options.isChosen(inner.isEmpty() ? name : name + "/" + inner))
+                                : options,
+                        values);
+                contents.foreignClasses().forEach(each -> classes.merge(each.name(), each,
+                        (one, other) -> new ForeignClass(one.name(), one.objects() + other.objects(),
+                                one.isDangerous() || other.isDangerous())));
+                return contents.state();
+            } catch (FormatException e) {
+                throw e.withFile(shard.location());
+            } catch (UncheckedIOException e) {
+                throw e.getCause();
+            }
+        }
+
+        /// Puts a value where its path leads to: texts are keys of maps, integers are places in lists.
+        private void put(Map<Object, @Nullable Object> state, Tuple path, @Nullable Object value) {
+            Object container = state;
+            for (int i = 0; i < path.size(); i++) {
+                Object existing = get(container, path.get(i), path);
+                boolean isLast = i == path.size() - 1;
+                if (isLast && existing != null) {
+                    throw misplaced(path);
+                }
+                if (isLast || existing == null) {
+                    budget.takeMemory(ReadBudget.CONTAINER);
+                    existing = isLast
+                            ? value
+                            : path.get(i + 1) instanceof Long ? new ArrayList<>() : new LinkedHashMap<>();
+                    set(container, Objects.requireNonNull(path.get(i)), existing);
+                    if (!isLast) {
+                        containers.add(Objects.requireNonNull(existing));
+                    }
+                }
+                if (!isLast) {
+                    container = Objects.requireNonNull(existing);
+                }
+            }
+        }
+
+        private @Nullable Object get(Object container, @Nullable Object key, Tuple path) {
+            boolean isOwn = containers.contains(container);
+            if (isOwn && container instanceof Map<?, ?> map && key instanceof String) {
+                return map.get(key);
+            }
+            // No list has more elements than there are entries.
+            if (isOwn && container instanceof List<?> list && key instanceof Long place && place >= 0
+                    && place < index.entries().size()) {
+                return place < list.size() ? list.get(Math.toIntExact(place)) : null;
+            }
+            throw misplaced(path);
+        }
+
+        private static FormatException misplaced(Tuple path) {
+            return DistributedIndex.refused("DCP-INDEX", "there is another entry where the entry "
+                    + FormatException.quote(path.stream().map(String::valueOf).collect(Collectors.joining(".")))
+                    + " is to be", FormatException.NO_OFFSET);
+        }
+
+        @SuppressWarnings("unchecked")
+        private void set(Object container, Object key, @Nullable Object value) {
+            if (container instanceof Map<?, ?> map) {
+                ((Map<Object, @Nullable Object>) map).put(key, value);
+                return;
+            }
+            List<@Nullable Object> list = (List<@Nullable Object>) container;
+            int place = Math.toIntExact((Long) key);
+            while (list.size() <= place) {
+                budget.takeMemory(ReadBudget.SLOT);
+                list.add(null);
+            }
+            list.set(place, value);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+"""Distributed checkpoints: started by DistributedCheckpointTest, and by hand for test-support/fixtures/pytorch/dcp.
+
+    distributed.py FOLDER NAME...   saves each of these states as FOLDER/NAME, a directory, and as FOLDER/NAME.pt, the
+                                    same by torch.distributed.checkpoint.format_utils.dcp_to_torch_save
+"""
+import os
+import sys
+import tempfile
+
+import torch
+import torch.distributed as dist
+import torch.distributed.checkpoint as dcp
+import torch.multiprocessing as mp
+from torch.distributed.checkpoint.format_utils import dcp_to_torch_save
+
+DTYPES = [torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16,
+          torch.int8, torch.uint8, torch.uint16, torch.bool, torch.complex64, torch.float8_e4m3fn]
+
+
+def numbers(*shape):
+    return torch.arange(torch.Size(shape).numel(), dtype=torch.float32).reshape(shape)
+
+
+def plain():
+    """What one process has without a process group."""
+    tied = numbers(4, 3)
+    return {
+        "model": {"wte.weight": tied, "head.weight": tied, "transposed": numbers(2, 3).t(),
+                  "view": numbers(5, 4)[1:3, 2:], "scalar": torch.tensor(2.5), "empty": torch.empty(0, 3),
+                  "conj": (torch.tensor([1 + 2j, 3 - 4j])).conj(), "a/b": torch.tensor([7])},
+        "dtypes": [torch.arange(6).reshape(2, 3).to(dtype) for dtype in DTYPES],
+        "optim": {"state": {0: {"step": torch.tensor(3.0), "exp_avg": numbers(3)}},
+                  "param_groups": [{"lr": 0.1, "betas": (0.9, 0.999), "params": [0, 1]}]},
+        "epoch": 3, "text": "a/b", "none": None, "nested": [numbers(2), "x", [torch.zeros(1), 5]],
+        "size": torch.Size([2, 3]), "texts": ["a", "b"],
+    }
+
+
+def small():
+    return {"w": numbers(2, 3), "b": torch.tensor([1.5], dtype=torch.bfloat16), "step": 7}
+
+
+def placements(world):
+    """Tensors of which each process has a part, in all ways to divide them."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+    line = init_device_mesh("cpu", (world,))
+    state = {
+        "rows": distribute_tensor(numbers(8, 3), line, [Shard(0)]),
+        "uneven": distribute_tensor(numbers(5, 2), line, [Shard(0)]),
+        "columns": distribute_tensor(numbers(3, 6), line, [Shard(1)]),
+        "middle": distribute_tensor(numbers(2, 4, 3).to(torch.int64), line, [Shard(1)]),
+        "few": distribute_tensor(numbers(1, 2), line, [Shard(0)]),
+        "replicated": distribute_tensor(numbers(2, 2), line, [Replicate()]),
+        "empty": distribute_tensor(torch.empty(0, 2), line, [Shard(0)]),
+        "plain": numbers(3), "scalar": torch.tensor(4), "epoch": 5,
+    }
+    if world == 4:
+        grid = init_device_mesh("cpu", (2, 2), mesh_dim_names=("a", "b"))
+        state["grid"] = distribute_tensor(numbers(5, 7), grid, [Shard(0), Shard(1)])
+        state["twice"] = distribute_tensor(numbers(9, 2), grid, [Shard(0), Shard(0)])
+        state["hybrid"] = distribute_tensor(numbers(4, 4), grid, [Replicate(), Shard(1)])
+    return state
+
+
+def trained(world):
+    """A model of FSDP2 and its optimizer, after one step."""
+    from torch.distributed.checkpoint.state_dict import get_state_dict
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+    torch.manual_seed(3)
+    model = torch.nn.Sequential(torch.nn.Linear(5, 7), torch.nn.Linear(7, 3, bias=False))
+    fully_shard(model, mesh=init_device_mesh("cpu", (world,)))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    for parameter in model.parameters():
+        parameter.grad = torch.ones_like(parameter)
+    optimizer.step()
+    weights, state = get_state_dict(model, optimizer)
+    return {"model": weights, "optim": state, "step": 1}
+
+
+ALONE = {
+    "plain": (plain, {}),
+    "small": (small, {}),
+    "files": (plain, {"single_file_per_rank": False}),
+    "threads": (plain, {"thread_count": 3}),
+}
+TOGETHER = {
+    "two": (2, placements, {}),
+    "four": (4, placements, {}),
+    "four-files": (4, placements, {"single_file_per_rank": False}),
+    "fsdp2": (2, trained, {}),
+}
+
+
+def run(rank, world, rendezvous, make, folder, options):
+    dist.init_process_group("gloo", init_method="file://" + rendezvous, rank=rank, world_size=world)
+    dcp.save(make(world), storage_writer=dcp.FileSystemWriter(folder, **options))
+    dist.destroy_process_group()
+
+
+def save(folder, name):
+    there = os.path.join(folder, name)
+    if name in ALONE:
+        make, options = ALONE[name]
+        dcp.save(make(), storage_writer=dcp.FileSystemWriter(there, **options), no_dist=True)
+    else:
+        world, make, options = TOGETHER[name]
+        with tempfile.TemporaryDirectory() as rendezvous:
+            mp.start_processes(run, (world, os.path.join(rendezvous, "file"), make, there, options), world,
+                               start_method="fork")
+    dcp_to_torch_save(there, there + ".pt")
+
+
+if __name__ == "__main__":
+    for each in sys.argv[2:]:
+        save(sys.argv[1], each)
+        print(each)
