@@ -2,12 +2,14 @@ package io.undercroft.cli;
 
 import io.undercroft.cli.internal.Text;
 import io.undercroft.cli.internal.inspect.Inspection;
+import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions.Sharing;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Setting;
+import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -42,6 +44,7 @@ final class Arguments {
     static final String WHOLE = "--whole-storages";
     static final String SHARING = "--sharing";
     static final String CHUNK = "--chunk";
+    static final String DTYPE = "--dtype";
     static final String LARGE = "--large";
     static final String ALLOW_DANGEROUS = "--allow-dangerous";
     static final String ALLOW_PART = "--allow-part";
@@ -238,6 +241,10 @@ final class Arguments {
 
     static ArgSpec whole() {
         return flag(WHOLE, "Save also the bytes of storages that no tensor uses.");
+    }
+
+    static ArgSpec dtype(String description) {
+        return text(DTYPE, "DTYPE", description, () -> DType.values().stream().map(DType::name).iterator());
     }
 
     static ArgSpec large() {
@@ -452,6 +459,14 @@ final class Arguments {
         return rootDirectory().map(options::root).orElse(options);
     }
 
+    /// {@return the dtype that elements are converted to, if one was given}
+    ///
+    /// @throws IllegalArgumentException if there is no such type
+    Optional<DType> dtype() {
+        return text(DTYPE).map(name -> DType.find(name).orElseThrow(() -> new IllegalArgumentException(
+                "%s: there is no type %s; one is float32".formatted(DTYPE, FormatException.quote(name)))));
+    }
+
     /// {@return the options that were given and are about how a `.croft` file is saved}
     Stream<String> savingOptions() {
         return Stream.of(BASE, WHOLE, SHARING, CHUNK).filter(this::has);
@@ -476,6 +491,10 @@ final class Arguments {
         }
         if (has(WHOLE)) {
             options = options.wholeStorages();
+        }
+        Optional<DType> dtype = dtype();
+        if (dtype.isPresent()) {
+            options = options.dtype(dtype.get());
         }
         return rootDirectory().map(options::root).orElse(options);
     }

@@ -77,7 +77,8 @@ final class CommandRunner {
             Arguments.LARGE, "OpenOptions.temporaryDirectory", "JAVA_TOOL_OPTIONS=-Djava.io.tmpdir=DIR",
             "to the class path", "to the class path with CROFT_CLASSPATH",
             "Open it with OpenOptions.inMemory(), or copy it", "Copy it", "Tensor.to(DType.FLOAT32)",
-            "croft extract -o OUT.npy --dtype float32");
+            "croft extract -o OUT.npy --dtype float32", "SaveOptions.dtype(DType.FLOAT32)",
+            Arguments.DTYPE + " float32");
     private static final boolean DEBUG = "1".equals(System.getenv("CROFT_DEBUG"));
 
     private final TextOutput out;

@@ -77,6 +77,8 @@ final class ConvertCommand extends Commands {
                 Arguments.at(), Arguments.root(), Arguments.location(), Arguments.base(), Arguments.whole(),
                 Arguments.sharing(), Arguments.chunk(), Arguments.allowDangerous(), Arguments.allowPart(),
                 Arguments.large(),
+                Arguments.dtype("Convert floating-point numbers, and decode blocks of quantized numbers, to this type; "
+                        + "float32, for instance. Tensors of other types stay as they are."),
                 flag(DELETE_OLD,
                         "If OUT replaces the index of a set, delete the files that the new index does not name."),
                 flag(IN_PLACE,
@@ -251,7 +253,7 @@ final class ConvertCommand extends Commands {
         }
         Optional<String> misplaced = Stream
                 .of(SELF_CONTAINED, PART, TO_SETTING, WHOLE, SHARING, CHUNK, DELETE_OLD, IN_PLACE, Saver.REPORT, BASE,
-                        LOCATION)
+                        LOCATION, Arguments.DTYPE)
                 .filter(arguments::has).filter(option -> !option.equals(asked))
                 .filter(option -> !option.equals(BASE) || asked.equals(KEEP_BASES)).findFirst();
         if (misplaced.isPresent()) {
@@ -337,7 +339,7 @@ final class ConvertCommand extends Commands {
         Part part = Part.of(checkpoint, arguments);
         Optional<CheckpointFormat> format = Targets.format(arguments.path(1), arguments.text(TO));
         String size = Text.size(checkpoint);
-        SaveOptions exporting = exporting(arguments).leavingOutUnreadable().metadata(options.metadata())
+        SaveOptions exporting = exporting(arguments, options).leavingOutUnreadable().metadata(options.metadata())
                 .progress(options.progress()).largest(options.largest().orElseThrow());
         SaveReport report;
         try {
@@ -373,12 +375,15 @@ final class ConvertCommand extends Commands {
         }
     }
 
-    private static SaveOptions exporting(Arguments arguments) {
+    private static SaveOptions exporting(Arguments arguments, SaveOptions saving) {
         arguments.requireUse(TO_SETTING, Setting.Use.WRITING, "give it with --set");
         SaveOptions options = SaveOptions.defaults();
         Optional<String> format = arguments.text(TO);
         if (format.isPresent()) {
             options = options.format(format.get());
+        }
+        if (saving.dtype().isPresent()) {
+            options = options.dtype(saving.dtype().get());
         }
         if (arguments.has(DELETE_OLD)) {
             options = options.deletingFormerFiles();
@@ -424,6 +429,8 @@ final class ConvertCommand extends Commands {
                             Text.names(loss.names()));
             case OUTSIDE_STATE_DICT -> "left out %s, which state_dict() does not have: %s"
                     .formatted(Text.count(loss.count(), "tensor"), Text.names(loss.names()));
+            case REQUIRED_METADATA -> "programs such as llama.cpp do not load it, as it has no metadata %s"
+                    .formatted(Text.names(loss.names()));
             case UNREADABLE -> "left out %s that cannot be read: %s".formatted(Text.count(loss.count(), "tensor"),
                     Text.names(loss.names()));
         };

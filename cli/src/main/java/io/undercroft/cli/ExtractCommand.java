@@ -19,6 +19,7 @@ import io.undercroft.serializer.internal.analysis.LastBorrowed;
 import io.undercroft.serializer.internal.analysis.TensorBlocks;
 import io.undercroft.serializer.internal.tree.StatePart;
 import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -33,7 +34,6 @@ import org.jspecify.annotations.Nullable;
 /// The command that prints one tensor or another value of a file, or writes a tensor to a file of its own.
 final class ExtractCommand extends Commands {
     private static final String ROWS = "--rows";
-    private static final String DTYPE = "--dtype";
     private static final String SUFFIX = ".npy";
     private static final Pattern RANGE = Pattern.compile("(-?[0-9]{1,18})?:(-?[0-9]{1,18})?");
 
@@ -48,9 +48,8 @@ final class ExtractCommand extends Commands {
                         Arguments.text(ROWS, "A:B", "Only the indices from A to B, without B, of the first "
                                 + "dimension. Negative indices count from the end; A and B may be left out."),
                         Arguments.output("The file to write, instead of printing: a .npy file for a tensor."),
-                        Arguments.text(DTYPE, "DTYPE", "Convert the elements, to float32 for instance. NumPy has no "
-                                + "bfloat16 and no type of 8-bit floats.",
-                                () -> DType.values().stream().map(DType::name).iterator()),
+                        Arguments.dtype("Convert the elements, to float32 for instance. NumPy has no "
+                                + "bfloat16 and no type of 8-bit floats."),
                         flag(Arguments.JSON, "Print one JSON object (docs/inspect-json.md): with all elements, or with "
                                 + "-o about the file that was written."),
                         Arguments.at(), Arguments.large(),
@@ -64,7 +63,11 @@ final class ExtractCommand extends Commands {
     /// @param rows the selected elements as they are stored
     /// @param firstRow the index of the first row, if some were selected
     /// @param dtype the type that the elements are converted to
-    private record Extract(String name, Tensor rows, @Nullable Long firstRow, DType dtype) {}
+    private record Extract(String name, Tensor rows, @Nullable Long firstRow, DType dtype) {
+        Shape shape() {
+            return rows.shapeAs(dtype);
+        }
+    }
 
     private int extract(Arguments arguments) {
         Path file = arguments.path(0);
@@ -130,7 +133,7 @@ final class ExtractCommand extends Commands {
     private static int print(Checkpoint checkpoint, String path, Arguments arguments, TextOutput out)
             throws IOException {
         Object value = checkpoint.value(path);
-        for (String option : new String[]{ROWS, DTYPE}) {
+        for (String option : new String[]{ROWS, Arguments.DTYPE}) {
             if (arguments.has(option)) {
                 throw new IllegalArgumentException("%s is for tensors, and %s is none: %s".formatted(option,
                         FormatException.quote(path), StateOutline.of(value)));
@@ -193,19 +196,16 @@ final class ExtractCommand extends Commands {
         return place < 0 ? place + rows : place;
     }
 
-    /// Returns the type that was requested, or that of the tensor.
+    /// Returns the type that was requested, or that of the tensor; float32 if it has blocks of numbers.
     private static DType dtype(Arguments arguments, Tensor tensor) {
-        Optional<String> name = arguments.text(DTYPE);
-        if (name.isEmpty()) {
-            return tensor.dtype();
-        }
-        DType dtype = DType.find(name.get()).orElseThrow(() -> new IllegalArgumentException(
-                "%s: there is no type %s; one is float32".formatted(DTYPE, FormatException.quote(name.get()))));
+        DType dtype = arguments.dtype().orElse(tensor.dtype().blockSize() > 1 ? DType.FLOAT32 : tensor.dtype());
         try {
             Tensor _ = Tensor.zeros(tensor.dtype(), 1).to(dtype);
         } catch (UnsupportedOperationException e) {
-            throw new IllegalArgumentException("%s: %s cannot be converted to %s".formatted(DTYPE, tensor.dtype(),
-                    dtype), e);
+            throw new IllegalArgumentException(
+                    "%s: %s cannot be converted to %s".formatted(Arguments.DTYPE, tensor.dtype(),
+                            dtype),
+                    e);
         }
         return dtype;
     }
@@ -227,7 +227,7 @@ final class ExtractCommand extends Commands {
         }
         long nbytes = Files.size(target);
         run.say(arguments, "%s: %s, %s %s -> %s (%s)".formatted(checkpoint.location(), extract.name, extract.dtype,
-                extract.rows.shape(), target, Text.bytes(nbytes)), json -> {
+                extract.shape(), target, Text.bytes(nbytes)), json -> {
                     json.member("source", StandardInput.shown(checkpoint.location()))
                             .member("format", checkpoint.format());
                     describe(json, extract).member("target", target.toString()).member("nbytes", nbytes);
@@ -236,13 +236,13 @@ final class ExtractCommand extends Commands {
     }
 
     private void printJson(Extract extract, LastBorrowed borrowed) throws IOException {
-        TensorJson.requireNumbers(extract.rows.numel(), extract.dtype);
+        TensorJson.requireNumbers(extract.shape().numel(), extract.dtype);
         Tensor converted = borrowed.checked(extract.rows).to(extract.dtype);
         Json.printLine(out, json -> TensorJson.write(describe(json, extract), "values", converted));
     }
 
     private static Json describe(Json json, Extract extract) throws IOException {
         return json.member("name", extract.name).member("dtype", extract.dtype.name())
-                .numbers("shape", extract.rows.shape().toArray()).member("first_row", extract.firstRow);
+                .numbers("shape", extract.shape().toArray()).member("first_row", extract.firstRow);
     }
 }

@@ -73,6 +73,7 @@ class CommandsOfThePagesTest {
             Files.copy(model, files.resolve(copy));
         }
         Files.copy(Invocation.TRAINING, files.resolve("training.pt"));
+        Files.copy(Invocation.FIXTURES.resolve("gguf/quantized.gguf"), files.resolve("model-Q4_K_M.gguf"));
         Path checkpoints = Files.createDirectory(files.resolve("checkpoints"));
         Files.copy(model, checkpoints.resolve("1.pt"));
         Files.copy(Invocation.TRAINING, checkpoints.resolve("2.pt"));

@@ -42,6 +42,34 @@ class ConversionsTest {
     @TempDir
     Path folder;
 
+    @ParameterizedTest
+    @ValueSource(strings = {"croft", "pt", "safetensors", "npz", "gguf"})
+    void numbersAreConvertedToADtype(String suffix) throws IOException {
+        Path gguf = FIXTURES.resolve("gguf/quantized.gguf");
+        Path out = folder.resolve("numbers." + suffix);
+        assertThat(Invocation.of("convert --dtype float16", gguf, out).code()).isZero();
+        try (Checkpoint source = Checkpoint.open(gguf); Checkpoint saved = Checkpoint.open(out)) {
+            assertThat(saved.names()).hasSize(26);
+            for (String name : saved.names()) {
+                assertThat(saved.tensor(name).contentEquals(source.tensor(name).to(DType.FLOAT16))).as(name).isTrue();
+            }
+        }
+        assertThat(Invocation.of("convert --dtype bfloat16", MODEL, out).code())
+                .isEqualTo(suffix.equals("npz") ? 2 : 0);
+        Invocation refused = Invocation.of("convert --dtype int8", MODEL, out);
+        assertThat(refused.code()).isEqualTo(2);
+        assertThat(refused.err()).contains("int8");
+        assertThat(Invocation.of("convert --dtype flaot32", MODEL, out).err()).contains("there is no type");
+    }
+
+    @Test
+    void aGgufFileThatLlamaDoesNotLoadIsReported() {
+        assertThat(Invocation.of("convert", FIXTURES.resolve("gguf/all.gguf"), folder.resolve("a.gguf")).err())
+                .doesNotContain("general.architecture");
+        assertThat(Invocation.of("convert", MODEL, folder.resolve("b.gguf")).err())
+                .contains("llama.cpp do not load it, as it has no metadata general.architecture");
+    }
+
     // ---- what is left out
 
     @Test

@@ -190,6 +190,27 @@ class ExtractTest {
         assertThat(Invocation.of("extract", file, "deep").out()).isEqualTo("{\"w\":{\"$tensor\":\"deep/w\"}}\n");
     }
 
+    @Test
+    void blocksOfNumbersArePrintedAndWrittenAsNumbers() throws IOException {
+        Path gguf = Invocation.FIXTURES.resolve("gguf/quantized.gguf");
+        try (Checkpoint checkpoint = Checkpoint.open(gguf)) {
+            Tensor numbers = checkpoint.tensor("Q5_K").to(DType.FLOAT32);
+            assertThat(Invocation.of("extract", gguf, "Q5_K").out()).isEqualTo(numbers + "\n");
+            assertThat(Invocation.of("extract --rows 1:2", gguf, "Q5_K").out())
+                    .isEqualTo(numbers.narrow(0, 1, 1) + "\n");
+            JsonNode json = Invocation.of("extract --json --rows 3:", gguf, "Q5_K").json();
+            assertThat(json.get("dtype").asText()).isEqualTo("float32");
+            assertThat(json.get("shape").toString()).isEqualTo("[1,512]");
+            assertThat(json.get("values")).hasSize(512);
+            Path out = folder.resolve("q.npy");
+            assertThat(Invocation.of("extract --dtype float16 --rows 0:2", gguf, "Q5_K", "-o", out).out())
+                    .contains("Q5_K, float16 [2, 512]");
+            try (Checkpoint written = Checkpoint.open(out)) {
+                assertThat(written.tensor("").contentEquals(numbers.narrow(0, 0, 2).to(DType.FLOAT16))).isTrue();
+            }
+        }
+    }
+
     @ParameterizedTest
     @CsvSource({"--rows,1:2", "--dtype,float32"})
     void whatIsForTensorsIsRefusedForOtherValues(String option, String value) {

@@ -183,6 +183,11 @@ class SaveReportTest {
         assertThat(report.loss(Kind.METADATA)).contains(new Loss(Kind.METADATA, 1, List.of("author")));
     }
 
+    /// These states have no metadata for llama.cpp.
+    private static List<Loss> losses(SaveReport report) {
+        return report.losses().stream().filter(loss -> loss.kind() != Kind.REQUIRED_METADATA).toList();
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"model.npz", "model.safetensors", "model.gguf"})
     void gradientsAndAttributesThatAFormatDoesNotKeepAreReported(String name) throws IOException {
@@ -192,7 +197,7 @@ class SaveReportTest {
 
         SaveReport report = Checkpoint.save(folder.resolve(name), Map.of("weight", parameter));
 
-        assertThat(report.losses()).containsExactlyInAnyOrder(new Loss(Kind.REQUIRES_GRAD, 1, List.of("weight")),
+        assertThat(losses(report)).containsExactlyInAnyOrder(new Loss(Kind.REQUIRES_GRAD, 1, List.of("weight")),
                 new Loss(Kind.ATTRIBUTES, 1, List.of("weight/tag")));
     }
 
@@ -205,7 +210,7 @@ class SaveReportTest {
 
         SaveReport report = Checkpoint.save(folder.resolve(name), state);
 
-        assertThat(report.losses()).containsExactlyInAnyOrder(new Loss(Kind.REQUIRES_GRAD, 1, List.of("weight")),
+        assertThat(losses(report)).containsExactlyInAnyOrder(new Loss(Kind.REQUIRES_GRAD, 1, List.of("weight")),
                 new Loss(Kind.ATTRIBUTES, 1, List.of("_metadata")));
     }
 
@@ -398,7 +403,7 @@ class SaveReportTest {
         for (String name : List.of("twice.npz", "twice.gguf")) {
             SaveReport report = Checkpoint.save(folder.resolve(name), state);
             assertThat(report.names()).as(name).isEqualTo(2);
-            assertThat(report.losses()).as(name)
+            assertThat(losses(report)).as(name)
                     .containsExactly(Loss.of(Kind.SHARING, List.of("model/weight", "ema/weight")));
         }
         SaveReport report = Checkpoint.save(folder.resolve("twice.safetensors"), state);

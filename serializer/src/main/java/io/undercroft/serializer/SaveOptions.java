@@ -6,6 +6,7 @@ import io.undercroft.format.internal.Limits;
 import io.undercroft.serializer.OptionMap.Option;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.storage.CheckReturnValue;
+import io.undercroft.storage.DType;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -51,6 +52,7 @@ public final class SaveOptions {
     private static final Option<Boolean> DELETING_FORMER_FILES = new Option<>("deletingFormerFiles", false);
     private static final Option<Boolean> LEAVING_OUT_UNREADABLE = new Option<>("leavingOutUnreadable", false);
     private static final Option<OptionalLong> LARGEST = new Option<>("largest", OptionalLong.empty());
+    private static final Option<DType> DTYPE = new Option<>("dtype");
 
     private static final SaveOptions DEFAULTS = new SaveOptions(OptionMap.EMPTY);
 
@@ -291,6 +293,24 @@ public final class SaveOptions {
         return with(LEAVING_OUT_UNREADABLE, true);
     }
 
+    /// Saves floating-point numbers as another dtype, as `torch.nn.Module.to(dtype)` converts a module, and decodes
+    /// [blocks][DType#blocks] of quantized numbers to it. Tensors of other dtypes are saved as they are. Works for every
+    /// format. By default, nothing is converted.
+    ///
+    /// Each storage is converted as a whole while it is written, in memory of the size that it then has; tensors that
+    /// share a storage still share it. A save fails if tensors of other dtypes are on such a storage, or if the state has
+    /// a [quantized tensor][io.undercroft.storage.QuantizedTensor] of PyTorch. Nothing is quantized.
+    ///
+    /// @param dtype a floating-point type, for instance [DType#FLOAT32]
+    /// @return the changed options
+    /// @throws IllegalArgumentException if it is another type
+    public SaveOptions dtype(DType dtype) {
+        if (dtype.kind() != DType.Kind.FLOATING) {
+            throw new IllegalArgumentException("numbers are saved as a floating-point type, not as " + dtype);
+        }
+        return with(DTYPE, dtype);
+    }
+
     /// Sets the maximum number of bytes of elements, or of storages without the zeros that a `.croft` file does not
     /// store, that a save may write. A larger state is refused before the first byte is written. A small untrusted file
     /// can have tensors that repeat one element, storages of zeros, and many storages of the same bytes.
@@ -440,6 +460,11 @@ public final class SaveOptions {
     /// {@return whether a state is saved without the tensors that cannot be read}
     public boolean isLeavingOutUnreadable() {
         return values.get(LEAVING_OUT_UNREADABLE);
+    }
+
+    /// {@return the dtype that floating-point numbers and blocks are converted to, if it was set}
+    public Optional<DType> dtype() {
+        return values.find(DTYPE);
     }
 
     /// {@return the maximum number of bytes of elements or storages to write; empty for the default}

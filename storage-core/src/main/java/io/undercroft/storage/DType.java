@@ -1,5 +1,6 @@
 package io.undercroft.storage;
 
+import io.undercroft.storage.internal.Elements;
 import io.undercroft.storage.internal.support.NearNames;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -182,7 +183,7 @@ public final class DType {
     }
 
     /// Returns a type by name and width. Elements of an opaque type can be copied, compared and saved, but not read as
-    /// numbers. If the name and the width are those of a known type, that type is returned.
+    /// numbers, except for [blocks][#blocks]. If the name and the width are those of a known type, that type is returned.
     ///
     /// @param name the name, which may be empty
     /// @param bits bits in one element, from 1 to 2^31-1
@@ -195,6 +196,21 @@ public final class DType {
         DType opaque = new DType(name, bits, Kind.BITS);
         DType known = BY_NAME.get(plain(name));
         return known != null && known.equals(opaque) ? known : opaque;
+    }
+
+    /// Returns the type of blocks of quantized numbers that ggml defines, as GGUF files hold them. It is the type that
+    /// [#opaque] returns for its name and width. One element is a block; [Tensor#to(DType)] decodes blocks to numbers, and
+    /// nothing encodes them.
+    ///
+    /// @param name the name of the type in ggml, for instance `Q4_0`; the name of the dtype is then `gguf:Q4_0`
+    /// @return the type
+    /// @throws IllegalArgumentException if no such blocks are known
+    public static DType blocks(String name) {
+        DType blocks = Elements.blocks(name);
+        if (blocks == null) {
+            throw new IllegalArgumentException("no blocks of ggml are called '" + name + "'");
+        }
+        return blocks;
     }
 
     /// {@return the default type of new storages: [#FLOAT32], as in PyTorch, unless the caller runs within
@@ -246,6 +262,11 @@ public final class DType {
     /// {@return the size of one element in bytes, as PyTorch counts it: 1 for elements narrower than a byte}
     public int itemsize() {
         return Math.ceilDiv(bits, Byte.SIZE);
+    }
+
+    /// {@return how many numbers an element holds: 32 to 256 for the [blocks][#blocks] of ggml, 1 for all other types}
+    public int blockSize() {
+        return plainElements().elements.blockSize();
     }
 
     /// {@return whether an element has a whole number of bytes}

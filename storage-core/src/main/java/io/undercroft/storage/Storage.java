@@ -243,10 +243,19 @@ public final class Storage implements Iterable<Integer> {
     /// @param owner the owner, for instance the path of a file, for messages
     /// @return the storage
     public static Storage decoded(long nbytes, Supplier<Allocation> source, Object owner) {
-        Objects.requireNonNull(source, "source");
-        Storage storage = new Storage(nbytes, Device.CPU, null, StorageBacking.decoded(source, SEPARATE_DECODES), 0);
+        Storage storage = decoded(nbytes, source);
         storage.owner = Objects.requireNonNull(owner, "owner");
         return storage;
+    }
+
+    /// Creates a storage as [#decoded(long, Supplier, Object)], without an owner.
+    ///
+    /// @param nbytes the size in bytes
+    /// @param source as for [#decoded(long, Supplier, Object)]
+    /// @return the storage
+    public static Storage decoded(long nbytes, Supplier<Allocation> source) {
+        Objects.requireNonNull(source, "source");
+        return new Storage(nbytes, Device.CPU, null, StorageBacking.decoded(source, SEPARATE_DECODES), 0);
     }
 
     /// Creates a storage with a size and a device but no bytes, as on PyTorch's meta device.

@@ -355,6 +355,16 @@ public abstract sealed class Tensor {
         return made;
     }
 
+    /// Returns the shape that the elements have when they are [converted][#to(DType)] to a dtype: this shape, except that
+    /// the last dimension counts numbers and not [blocks][DType#blocks]. One block without dimensions has one then.
+    ///
+    /// @param dtype the dtype
+    /// @return the shape
+    /// @throws IllegalArgumentException if the last size is more than 2^63-1
+    public Shape shapeAs(DType dtype) {
+        return Tensors.shape(this, dtype);
+    }
+
     /// {@return the number of dimensions}
     public int dim() {
         return Geometry.rank(geometry);
@@ -1164,7 +1174,8 @@ public abstract sealed class Tensor {
     }
 
     /// Copies all elements of another tensor into this one (`copy_` in PyTorch). They are expanded to this shape and
-    /// converted to this dtype. The tensors may overlap.
+    /// converted to this dtype. The tensors may overlap. [Blocks][DType#blocks] are decoded; they are not
+    /// expanded, and this tensor has the shape [#shapeAs] of the source.
     ///
     /// @param source the tensor to copy
     /// @return this tensor
@@ -1223,9 +1234,12 @@ public abstract sealed class Tensor {
 
     /// Returns the elements converted to another dtype, as by PyTorch's `to`.
     ///
+    /// [Blocks][DType#blocks] are decoded to float32, as `gguf.dequantize` does, and then converted; the result has the
+    /// shape [#shapeAs]. Only the blocks of this tensor are read: `select(0, row).to(DType.FLOAT32)` decodes one row.
+    ///
     /// @param dtype the new dtype
     /// @return this tensor if it has that dtype, otherwise a row-major copy
-    /// @throws UnsupportedOperationException if one of the dtypes is not numeric
+    /// @throws UnsupportedOperationException if one of the dtypes is not numeric, or the new one is one of blocks
     /// @throws IllegalStateException if the storage was freed or has become too small
     @CheckReturnValue
     public Tensor to(DType dtype) {

@@ -21,11 +21,12 @@ final class TensorArrays {
     /// @param layout their layout in the bytes of a tensor
     /// @param array makes an array of a length
     static <A> A toArray(Tensor tensor, DType dtype, ValueLayout layout, IntFunction<A> array) {
-        if (tensor.numel() > MAX_LENGTH) {
-            throw new IllegalArgumentException("an array cannot hold " + tensor.numel()
+        long numel = tensor.shapeAs(dtype).numel();
+        if (numel > MAX_LENGTH) {
+            throw new IllegalArgumentException("an array cannot hold " + numel
                     + " elements, only " + MAX_LENGTH + "; take parts with narrow(), or bytes()");
         }
-        int length = (int) tensor.numel();
+        int length = (int) numel;
         A values = array.apply(length);
         Tensor run = tensor.to(dtype).contiguous();
         BulkAccess.run(run.storage, () -> MemorySegment.copy(run.bytes(), layout, 0, values, 0, length));

@@ -30,13 +30,15 @@ final class TensorPrinter {
 
     private final Tensor tensor;
     private final DType dtype;
+    private final Shape shape;
     private final boolean summarized;
     private final @Nullable String missing;
 
     private TensorPrinter(Tensor tensor, DType dtype) {
         this.tensor = tensor;
         this.dtype = dtype;
-        this.summarized = tensor.numel() > SUMMARY_THRESHOLD;
+        this.shape = tensor.shapeAs(dtype);
+        this.summarized = shape.numel() > SUMMARY_THRESHOLD;
         this.missing = missing(tensor);
     }
 
@@ -77,8 +79,8 @@ final class TensorPrinter {
         if (!tensor.device().isCpu()) {
             suffixes.add("device='" + tensor.device() + "'");
         }
-        if (unread || (empty && tensor.dim() != 1)) {
-            suffixes.add("size=" + tuple(tensor.shape()));
+        if (unread || (empty && shape.rank() != 1)) {
+            suffixes.add("size=" + tuple(shape));
         }
         boolean clear = (unread || empty) ? dtype.equals(DType.FLOAT32) : speaksForItself(dtype);
         if (!clear) {
@@ -115,8 +117,8 @@ final class TensorPrinter {
     /// Returns whether the shape has too many dimensions to print even the ends of all of them.
     private boolean showsTooMuch() {
         long shown = tensor.numel() == 0 ? 0 : 1;
-        for (int d = 0; d < tensor.dim() && shown <= MAX_SHOWN; d++) {
-            shown *= summarized ? Math.min(tensor.size(d), 2 * EDGE_ITEMS) : tensor.size(d);
+        for (int d = 0; d < shape.rank() && shown <= MAX_SHOWN; d++) {
+            shown *= summarized ? Math.min(shape.size(d), 2 * EDGE_ITEMS) : shape.size(d);
         }
         return shown > MAX_SHOWN;
     }
@@ -147,7 +149,7 @@ final class TensorPrinter {
         Tensor readable = tensor.cpu();
         List<Tensor> shown = new ArrayList<>();
         forEachShown(readable, element -> shown.add(element.to(dtype)));
-        return new Lines(Cells.of(shown)).lay(readable, indent);
+        return new Lines(Cells.of(shown)).lay(Tensor.meta(DType.UINT8, shape.toArray()), indent);
     }
 
     private boolean hidesMiddle(Tensor part) {
@@ -156,6 +158,10 @@ final class TensorPrinter {
 
     /// Calls for every element that is printed, in row-major order, as a tensor without dimensions.
     private void forEachShown(Tensor part, Consumer<Tensor> action) {
+        if (part.dim() <= 1 && part.dtype().blockSize() > 1 && !part.dtype().equals(dtype)) {
+            forEachShown(part.to(dtype), action);
+            return;
+        }
         if (part.dim() == 0) {
             action.accept(part);
             return;

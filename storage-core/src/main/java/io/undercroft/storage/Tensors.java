@@ -1,6 +1,7 @@
 package io.undercroft.storage;
 
 import io.undercroft.storage.Tensor.Flag;
+import io.undercroft.storage.internal.Conversion;
 import io.undercroft.storage.internal.StridedCopy;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -16,6 +17,21 @@ final class Tensors {
         } catch (ArithmeticException e) {
             throw new IllegalArgumentException(
                     "the shape " + shape + " of " + dtype + " has more than 2^63-1 bytes", e);
+        }
+    }
+
+    /// Returns the shape of the elements of a tensor as another dtype.
+    static Shape shape(Tensor tensor, DType dtype) {
+        int block = tensor.dtype().blockSize();
+        if (block == 1 || tensor.dtype().equals(dtype)) {
+            return tensor.shape();
+        }
+        long[] sizes = tensor.dim() == 0 ? new long[]{1} : tensor.shape().toArray();
+        try {
+            sizes[sizes.length - 1] = Math.multiplyExact(sizes[sizes.length - 1], (long) block);
+            return Shape.of(sizes);
+        } catch (ArithmeticException e) {
+            throw new IllegalArgumentException("the blocks of " + tensor.shape() + " have more than 2^63-1 numbers", e);
         }
     }
 
@@ -36,7 +52,7 @@ final class Tensors {
 
     /// Creates a zeroed tensor of the shape of another one, for its elements; a meta tensor if that is one.
     static Tensor empty(Tensor like, ElementType type, MemoryFormat format, Allocator allocator) {
-        Shape shape = like.shape();
+        Shape shape = shape(like, type.dtype);
         long[] stride = format.stride(shape);
         long nbytes = nbytes(type.dtype, shape);
         if (nbytes > like.storage.nbytes() && like.device().isCpu() && !like.storage.isMaterialized()) {
@@ -146,6 +162,10 @@ final class Tensors {
 
     /// Copies and converts all elements of one tensor into another.
     static void copy(Tensor source, Tensor target) {
+        if (source.dtype().blockSize() > 1 && !source.dtype().equals(target.dtype())) {
+            decode(source, target);
+            return;
+        }
         long[] sizes = target.shape().toArray();
         Tensor expanded = source.isSameSize(target) ? source : source.expand(sizes);
         boolean itself = expanded.isSetTo(target) && expanded.flags().equals(target.flags());
@@ -155,6 +175,30 @@ final class Tensors {
         BulkAccess.check(source);
         BulkAccess.run(source.storage, target.storage,
                 () -> StridedCopy.copy(expanded.side(expanded.segment()), target.side(target.writable()), sizes));
+    }
+
+    /// Decodes blocks. Those that are not row-major are copied first, and so are the numbers of a target that is not.
+    private static void decode(Tensor source, Tensor target) {
+        DType dtype = target.dtype();
+        Shape shape = shape(source, dtype);
+        if (!shape.equals(target.shape())) {
+            throw new IllegalArgumentException("the blocks hold numbers of the shape " + shape
+                    + ", and the target has the shape " + target.shape());
+        }
+        if (target.device().isMeta()) {
+            return;
+        }
+        if (!target.isOneRun()) {
+            copy(converted(source, dtype), target);
+            return;
+        }
+        BulkAccess.check(source);
+        target.writable();
+        Tensor run = source.contiguous();
+        boolean overlaps = run.bytes().asOverlappingSlice(target.bytes()).isPresent();
+        Tensor blocks = overlaps ? run.copy() : run;
+        BulkAccess.run(blocks.storage, target.storage, () -> Conversion.decode(source.dtype(), blocks.bytes(), dtype,
+                target.bytes(), target.numel()));
     }
 
     /// Writes the one element of a tensor without dimensions over all elements of another.

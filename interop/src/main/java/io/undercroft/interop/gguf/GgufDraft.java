@@ -4,6 +4,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.undercroft.interop.internal.TensorsByName;
 import io.undercroft.interop.internal.TensorBytes;
+import io.undercroft.serializer.SaveReport.Kind;
+import io.undercroft.serializer.SaveReport.Loss;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
@@ -11,6 +13,7 @@ import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import java.util.Map;
 import java.util.SequencedMap;
 import java.util.Set;
@@ -20,17 +23,22 @@ import org.jspecify.annotations.Nullable;
 final class GgufDraft implements Draft {
     /// The length from which llama.cpp refuses names, in bytes. Other programs accept them, so such names are read.
     private static final int TOO_LONG_NAME = 64;
+    /// The name of what llama.cpp runs the model as, without which it does not load a file.
+    private static final String ARCHITECTURE = "general.architecture";
 
     private final byte[] header;
     private final SequencedMap<String, Tensor> tensors;
     private final long alignment;
     private final @Nullable Object state;
+    private final boolean hasArchitecture;
 
-    private GgufDraft(byte[] header, SequencedMap<String, Tensor> tensors, long alignment, @Nullable Object state) {
+    private GgufDraft(byte[] header, SequencedMap<String, Tensor> tensors, long alignment, @Nullable Object state,
+            boolean hasArchitecture) {
         this.state = state;
         this.header = header;
         this.tensors = tensors;
         this.alignment = alignment;
+        this.hasArchitecture = hasArchitecture;
     }
 
     /// Plans a file.
@@ -58,7 +66,8 @@ final class GgufDraft implements Draft {
             writeInfo(tensor.getKey(), tensor.getValue(), offset, header);
             offset = Math.addExact(offset, padded(tensor.getValue().nbytes(), alignment));
         }
-        return new GgufDraft(header.toByteArray(), tensors, alignment, state);
+        return new GgufDraft(header.toByteArray(), tensors, alignment, state,
+                values.get(ARCHITECTURE) instanceof String);
     }
 
     private static void writeInfo(String name, Tensor tensor, long offset, HeaderBytes header) {
@@ -103,6 +112,11 @@ final class GgufDraft implements Draft {
     @Override
     public SequencedMap<String, Tensor> names() {
         return tensors;
+    }
+
+    @Override
+    public List<Loss> losses() {
+        return hasArchitecture ? List.of() : List.of(Loss.of(Kind.REQUIRED_METADATA, List.of(ARCHITECTURE)));
     }
 
     @Override

@@ -9,10 +9,8 @@ import org.jspecify.annotations.Nullable;
 /// A type of tensors that ggml has.
 ///
 /// @param code its number in files
-/// @param block how many numbers are one element here
 /// @param dtype what an element is here
-record TensorType(int code, int block, DType dtype) {
-    private static final int K = 256;
+record TensorType(int code, DType dtype) {
     private static final Map<Integer, TensorType> BY_CODE = new HashMap<>();
     private static final Map<DType, TensorType> BY_DTYPE = new HashMap<>();
 
@@ -25,40 +23,40 @@ record TensorType(int code, int block, DType dtype) {
         plain(27, DType.INT64);
         plain(28, DType.FLOAT64);
         plain(30, DType.BFLOAT16);
-        blocks(2, "Q4_0", 32, 18);
-        blocks(3, "Q4_1", 32, 20);
-        blocks(6, "Q5_0", 32, 22);
-        blocks(7, "Q5_1", 32, 24);
-        blocks(8, "Q8_0", 32, 34);
-        blocks(9, "Q8_1", 32, 40);
-        blocks(10, "Q2_K", K, 84);
-        blocks(11, "Q3_K", K, 110);
-        blocks(12, "Q4_K", K, 144);
-        blocks(13, "Q5_K", K, 176);
-        blocks(14, "Q6_K", K, 210);
-        blocks(15, "Q8_K", K, 292);
-        blocks(16, "IQ2_XXS", K, 66);
-        blocks(17, "IQ2_XS", K, 74);
-        blocks(18, "IQ3_XXS", K, 98);
-        blocks(19, "IQ1_S", K, 50);
-        blocks(20, "IQ4_NL", 32, 18);
-        blocks(21, "IQ3_S", K, 110);
-        blocks(22, "IQ2_S", K, 82);
-        blocks(23, "IQ4_XS", K, 136);
-        blocks(29, "IQ1_M", K, 56);
-        blocks(34, "TQ1_0", K, 54);
-        blocks(35, "TQ2_0", K, 66);
-        blocks(39, "MXFP4", 32, 17);
-        blocks(40, "NVFP4", 64, 36);
-        blocks(41, "Q1_0", 128, 18);
+        blocks(2, "Q4_0");
+        blocks(3, "Q4_1");
+        blocks(6, "Q5_0");
+        blocks(7, "Q5_1");
+        blocks(8, "Q8_0");
+        blocks(9, "Q8_1");
+        blocks(10, "Q2_K");
+        blocks(11, "Q3_K");
+        blocks(12, "Q4_K");
+        blocks(13, "Q5_K");
+        blocks(14, "Q6_K");
+        blocks(15, "Q8_K");
+        blocks(16, "IQ2_XXS");
+        blocks(17, "IQ2_XS");
+        blocks(18, "IQ3_XXS");
+        blocks(19, "IQ1_S");
+        blocks(20, "IQ4_NL");
+        blocks(21, "IQ3_S");
+        blocks(22, "IQ2_S");
+        blocks(23, "IQ4_XS");
+        blocks(29, "IQ1_M");
+        blocks(34, "TQ1_0");
+        blocks(35, "TQ2_0");
+        blocks(39, "MXFP4");
+        blocks(40, "NVFP4");
+        blocks(41, "Q1_0");
     }
 
     private static void plain(int code, DType dtype) {
-        add(new TensorType(code, 1, dtype));
+        add(new TensorType(code, dtype));
     }
 
-    private static void blocks(int code, String name, int block, int nbytes) {
-        add(new TensorType(code, block, DType.opaque("gguf:" + name, nbytes * Byte.SIZE)));
+    private static void blocks(int code, String name) {
+        add(new TensorType(code, DType.blocks(name)));
     }
 
     private static void add(TensorType type) {
@@ -76,8 +74,13 @@ record TensorType(int code, int block, DType dtype) {
         return Optional.ofNullable(BY_DTYPE.get(dtype));
     }
 
-    /// {@return whether elements are numbers, and not blocks that are only carried}
+    /// {@return how many numbers an element is}
+    int block() {
+        return dtype.blockSize();
+    }
+
+    /// {@return whether elements are numbers, and not blocks of numbers}
     boolean isPlain() {
-        return dtype.kind() != DType.Kind.BITS;
+        return block() == 1;
     }
 }

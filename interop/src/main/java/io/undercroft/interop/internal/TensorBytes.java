@@ -62,11 +62,12 @@ public final class TensorBytes {
         Tensor onHost = tensor.cpu();
         try (BorrowedBytes bytes = onHost.storage().borrow()) {
             TensorSlices slabs = TensorSlices.of(bytes.on(onHost));
-            Storage space = Storage.allocate(slabs.largest() / onHost.itemsize() * dtype.itemsize(),
+            Storage space = Storage.allocate(
+                    slabs.largest() / onHost.itemsize() * onHost.dtype().blockSize() * dtype.itemsize(),
                     AnonymousMemory.allocator());
             try {
                 for (Tensor slab : slabs) {
-                    output.write(Tensor.of(space, dtype, 0, slab.shape()).copyFrom(slab).bytes());
+                    output.write(Tensor.of(space, dtype, 0, slab.shapeAs(dtype)).copyFrom(slab).bytes());
                 }
             } finally {
                 space.release();
@@ -78,20 +79,22 @@ public final class TensorBytes {
     ///
     /// @param dtype the type of the elements
     public static String remedy(DType dtype) {
-        String kept = "save a .croft file, which holds all elements";
-        return isNumber(dtype)
-                ? kept + ", or convert the tensor with Tensor.to(DType.FLOAT32)"
-                : kept + (dtype.name().startsWith("gguf:")
-                        ? ", or a .gguf file. Nothing decodes these tensor; the Python "
-                                + "package gguf does (gguf.dequantize)"
-                        : "");
+        String kept = "save a .croft file, which holds all elements"
+                + (dtype.blockSize() > 1 ? ", or a .gguf file" : "");
+        if (!isNumber(dtype)) {
+            return kept;
+        }
+        boolean isConverted = dtype.kind() == DType.Kind.FLOATING || dtype.blockSize() > 1;
+        return kept + ", or convert the tensor with Tensor.to(DType.FLOAT32)"
+                + (isConverted ? ", or all of them with SaveOptions.dtype(DType.FLOAT32)" : "");
     }
 
     private static boolean isNumber(DType dtype) {
         // An element of another type may have any size.
-        boolean isKnown = DType.values().contains(dtype) && dtype.kind() != DType.Kind.COMPLEX;
+        boolean isKnown = dtype.blockSize() > 1
+                || (DType.values().contains(dtype) && dtype.kind() != DType.Kind.COMPLEX);
         try {
-            return isKnown && Tensor.zeros(dtype, 1).to(DType.FLOAT32).numel() == 1;
+            return isKnown && Tensor.zeros(dtype, 1).to(DType.FLOAT32).numel() > 0;
         } catch (UnsupportedOperationException _) {
             return false;
         }

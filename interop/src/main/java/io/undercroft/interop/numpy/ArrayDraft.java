@@ -107,8 +107,10 @@ final class ArrayDraft implements Draft {
     private static Draft of(String where, Elements written, DType dtype) {
         Tensor tensor = written.tensor();
         TensorsByName.checkBytes(where, tensor);
-        boolean isFortran = NpyHeader.isFortran(tensor, written.inner());
-        return new ArrayDraft(NpyHeader.bytes(written.type(), written.shape(), isFortran),
+        boolean isDecoded = tensor.dtype().blockSize() > 1;
+        boolean isFortran = !isDecoded && NpyHeader.isFortran(tensor, written.inner());
+        Shape shape = isDecoded ? tensor.shapeAs(dtype) : written.shape();
+        return new ArrayDraft(NpyHeader.bytes(written.type(), shape, isFortran),
                 isFortran ? NpyHeader.reversed(tensor, written.inner()) : tensor, dtype);
     }
 
@@ -124,7 +126,7 @@ final class ArrayDraft implements Draft {
 
     @Override
     public long nbytes() {
-        return Math.addExact(header.length, dtype.nbytes(elements.numel()));
+        return Math.addExact(header.length, dtype.nbytes(elements.shapeAs(dtype).numel()));
     }
 
     @Override

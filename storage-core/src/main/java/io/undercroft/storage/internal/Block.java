@@ -18,6 +18,8 @@ final class Block {
     /// The maximum size of the elements of a block in bytes. With it, the arrays of a block and the elements on both
     /// sides fit in the first-level cache.
     private static final int BYTES = 8192;
+    /// The most bytes of blocks with as many numbers: five for four numbers, of Q8_1.
+    private static final int MOST_BYTES = VALUES * 5 / 4;
     /// Blocks that no conversion uses. They are reused because new arrays are in no cache, and a conversion of a few
     /// thousand elements takes half as long without new arrays.
     private static final ArrayBlockingQueue<Block> SPARE = new ArrayBlockingQueue<>(8);
@@ -66,6 +68,7 @@ final class Block {
     private float @Nullable [] floats;
     private double @Nullable [] doubles;
     private byte @Nullable [] storedBytes;
+    private byte @Nullable [] storedBlocks;
     private short @Nullable [] storedShorts;
 
     private Block() {}
@@ -132,6 +135,14 @@ final class Block {
             storedShorts = new short[VALUES];
         }
         return storedShorts;
+    }
+
+    /// Blocks of numbers as they are stored.
+    byte[] storedBlocks() {
+        if (storedBlocks == null) {
+            storedBlocks = new byte[MOST_BYTES];
+        }
+        return storedBlocks;
     }
 
     /// Reads elements of one byte, and returns them as they are stored.

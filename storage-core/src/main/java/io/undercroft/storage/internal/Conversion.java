@@ -60,8 +60,28 @@ public final class Conversion {
             convert(part(from), source, part(to), target, Math.multiplyExact(numel, 2), convention);
             return;
         }
-        Conversion conversion = of(from, to, convention);
-        int itemsize = Math.max(from.itemsize(), to.itemsize());
+        Elements.checkNumbers(from);
+        Elements.checkNumbers(to);
+        runs(of(from, to, convention), from, source, to, target, numel);
+    }
+
+    /// Converts the numbers of adjacent blocks.
+    ///
+    /// @param from the dtype of the source, of [blocks][Elements#blockSize]
+    /// @param source the blocks, the first at byte 0
+    /// @param to the dtype of the target
+    /// @param target the destination of the numbers, the first at byte 0; not overlapping the source
+    /// @param numel the number of numbers, a multiple of the size of a block
+    /// @throws IndexOutOfBoundsException if the source or the target is too small
+    /// @throws UnsupportedOperationException if the dtype of the target has no numbers
+    public static void decode(DType from, MemorySegment source, DType to, MemorySegment target, long numel) {
+        Elements.checkNumbers(to);
+        runs(of(from, to, Convention.PYTORCH), from, source, to, target, numel);
+    }
+
+    private static void runs(Conversion conversion, DType from, MemorySegment source, DType to, MemorySegment target,
+            long numel) {
+        int itemsize = Math.max(from.itemsize() / from.blockSize(), to.itemsize());
         int parts = from.kind() == Kind.COMPLEX || to.kind() == Kind.COMPLEX ? 2 : 1;
         // A whole block begins at a whole byte, also of elements that do not.
         int elements = Block.elements(itemsize, parts);
@@ -83,8 +103,6 @@ public final class Conversion {
     }
 
     private static Conversion of(DType from, DType to, Convention convention) {
-        Elements.checkNumbers(from);
-        Elements.checkNumbers(to);
         Elements source = Elements.of(part(from), convention);
         Elements target = Elements.of(part(to), convention);
         Run reader = source::read;
@@ -104,7 +122,8 @@ public final class Conversion {
         } else if (to.equals(DType.FLOAT32) && has == Values.FLOAT_PAIRS) {
             writer = FloatElements.Float32::writePairs;
             wants = Values.FLOAT_PAIRS;
-        } else if (to.equals(DType.BFLOAT16) && (from.equals(DType.FLOAT32) || from.equals(DType.FLOAT64))) {
+        } else if (to.equals(DType.BFLOAT16)
+                && (from.equals(DType.FLOAT32) || from.equals(DType.FLOAT64) || source.blockSize() > 1)) {
             writer = FloatElements.BFloat16.OF_VECTORS::write;
         }
         if (from.kind() == Kind.COMPLEX) {

@@ -6,6 +6,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /// The encoding of the elements of one dtype: reads and writes single elements, and runs of them by way of a [Block]. A
 /// position counts elements from the start of the segment.
@@ -15,6 +16,8 @@ import java.util.concurrent.ConcurrentHashMap;
 public abstract class Elements {
     /// The encodings of known dtypes that were used.
     private static final Map<DType, Elements> MADE = new ConcurrentHashMap<>();
+    /// The start of the names of blocks of numbers.
+    static final String BLOCKS = "gguf:";
 
     Elements() {}
 
@@ -29,7 +32,7 @@ public abstract class Elements {
         }
         // Others may have any name, so they are not kept.
         if (!DType.find(dtype.name()).equals(Optional.of(dtype))) {
-            Object opaque = new Opaque(dtype);
+            Object opaque = dtype.name().startsWith(BLOCKS) ? BlockElements.blocks(dtype) : new Opaque(dtype);
             return (Elements) opaque;
         }
         Elements known = make(dtype);
@@ -104,6 +107,18 @@ public abstract class Elements {
         private static final Map<DType, Elements> ELEMENTS = Map.of(DType.FLOAT16, HALF, DType.COMPLEX32,
                 new Complexes(HALF, HALF), DType.BFLOAT16, FloatElements.BFloat16.OF_VECTORS, DType.UINT8,
                 new IntegerElements(8, false, FloatToInteger.TO_INT));
+    }
+
+    /// {@return the dtype of blocks of quantized numbers; null if none is known}
+    ///
+    /// @param name their name in ggml, for instance `Q4_0`
+    public static @Nullable DType blocks(String name) {
+        return BlockElements.dtype(BLOCKS + name);
+    }
+
+    /// {@return how many numbers an element holds: 1, unless it is a block of quantized numbers}
+    public int blockSize() {
+        return 1;
     }
 
     // ---- single elements ----
@@ -446,12 +461,16 @@ public abstract class Elements {
     }
 
     /// Elements of bits without a numeric value.
-    private static final class Opaque extends Elements {
+    static class Opaque extends Elements {
         private final DType dtype;
 
         /// @param dtype their type, for the message
         Opaque(DType dtype) {
             this.dtype = dtype;
+        }
+
+        final DType dtype() {
+            return dtype;
         }
 
         @Override
@@ -479,7 +498,7 @@ public abstract class Elements {
             return this;
         }
 
-        private UnsupportedOperationException noNumbers() {
+        UnsupportedOperationException noNumbers() {
             return new UnsupportedOperationException(
                     "elements of " + dtype + " are bits without a numeric value; use bytes() to read or write them");
         }

@@ -45,7 +45,7 @@ public record ReadableState(@Nullable Object tree, StateIndex names, List<Loss> 
         StateIndex names = StateIndex.of(tree);
         SequencedMap<String, FormatException> unreadable = Unreadable.in(names.tensors());
         if (unreadable.isEmpty()) {
-            return new ReadableState(tree, names, List.of()).checked();
+            return new ReadableState(tree, names, List.of()).checked().as(options);
         }
         if (!options.isLeavingOutUnreadable()) {
             throw refused(unreadable,
@@ -63,12 +63,21 @@ public record ReadableState(@Nullable Object tree, StateIndex names, List<Loss> 
         }
         return new ReadableState(rest, restNames, List.of(new Loss(Kind.UNREADABLE, unreadable.size(),
                 List.copyOf(unreadable.sequencedKeySet()),
-                unreadable.values().stream().map(why -> why.what() + " [" + why.code() + "]").toList()))).checked();
+                unreadable.values().stream().map(why -> why.what() + " [" + why.code() + "]").toList()))).checked()
+                .as(options);
     }
 
     private ReadableState checked() {
         names.storages().forEach(storage -> checkBytes(storage, false));
         return this;
+    }
+
+    private ReadableState as(SaveOptions options) {
+        if (options.dtype().isEmpty()) {
+            return this;
+        }
+        Object converted = Converted.of(tree, names, options.dtype().get());
+        return new ReadableState(converted, StateIndex.of(converted), leftOut);
     }
 
     /// Refuses a storage that has no bytes any more, and names its path in the state.
