@@ -48,6 +48,7 @@ class CatalogueOfRemediesTest {
             Map.entry("OpenOptions.strict", "StrictTest"),
             Map.entry("OpenOptions.temporaryDirectory", "HttpCheckpointTest"),
             Map.entry("PublishedCheckpoint.attach", "PublishedCheckpointTest"),
+            Map.entry("SaveOptions.dtype", "ElementsOfFormatsTest"),
             Map.entry("SaveOptions.format", "OwnNamesTest"),
             Map.entry("SaveOptions.largest", "ElementsOfFormatsTest"),
             Map.entry("SaveOptions.leavingOutUnreadable", "UnreadableTensorsTest"),

@@ -56,6 +56,9 @@ class ElementsOfFormatsTest {
                 if (said.contains(".gguf")) {
                     Checkpoint.save(folder.resolve("out.gguf"), Map.of("w", tensor));
                 }
+                if (said.contains("SaveOptions.dtype(DType.FLOAT32)")) {
+                    Checkpoint.save(file, state, SaveOptions.defaults().dtype(DType.FLOAT32));
+                }
                 if (said.contains(CONVERSION)) {
                     Tensor converted = tensor.to(DType.FLOAT32);
                     Checkpoint.save(file, suffix.equals("npy") ? converted : Map.of("w", converted));

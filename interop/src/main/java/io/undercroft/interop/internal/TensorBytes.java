@@ -85,8 +85,8 @@ public final class TensorBytes {
             return kept;
         }
         boolean isConverted = dtype.kind() == DType.Kind.FLOATING || dtype.blockSize() > 1;
-        return kept + ", or convert the tensor with Tensor.to(DType.FLOAT32)"
-                + (isConverted ? ", or all of them with SaveOptions.dtype(DType.FLOAT32)" : "");
+        return kept + ", or convert " + (isConverted ? "all tensors with SaveOptions.dtype(DType.FLOAT32), or " : "")
+                + "the tensor with Tensor.to(DType.FLOAT32)";
     }
 
     private static boolean isNumber(DType dtype) {
