@@ -157,7 +157,8 @@ class RemediesTest {
         Path gguf = Invocation.FIXTURES.resolve("gguf/all.gguf");
         for (String suffix : List.of("safetensors", "pt")) {
             assertSaid(Invocation.of("convert", gguf, folder.resolve("q." + suffix)),
-                    "save a .croft file, which holds all elements, or a .gguf file, or convert all tensors with --dtype float32");
+                    "save a .croft file, which holds all elements, or a .gguf file, or convert all tensors with "
+                            + "--dtype float32");
             assertThat(Invocation.of("convert --dtype float32", gguf, folder.resolve("q." + suffix)).code()).isZero();
         }
         assertThat(Invocation.of("convert", gguf, folder.resolve("q.croft")).code()).isZero();

@@ -294,12 +294,12 @@ public final class SaveOptions {
     }
 
     /// Saves floating-point numbers as another dtype, as `torch.nn.Module.to(dtype)` converts a module, and decodes
-    /// [blocks][DType#blocks] of quantized numbers to it. Tensors of other dtypes are saved as they are. Works for every
-    /// format. By default, nothing is converted.
+    /// [blocks][DType#blocks] of quantized numbers to it. Tensors of other dtypes are saved as they are. Works for
+    /// every format. By default, nothing is converted.
     ///
     /// Each storage is converted as a whole while it is written, in memory of the size that it then has; tensors that
-    /// share a storage still share it. A save fails if tensors of other dtypes are on such a storage, or if the state has
-    /// a [quantized tensor][io.undercroft.storage.QuantizedTensor] of PyTorch. Nothing is quantized.
+    /// share a storage still share it. A save fails if tensors of other dtypes are on such a storage, or if the state
+    /// has a [quantized tensor][io.undercroft.storage.QuantizedTensor] of PyTorch. Nothing is quantized.
     ///
     /// @param dtype a floating-point type, for instance [DType#FLOAT32]
     /// @return the changed options

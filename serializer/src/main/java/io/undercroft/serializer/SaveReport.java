@@ -63,8 +63,8 @@ public record SaveReport(String format, List<Path> files, List<String> locations
         /// Tensors that could not be read from the file that the state was opened from were
         /// [left out][SaveOptions#leavingOutUnreadable]. The reasons say why, one for each name.
         UNREADABLE,
-        /// The state has no metadata of names that the usual reader of the format requires: llama.cpp does not load a GGUF
-        /// file without the text `general.architecture`. A state that was opened from a GGUF file has it, and
+        /// The state has no metadata of names that the usual reader of the format requires: llama.cpp does not load a
+        /// GGUF file without the text `general.architecture`. A state that was opened from a GGUF file has it, and
         /// [SaveOptions#metadata] adds it.
         REQUIRED_METADATA
     }

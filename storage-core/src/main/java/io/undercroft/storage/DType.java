@@ -1,6 +1,5 @@
 package io.undercroft.storage;
 
-import io.undercroft.storage.internal.Elements;
 import io.undercroft.storage.internal.support.NearNames;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -183,7 +182,8 @@ public final class DType {
     }
 
     /// Returns a type by name and width. Elements of an opaque type can be copied, compared and saved, but not read as
-    /// numbers, except for [blocks][#blocks]. If the name and the width are those of a known type, that type is returned.
+    /// numbers, except for [blocks][#blocks]. If the name and the width are those of a known type, that type is
+    /// returned.
     ///
     /// @param name the name, which may be empty
     /// @param bits bits in one element, from 1 to 2^31-1
@@ -199,14 +199,14 @@ public final class DType {
     }
 
     /// Returns the type of blocks of quantized numbers that ggml defines, as GGUF files hold them. It is the type that
-    /// [#opaque] returns for its name and width. One element is a block; [Tensor#to(DType)] decodes blocks to numbers, and
-    /// nothing encodes them.
+    /// [#opaque] returns for its name and width. One element is a block; [Tensor#to(DType)] decodes blocks to numbers,
+    /// and nothing encodes them.
     ///
     /// @param name the name of the type in ggml, for instance `Q4_0`; the name of the dtype is then `gguf:Q4_0`
     /// @return the type
     /// @throws IllegalArgumentException if no such blocks are known
     public static DType blocks(String name) {
-        DType blocks = Elements.blocks(name);
+        DType blocks = ElementType.blocks(name);
         if (blocks == null) {
             throw new IllegalArgumentException("no blocks of ggml are called '" + name + "'");
         }

@@ -7,6 +7,7 @@ import java.util.Collections;
 import java.util.EnumSet;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /// The meaning of the stored bits of a tensor: a dtype and flags, and the codec of such elements. Immutable, and
 /// shared by all views of a tensor.
@@ -41,6 +42,11 @@ final class ElementType {
     /// For [DType#plainElements], which keeps them.
     static ElementType makePlain(DType dtype) {
         return new ElementType(dtype, Set.of());
+    }
+
+    /// The dtype of blocks of quantized numbers; null if none is known by the name.
+    static @Nullable DType blocks(String name) {
+        return Elements.blocks(name);
     }
 
     /// Elements of the same dtype with other flags.

@@ -355,8 +355,8 @@ public abstract sealed class Tensor {
         return made;
     }
 
-    /// Returns the shape that the elements have when they are [converted][#to(DType)] to a dtype: this shape, except that
-    /// the last dimension counts numbers and not [blocks][DType#blocks]. One block without dimensions has one then.
+    /// Returns the shape that the elements have when they are [converted][#to(DType)] to a dtype: this shape, except
+    /// that the last dimension counts numbers and not [blocks][DType#blocks]. A block without dimensions has one then.
     ///
     /// @param dtype the dtype
     /// @return the shape

@@ -74,133 +74,37 @@ final class BlockElements extends Elements.Opaque {
 
     /// The layouts, named as in ggml. The sizes are those of `gguf.GGML_QUANT_SIZES`.
     ///
-    /// Q8_1 and Q8_K, which ggml uses in memory only, and Q1_0 are not among those that `gguf.dequantize` decodes. Their
-    /// numbers are those of ggml. (ggml has since made the scale of Q8_1 a half.)
+    /// `gguf.dequantize` does not have Q1_0, nor Q8_1 and Q8_K, which ggml uses in memory only. Their numbers are those of
+    /// ggml. (ggml has since made the scale of Q8_1 a half.)
     private enum Layout {
-        Q1_0(128, 18, 0, 128, linear(1, 2), new Plane(2, 1, 1)), Q4_0(32, 18, 0, 32, linear(8, 1),
-                new Plane(2, 16, 4)), Q4_1(32, 20, 0, 32, linear(0, 1), new Plane(4, 16, 4)), Q5_0(32, 22, 0, 32,
-                        linear(16, 1), new Plane(6, 16, 4), new Plane(2, 1, 1)), Q5_1(32, 24, 0, 32, linear(0, 1),
-                                new Plane(8, 16, 4),
-                                new Plane(4, 1, 1)), Q8_0(32, 34, 0, 32, signed(), new Plane(2, 32, 8)), Q8_1(32, 40, 0,
-                                        32, signed(), new Plane(8, 32, 8)), Q2_K(256, 84, 80, 16, linear(0, 1),
-                                                new Plane(16, 32, 2)), Q3_K(256, 110, 108, 16, linear(4, 1),
-                                                        new Plane(32, 32, 2), new Plane(0, 32, 1)), Q4_K(256, 144, 0,
-                                                                32, linear(0, 1), new Plane(16, 32, 4)), Q5_K(256, 176,
-                                                                        0, 32, linear(0, 1), new Plane(48, 32, 4),
-                                                                        new Plane(16, 32, 1)), Q6_K(256, 210, 208, 16,
-                                                                                linear(32, 1), new Plane(0, 64, 4),
-                                                                                new Plane(128, 32, 2)), Q8_K(256, 292,
-                                                                                        0, 256, signed(),
-                                                                                        new Plane(4, 256, 8)), IQ1_S(
-                                                                                                256, 50, 0, 32,
-                                                                                                withDelta()), IQ1_M(256,
-                                                                                                        56, 0, 16,
-                                                                                                        withDelta()), IQ2_XXS(
-                                                                                                                256, 66,
-                                                                                                                0, 32,
-                                                                                                                withSign(
-                                                                                                                        2,
-                                                                                                                        8,
-                                                                                                                        25,
-                                                                                                                        43)), IQ2_XS(
-                                                                                                                                256,
-                                                                                                                                74,
-                                                                                                                                0,
-                                                                                                                                16,
-                                                                                                                                withSign(
-                                                                                                                                        2,
-                                                                                                                                        8,
-                                                                                                                                        25,
-                                                                                                                                        43)), IQ2_S(
-                                                                                                                                                256,
-                                                                                                                                                82,
-                                                                                                                                                0,
-                                                                                                                                                16,
-                                                                                                                                                withSign(
-                                                                                                                                                        2,
-                                                                                                                                                        8,
-                                                                                                                                                        25,
-                                                                                                                                                        43)), IQ3_XXS(
-                                                                                                                                                                256,
-                                                                                                                                                                98,
-                                                                                                                                                                0,
-                                                                                                                                                                32,
-                                                                                                                                                                withSign(
-                                                                                                                                                                        4,
-                                                                                                                                                                        4,
-                                                                                                                                                                        12,
-                                                                                                                                                                        20,
-                                                                                                                                                                        28,
-                                                                                                                                                                        36,
-                                                                                                                                                                        44,
-                                                                                                                                                                        52,
-                                                                                                                                                                        62)), IQ3_S(
-                                                                                                                                                                                256,
-                                                                                                                                                                                110,
-                                                                                                                                                                                0,
-                                                                                                                                                                                32,
-                                                                                                                                                                                withSign(
-                                                                                                                                                                                        4,
-                                                                                                                                                                                        1,
-                                                                                                                                                                                        3,
-                                                                                                                                                                                        5,
-                                                                                                                                                                                        7,
-                                                                                                                                                                                        9,
-                                                                                                                                                                                        11,
-                                                                                                                                                                                        13,
-                                                                                                                                                                                        15)), IQ4_NL(
-                                                                                                                                                                                                32,
-                                                                                                                                                                                                18,
-                                                                                                                                                                                                0,
-                                                                                                                                                                                                32,
-                                                                                                                                                                                                nonlinear(),
-                                                                                                                                                                                                new Plane(
-                                                                                                                                                                                                        2,
-                                                                                                                                                                                                        16,
-                                                                                                                                                                                                        4)), IQ4_XS(
-                                                                                                                                                                                                                256,
-                                                                                                                                                                                                                136,
-                                                                                                                                                                                                                0,
-                                                                                                                                                                                                                32,
-                                                                                                                                                                                                                nonlinear(),
-                                                                                                                                                                                                                new Plane(
-                                                                                                                                                                                                                        8,
-                                                                                                                                                                                                                        16,
-                                                                                                                                                                                                                        4)), TQ1_0(
-                                                                                                                                                                                                                                256,
-                                                                                                                                                                                                                                54,
-                                                                                                                                                                                                                                52,
-                                                                                                                                                                                                                                256,
-                                                                                                                                                                                                                                linear(1,
-                                                                                                                                                                                                                                        1)), TQ2_0(
-                                                                                                                                                                                                                                                256,
-                                                                                                                                                                                                                                                66,
-                                                                                                                                                                                                                                                64,
-                                                                                                                                                                                                                                                256,
-                                                                                                                                                                                                                                                linear(1,
-                                                                                                                                                                                                                                                        1),
-                                                                                                                                                                                                                                                new Plane(
-                                                                                                                                                                                                                                                        0,
-                                                                                                                                                                                                                                                        32,
-                                                                                                                                                                                                                                                        2)), MXFP4(
-                                                                                                                                                                                                                                                                32,
-                                                                                                                                                                                                                                                                17,
-                                                                                                                                                                                                                                                                0,
-                                                                                                                                                                                                                                                                32,
-                                                                                                                                                                                                                                                                doubledFloat4(),
-                                                                                                                                                                                                                                                                new Plane(
-                                                                                                                                                                                                                                                                        1,
-                                                                                                                                                                                                                                                                        16,
-                                                                                                                                                                                                                                                                        4)), NVFP4(
-                                                                                                                                                                                                                                                                                64,
-                                                                                                                                                                                                                                                                                36,
-                                                                                                                                                                                                                                                                                0,
-                                                                                                                                                                                                                                                                                16,
-                                                                                                                                                                                                                                                                                doubledFloat4(),
-                                                                                                                                                                                                                                                                                new Plane(
-                                                                                                                                                                                                                                                                                        4,
-                                                                                                                                                                                                                                                                                        8,
-                                                                                                                                                                                                                                                                                        4));
+        // @formatter:off
+        Q1_0(128, 18, 0, 128, linear(1, 2), new Plane(2, 1, 1)),
+        Q4_0(32, 18, 0, 32, linear(8, 1), new Plane(2, 16, 4)),
+        Q4_1(32, 20, 0, 32, linear(0, 1), new Plane(4, 16, 4)),
+        Q5_0(32, 22, 0, 32, linear(16, 1), new Plane(6, 16, 4), new Plane(2, 1, 1)),
+        Q5_1(32, 24, 0, 32, linear(0, 1), new Plane(8, 16, 4), new Plane(4, 1, 1)),
+        Q8_0(32, 34, 0, 32, signed(), new Plane(2, 32, 8)),
+        Q8_1(32, 40, 0, 32, signed(), new Plane(8, 32, 8)),
+        Q2_K(256, 84, 80, 16, linear(0, 1), new Plane(16, 32, 2)),
+        Q3_K(256, 110, 108, 16, linear(4, 1), new Plane(32, 32, 2), new Plane(0, 32, 1)),
+        Q4_K(256, 144, 0, 32, linear(0, 1), new Plane(16, 32, 4)),
+        Q5_K(256, 176, 0, 32, linear(0, 1), new Plane(48, 32, 4), new Plane(16, 32, 1)),
+        Q6_K(256, 210, 208, 16, linear(32, 1), new Plane(0, 64, 4), new Plane(128, 32, 2)),
+        Q8_K(256, 292, 0, 256, signed(), new Plane(4, 256, 8)),
+        IQ1_S(256, 50, 0, 32, withDelta()),
+        IQ1_M(256, 56, 0, 16, withDelta()),
+        IQ2_XXS(256, 66, 0, 32, withSign(2, 8, 25, 43)),
+        IQ2_XS(256, 74, 0, 16, withSign(2, 8, 25, 43)),
+        IQ2_S(256, 82, 0, 16, withSign(2, 8, 25, 43)),
+        IQ3_XXS(256, 98, 0, 32, withSign(4, 4, 12, 20, 28, 36, 44, 52, 62)),
+        IQ3_S(256, 110, 0, 32, withSign(4, 1, 3, 5, 7, 9, 11, 13, 15)),
+        IQ4_NL(32, 18, 0, 32, nonlinear(), new Plane(2, 16, 4)),
+        IQ4_XS(256, 136, 0, 32, nonlinear(), new Plane(8, 16, 4)),
+        TQ1_0(256, 54, 52, 256, linear(1, 1)),
+        TQ2_0(256, 66, 64, 256, linear(1, 1), new Plane(0, 32, 2)),
+        MXFP4(32, 17, 0, 32, doubledFloat4(), new Plane(1, 16, 4)),
+        NVFP4(64, 36, 0, 16, doubledFloat4(), new Plane(4, 8, 4));
+        // @formatter:on
 
         /// The numbers and the bytes of a block.
         final int size;
