@@ -76,6 +76,7 @@ final class BlockElements extends Elements.Opaque {
     ///
     /// `gguf.dequantize` does not have Q1_0, nor Q8_1 and Q8_K, which ggml uses in memory only. Their numbers are those of
     /// ggml. (ggml has since made the scale of Q8_1 a half.)
+    @SuppressWarnings("ImmutableEnumChecker") // Arrays, which nothing changes: these are loops over elements.
     private enum Layout {
         // @formatter:off
         Q1_0(128, 18, 0, 128, linear(1, 2), new Plane(2, 1, 1)),
@@ -165,7 +166,7 @@ final class BlockElements extends Elements.Opaque {
         private static float[] withSign(int bits, int... integers) {
             float[] values = of(integers);
             for (int code = 0; code < integers.length; code++) {
-                values[code | 1 << bits] = -values[code];
+                values[code | (1 << bits)] = -values[code];
             }
             return values;
         }
@@ -193,7 +194,7 @@ final class BlockElements extends Elements.Opaque {
                 case Q8_1, Q8_K -> Float.intBitsToFloat((int) INT.get(bytes, at));
                 case MXFP4 -> {
                     int exponent = bytes[at] & 0xFF;
-                    yield Float.intBitsToFloat(exponent < 2 ? 0x0020_0000 << exponent : exponent - 1 << 23);
+                    yield Float.intBitsToFloat(exponent < 2 ? 0x0020_0000 << exponent : (exponent - 1) << 23);
                 }
                 default -> half(bytes, at + scaleAt);
             };
@@ -202,23 +203,23 @@ final class BlockElements extends Elements.Opaque {
         /// Returns the scale of a group of numbers.
         private float scale(float scale, byte[] bytes, int at, int number) {
             return switch (this) {
-                case Q2_K -> scale * (bytes[at + number] & 15);
-                case Q3_K -> scale * (((bytes[at + 96 + (number & 7)] >> (number >> 3 << 2) & 15)
-                        | (bytes[at + 104 + (number & 3)] >> (number >> 2 << 1) & 3) << 4) - 32);
+                case Q2_K -> scale * bits(bytes, at + number, 0, 15);
+                case Q3_K -> scale * ((bits(bytes, at + 96 + (number & 7), 4 * (number >> 3), 15)
+                        | (bits(bytes, at + 104 + (number & 3), 2 * (number >> 2), 3) << 4)) - 32);
                 case Q4_K, Q5_K -> scale * (number < 4
-                        ? bytes[at + 4 + number] & 63
-                        : bytes[at + 8 + number] & 15 | bytes[at + number] >> 2 & 48);
+                        ? bits(bytes, at + 4 + number, 0, 63)
+                        : bits(bytes, at + 8 + number, 0, 15) | bits(bytes, at + number, 2, 48));
                 case Q6_K -> scale * bytes[at + 192 + number];
-                case IQ1_S -> scale * (2 * (half(bytes, at + 34, number) >> 12 & 7) + 1);
-                case IQ1_M -> scale * (2 * (half(bytes, at + 48, number >> 2) >> 3 * (number & 3) & 7) + 1);
+                case IQ1_S -> scale * (2 * ((half(bytes, at + 34, number) >> 12) & 7) + 1);
+                case IQ1_M -> scale * (2 * ((half(bytes, at + 48, number >> 2) >> (3 * (number & 3))) & 7) + 1);
                 case IQ2_XXS -> scale * (0.5f + (word(bytes, at + 6, 2 * number) >>> 28)) * 0.25f;
                 case IQ2_XS -> scale * (0.5f + nibble(bytes, at + 66, number)) * 0.25f;
                 case IQ2_S -> scale * (0.5f + nibble(bytes, at + 74, number)) * 0.25f;
                 case IQ3_XXS -> scale * (0.5f + (word(bytes, at + 66, number) >>> 28)) * 0.5f;
                 case IQ3_S -> scale * (1 + 2 * nibble(bytes, at + 106, number));
                 case IQ4_XS -> scale * ((nibble(bytes, at + 4, number)
-                        | (half(bytes, at + 2, 0) >> 2 * number & 3) << 4) - 32);
-                case NVFP4 -> halfOfUnsignedFloat8(bytes[at + number] & 0xFF);
+                        | (((half(bytes, at + 2, 0) >> (2 * number)) & 3) << 4)) - 32);
+                case NVFP4 -> halfOfUnsignedFloat8(bits(bytes, at + number, 0, 255));
                 default -> scale;
             };
         }
@@ -234,12 +235,20 @@ final class BlockElements extends Elements.Opaque {
         private float addend(byte[] bytes, int at, int number) {
             float addend = half(bytes, at + scaleAt + Short.BYTES);
             return switch (this) {
-                case Q2_K -> -(addend * (bytes[at + number] >> 4 & 15));
+                case Q2_K -> -(addend * bits(bytes, at + number, 4, 15));
                 case Q4_K, Q5_K -> -(addend * (number < 4
-                        ? bytes[at + 8 + number] & 63
-                        : bytes[at + 8 + number] >> 4 & 15 | bytes[at + 4 + number] >> 2 & 48));
+                        ? bits(bytes, at + 8 + number, 0, 63)
+                        : bits(bytes, at + 8 + number, 4, 15) | bits(bytes, at + 4 + number, 2, 48)));
                 default -> addend;
             };
+        }
+
+        private static int bits(byte[] bytes, int at, int shift, int mask) {
+            return (bytes[at] >> shift) & mask;
+        }
+
+        private static int nibble(byte[] bytes, int at, int number) {
+            return bits(bytes, at + (number >> 1), 4 * (number & 1), 15);
         }
 
         private static float half(byte[] bytes, int at) {
@@ -247,20 +256,16 @@ final class BlockElements extends Elements.Opaque {
         }
 
         private static int half(byte[] bytes, int at, int number) {
-            return (short) SHORT.get(bytes, at + Short.BYTES * number) & 0xFFFF;
+            return Short.toUnsignedInt((short) SHORT.get(bytes, at + Short.BYTES * number));
         }
 
         private static int word(byte[] bytes, int at, int number) {
             return (int) INT.get(bytes, at + Integer.BYTES * number);
         }
 
-        private static int nibble(byte[] bytes, int at, int number) {
-            return bytes[at + (number >> 1)] >> 4 * (number & 1) & 15;
-        }
-
         /// Returns half of the value of 4 bits of exponent and 3 of mantissa. The sign is ignored, and NaN is 0.
         private static float halfOfUnsignedFloat8(int bits) {
-            int exponent = bits >> 3 & 15;
+            int exponent = (bits >> 3) & 15;
             int mantissa = bits & 7;
             if (bits == 0x7F) {
                 return 0;
@@ -272,44 +277,49 @@ final class BlockElements extends Elements.Opaque {
 
         /// Returns eight adjacent codes of a layout without planes.
         private long eight(byte[] bytes, int at, int number) {
+            int four = number >> 2;
             int quarter = number & 3;
             return switch (this) {
                 case IQ1_S -> {
-                    int high = half(bytes, at + 34, number >> 2);
-                    yield Grids.IQ1[bytes[at + 2 + number] & 0xFF | (high >> 3 * quarter & 7) << 8]
-                            | (high >> 15) * (ONES << 2);
+                    int high = half(bytes, at + 34, four);
+                    yield Grids.IQ1[index(bytes, at + 2 + number, high >> (3 * quarter), 7)]
+                            | ((high >> 15) * (ONES << 2));
                 }
                 case IQ1_M -> {
                     int high = nibble(bytes, at + 32, number);
-                    yield Grids.IQ1[bytes[at + number] & 0xFF | (high & 7) << 8] | (high >> 3) * (ONES << 2);
+                    yield Grids.IQ1[index(bytes, at + number, high, 7)] | ((high >> 3) * (ONES << 2));
                 }
-                case IQ2_XXS -> Grids.IQ2_XXS[bytes[at + 2 + 8 * (number >> 2) + quarter] & 0xFF]
-                        | signs(word(bytes, at + 6, 2 * (number >> 2)) >> 7 * quarter) << 2;
+                case IQ2_XXS -> Grids.IQ2_XXS[bits(bytes, at + 2 + 8 * four + quarter, 0, 255)]
+                        | (signs(word(bytes, at + 6, 2 * four) >> (7 * quarter)) << 2);
                 case IQ2_XS -> {
                     int code = half(bytes, at + 2, number);
-                    yield Grids.IQ2_XS[code & 511] | signs(code >> 9) << 2;
+                    yield Grids.IQ2_XS[code & 511] | (signs(code >> 9) << 2);
                 }
-                case IQ2_S -> Grids.IQ2_S[bytes[at + 2 + number] & 0xFF
-                        | (bytes[at + 66 + (number >> 2)] >> 2 * quarter & 3) << 8]
-                        | BITS[bytes[at + 34 + number] & 0xFF] << 2;
-                case IQ3_XXS -> Grids.IQ3_XXS[bytes[at + 2 + 2 * number] & 0xFF]
-                        | Grids.IQ3_XXS[bytes[at + 3 + 2 * number] & 0xFF] << 32
-                        | signs(word(bytes, at + 66, number >> 2) >> 7 * quarter) << 4;
+                case IQ2_S -> Grids.IQ2_S[index(bytes, at + 2 + number, bytes[at + 66 + four] >> (2 * quarter), 3)]
+                        | (BITS[bits(bytes, at + 34 + number, 0, 255)] << 2);
+                case IQ3_XXS -> Grids.IQ3_XXS[bits(bytes, at + 2 + 2 * number, 0, 255)]
+                        | (Grids.IQ3_XXS[bits(bytes, at + 3 + 2 * number, 0, 255)] << 32)
+                        | (signs(word(bytes, at + 66, four) >> (7 * quarter)) << 4);
                 case IQ3_S -> {
-                    int high = bytes[at + 66 + (number >> 2)] >> 2 * quarter;
-                    yield Grids.IQ3_S[bytes[at + 2 + 2 * number] & 0xFF | (high & 1) << 8]
-                            | Grids.IQ3_S[bytes[at + 3 + 2 * number] & 0xFF | (high & 2) << 7] << 32
-                            | BITS[bytes[at + 74 + number] & 0xFF] << 4;
+                    int high = bytes[at + 66 + four] >> (2 * quarter);
+                    yield Grids.IQ3_S[index(bytes, at + 2 + 2 * number, high, 1)]
+                            | (Grids.IQ3_S[index(bytes, at + 3 + 2 * number, high >> 1, 1)] << 32)
+                            | (BITS[bits(bytes, at + 74 + number, 0, 255)] << 4);
                 }
                 case TQ1_0 -> ternary(bytes, at, Byte.SIZE * number);
                 default -> throw new AssertionError(this);
             };
         }
 
+        /// Returns an index of a grid: a byte, and some bits above it.
+        private static int index(byte[] bytes, int at, int high, int mask) {
+            return bits(bytes, at, 0, 255) | ((high & mask) << 8);
+        }
+
         /// Returns signs of which the eighth is the parity of the others.
         private static long signs(int bits) {
             int seven = bits & 0x7F;
-            return BITS[seven | (Integer.bitCount(seven) & 1) << 7];
+            return BITS[seven | ((Integer.bitCount(seven) & 1) << 7)];
         }
 
         /// Returns digits to base 3. Byte `b` has the digits of `b / 256`: five of 32 bytes, of 16 bytes, and four of 4.
@@ -319,8 +329,8 @@ final class BlockElements extends Elements.Opaque {
             long codes = 0;
             for (int i = 0; i < Byte.SIZE; i++) {
                 int number = first + i - start;
-                int fraction = bytes[at + start / 5 + number % run] * POWERS_OF_THREE[number / run] & 0xFF;
-                codes |= (long) (fraction * 3 >> 8) << Byte.SIZE * i;
+                int fraction = (bytes[at + start / 5 + number % run] * POWERS_OF_THREE[number / run]) & 0xFF;
+                codes |= (long) ((fraction * 3) >> 8) << (Byte.SIZE * i);
             }
             return codes;
         }
@@ -354,7 +364,7 @@ final class BlockElements extends Elements.Opaque {
                         int to = first + i;
                         for (int low = 0; low < (run == 1 ? 1 : Byte.SIZE); low += bits, to += run) {
                             long others = (long) LONG.get(codes, to) & keep;
-                            LONG.set(codes, to, others | (eight >>> low & mask) << shift);
+                            LONG.set(codes, to, others | (((eight >>> low) & mask) << shift));
                         }
                     }
                 }
