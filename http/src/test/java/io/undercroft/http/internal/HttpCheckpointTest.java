@@ -241,6 +241,26 @@ class HttpCheckpointTest {
                 .isInstanceOf(FormatException.class).hasMessageContaining("model-00002-of-00002.gguf");
     }
 
+    /// Of a server that has the directory of a distributed checkpoint, the index is opened.
+    @Test
+    void aDistributedCheckpointIsOpenedByItsIndex() throws IOException {
+        Path fixture = Path.of("..", "test-support", "fixtures", "pytorch", "dcp", "four");
+        try (Stream<Path> files = Files.list(fixture)) {
+            for (Path file : files.toList()) {
+                Files.copy(file, directory.resolve(file.getFileName()));
+            }
+        }
+        try (Checkpoint local = Checkpoint.open(fixture);
+                Checkpoint remote = Checkpoint.open(server.uri(".metadata"), options())) {
+            assertThat(remote.format()).isEqualTo("torch-dcp");
+            checkEqual(remote, local);
+            assertThat(remote.verify().isIntact()).isTrue();
+        }
+        Files.delete(directory.resolve("__3_0.distcp"));
+        assertThatThrownBy(() -> Checkpoint.open(server.uri(".metadata"), options()))
+                .isInstanceOf(FormatException.class).hasMessageContaining("__3_0.distcp");
+    }
+
     @Test
     void theBasesOfACroftFileAreNextToIt() throws IOException {
         Path base = directory.resolve("base.croft");

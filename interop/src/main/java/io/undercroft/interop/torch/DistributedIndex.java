@@ -191,6 +191,11 @@ record DistributedIndex(List<Entry> entries, Map<?, ?> paths, List<String> files
             all.sort(Comparator.comparingInt(Range::file).thenComparingLong(Range::start));
             for (int i = 1; i < all.size(); i++) {
                 if (all.get(i - 1).file == all.get(i).file && all.get(i - 1).end > all.get(i).start) {
+                    if (all.get(i - 1).start == all.get(i).start) {
+                        throw new FormatException("DCP-UNSUPPORTED", "several entries start at one byte, as those of"
+                                + " SerializationFormat.SAFETENSORS", FormatException.NO_OFFSET,
+                                "Save it with HuggingFaceStorageWriter, or without this option of FileSystemWriter");
+                    }
                     throw malformed("two entries overlap, at byte " + all.get(i).start + " of "
                             + FormatException.quote(List.copyOf(files.keySet()).get(all.get(i).file)));
                 }

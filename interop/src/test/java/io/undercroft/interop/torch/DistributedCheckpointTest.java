@@ -287,6 +287,13 @@ class DistributedCheckpointTest {
     }
 
     @Test
+    void anIndexOfSafetensorsIsRefused() throws IOException {
+        builder.tensor("a", "float32", 2).described("a", new long[]{2}, 0).range("a", "s", 0, 8, 0);
+        builder.tensor("b", "float32", 1).described("b", new long[]{1}, 0).range("b", "s", 0, 4, 0);
+        assertRefused("DCP-UNSUPPORTED", "SerializationFormat.SAFETENSORS");
+    }
+
+    @Test
     void whatOtherProgramsMakeOfBytesIsRefused() throws IOException {
         builder.tensor("a", "float32", 1).chunk("a", "s", Tensor.of(1f), 0).transform("zstd");
         assertRefused("DCP-UNSUPPORTED", "'a' is transformed by 'zstd'");
