@@ -25,6 +25,7 @@ public final class Main {
               delta       save a second snapshot of 1 GiB of which one chunk in a hundred has changed
               stitch      map a storage that lies in 16 384 extents as one range, compared with copying it
               attach      let eight JVMs attach to a published checkpoint of 2 GiB, compared with eight Pythons
+              serve       four JVMs and four Pythons with an ONNX model of 1 GiB: memory, start, change of the version
               import      open files of 10 000 tensors that torch and safetensors wrote, compared with these
               model       open a folder of safetensors files of 70 GB, compared with safetensors
               convert     make files of 1 GiB of one format from another, compared with a save from memory
@@ -57,6 +58,7 @@ public final class Main {
         add("delta", 10, 5, DeltaBenchmark::run);
         add("stitch", 30, 10, StitchBenchmark::run);
         add("attach", 50, 20, AttachBenchmark::run);
+        add("serve", 1, 1, ServeBenchmark::run);
         add("import", 30, 15, OpenBenchmark::imports);
         add("model", 15, 5, ModelBenchmark::run);
         add("convert", 5, 3, ConvertBenchmark::run);

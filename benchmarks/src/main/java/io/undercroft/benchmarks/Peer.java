@@ -57,8 +57,16 @@ final class Peer implements AutoCloseable {
     ///
     /// @throws IOException if it cannot be started
     static Peer jvm() throws IOException {
+        return jvm(JvmPeer.class);
+    }
+
+    /// {@return a new JVM as of [#jvm()] that runs another program}
+    ///
+    /// @param main its main class
+    /// @throws IOException if it cannot be started
+    static Peer jvm(Class<?> main) throws IOException {
         return new Peer(Stream.of(List.of(java()), JVM_FLAGS,
-                List.of("-cp", System.getProperty("java.class.path"), JvmPeer.class.getName()))
+                List.of("-cp", System.getProperty("java.class.path"), main.getName()))
                 .flatMap(List::stream).toList(), Map.of());
     }
 
