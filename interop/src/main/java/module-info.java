@@ -22,5 +22,6 @@ module io.undercroft.interop {
             io.undercroft.interop.numpy.NpyFormat,
             io.undercroft.interop.numpy.NpzFormat,
             io.undercroft.interop.gguf.GgufFormat,
+            io.undercroft.interop.internal.onnx.OnnxFormat,
             io.undercroft.interop.torch7.Torch7Format;
 }

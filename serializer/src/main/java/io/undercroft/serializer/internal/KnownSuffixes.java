@@ -16,6 +16,7 @@ public final class KnownSuffixes {
             "npz", List.of(".npz"),
             "npy", List.of(".npy"),
             "gguf", List.of(".gguf"),
+            "onnx", List.of(".onnx"),
             "torch7", List.of(".t7"),
             "pickle", List.of(".pkl", ".pickle"));
 
