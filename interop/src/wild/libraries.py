@@ -307,6 +307,35 @@ def read_gguf(path):
     return found
 
 
+ONNX_NAMES = {"FLOAT": "float32", "DOUBLE": "float64", "FLOAT8E4M3FN": "float8_e4m3fn", "FLOAT8E5M2": "float8_e5m2",
+              "FLOAT8E4M3FNUZ": "float8_e4m3fnuz", "FLOAT8E5M2FNUZ": "float8_e5m2fnuz", "FLOAT8E8M0": "float8_e8m0fnu"}
+
+
+def read_onnx(path):
+    """The initializers; croft has the tensors of attributes besides. Those below 8 bits are not compared."""
+    import onnx
+    import onnx.numpy_helper
+
+    found = Found()
+    found.more = True
+    for tensor in onnx.load(path).graph.initializer:
+        name = onnx.TensorProto.DataType.Name(tensor.data_type)
+        if name != "STRING" and "INT4" not in name and "INT2" not in name and "FLOAT4" not in name:
+            array = np.ascontiguousarray(onnx.numpy_helper.to_array(tensor))
+            found.put((tensor.name,), element(ONNX_NAMES.get(name, name.lower()), list(tensor.dims), array))
+    return found
+
+
+def is_onnx(path):
+    """A model has a version and a graph; any bytes may be a message of something."""
+    try:
+        import onnx
+        model = onnx.load(path, load_external_data=False)
+        return model.ir_version > 0 and model.HasField("graph") and len(model.opset_import) > 0
+    except Exception:
+        return False
+
+
 def read_torch7(path):
     import torchfile
 
@@ -333,6 +362,7 @@ def unknown(_):
 
 READERS = {"torch zip": read_torch, "torch stream": read_torch, "torch tar": read_torch, "TorchScript": read_script,
            "npy": read_numpy, "npz": read_numpy, "safetensors": read_safetensors, "gguf": read_gguf,
+           "onnx": read_onnx,
            "Torch7": read_torch7, "joblib": read_joblib, "pickle": read_pickle}
 
 
@@ -366,7 +396,7 @@ def kind_of(path):
             return "joblib" if b"joblib.numpy_pickle" in file.read() else "pickle"
     if path.endswith(".joblib"):
         return "joblib"
-    return "other"
+    return "onnx" if head[:1] == b"\x08" and is_onnx(path) else "other"
 
 
 def describe(path):

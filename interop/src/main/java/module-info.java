@@ -1,4 +1,4 @@
-/// The formats of PyTorch, safetensors, NumPy, GGUF and Torch7.
+/// The formats of PyTorch, safetensors, NumPy, GGUF, ONNX and Torch7.
 module io.undercroft.interop {
     requires static transitive org.jspecify;
     requires transitive io.undercroft.serializer;

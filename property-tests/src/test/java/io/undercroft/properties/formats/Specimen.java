@@ -28,7 +28,7 @@ import java.util.stream.Stream;
 record Specimen(String name, String format, byte[] bytes) {
     /// Larger ones take too long to damage thousands of times.
     private static final long SMALL = 40 << 10;
-    private static final List<String> FOLDERS = List.of("pytorch", "safetensors", "numpy", "gguf", "torch7");
+    private static final List<String> FOLDERS = List.of("pytorch", "safetensors", "numpy", "gguf", "onnx", "torch7");
     private static final int MADE = 6;
     private static final int CHOICES = 120;
 
@@ -47,6 +47,8 @@ record Specimen(String name, String format, byte[] bytes) {
         specimens.addAll(made(seed, scratch));
         specimens.add(index(scratch));
         distributed(specimens, scratch);
+        String external = "external.onnx.data";
+        Files.copy(Repository.path("test-support/fixtures/onnx/" + external), scratch.file(external));
         return specimens;
     }
 

@@ -2,7 +2,6 @@ package io.undercroft.interop.internal.onnx;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.onnx.OnnxModel.OnnxTensor;
-import io.undercroft.interop.internal.onnx.OnnxType.Numbers;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;
@@ -24,7 +23,6 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -33,7 +31,6 @@ import java.util.Objects;
 import java.util.SequencedMap;
 import java.util.SequencedSet;
 import java.util.Set;
-import java.util.function.Function;
 
 /// Models of ONNX, with external data or without.
 ///
@@ -58,7 +55,7 @@ public final class OnnxFormat implements CheckpointFormat {
     @Override
     public SequencedSet<String> companionNames(MappedFile file) throws IOException {
         SequencedSet<String> names = new LinkedHashSet<>(
-                OnnxModel.read(file, ReadBudget.of(file.size())).files().keySet());
+                new OnnxModel(file, ReadBudget.of(file.size())).files().keySet());
         names.remove("");
         return names;
     }
@@ -71,7 +68,7 @@ public final class OnnxFormat implements CheckpointFormat {
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
         ReadBudget budget = ReadBudget.of(file.size());
-        OnnxModel model = OnnxModel.read(file, budget);
+        OnnxModel model = new OnnxModel(file, budget);
         Members members = new Members(model, options, budget);
         List<String> locations = List.copyOf(model.files().keySet());
         return locations.size() == 1
@@ -102,8 +99,15 @@ public final class OnnxFormat implements CheckpointFormat {
             FileStorages storages = new FileStorages(file, options);
             Map<Range, Storage> made = new HashMap<>();
             SequencedMap<String, Tensor> state = LinkedHashMap.newLinkedHashMap(here.size());
-            here.forEach((name, tensor) -> state.put(name, tensor(file, tensor, made,
-                    range -> chosen.contains(range) ? storage(file, tensor, storages) : Storage.meta(range.nbytes))));
+            here.forEach((name, tensor) -> {
+                FormatException fault = tensor.fault();
+                state.put(name, fault != null
+                        ? Unreadable.tensor(fault.withFile(file.location()), tensor.shape())
+                        : Tensor.of(made.computeIfAbsent(new Range(tensor), range -> chosen.contains(range)
+                                ? storage(file, tensor, storages)
+                                : Storage.meta(range.nbytes)), tensor.dtype(), 0, tensor.shape(),
+                                tensor.shape().contiguousStride()));
+            });
             return TreeContents.of(state, location.isEmpty() ? model.metadata() : Map.of(),
                     pulse -> check(file, here, pulse), budget)
                     .withUnverified(made.size(), made.keySet().stream().mapToLong(Range::nbytes).sum())
@@ -114,27 +118,18 @@ public final class OnnxFormat implements CheckpointFormat {
             return options.isChosen(StateIndex.escape(name));
         }
 
-        private static Tensor tensor(MappedFile file, OnnxTensor tensor, Map<Range, Storage> made,
-                Function<Range, Storage> storage) {
-            FormatException fault = tensor.fault();
-            return fault != null
-                    ? Unreadable.tensor(fault.withFile(file.location()), tensor.shape())
-                    : Tensor.of(made.computeIfAbsent(new Range(tensor), storage), tensor.dtype(), 0, tensor.shape(),
-                            tensor.shape().contiguousStride());
-        }
-
         private static Storage storage(MappedFile file, OnnxTensor tensor, FileStorages storages) {
-            Numbers numbers = tensor.numbers();
-            return numbers == null
+            OnnxType type = tensor.type();
+            return type == null
                     ? storages.stored(tensor.offset(), tensor.nbytes(), tensor.dtype(), ByteOrder.LITTLE_ENDIAN)
-                    : storages.decoded(tensor.nbytes(), into -> numbers.decode(file, into));
+                    : storages.decoded(tensor.nbytes(), into -> type.decode(file, tensor.pieces(), into));
         }
 
         private static void checkLayout(MappedFile file, SequencedMap<String, OnnxTensor> tensors) {
             String before = "";
             Range last = new Range(0, 0, DType.UINT8);
             for (Map.Entry<String, OnnxTensor> each : tensors.entrySet().stream()
-                    .filter(tensor -> tensor.getValue().nbytes() > 0 && tensor.getValue().numbers() == null)
+                    .filter(tensor -> tensor.getValue().nbytes() > 0 && tensor.getValue().type() == null)
                     .sorted(Comparator.comparingLong(tensor -> tensor.getValue().offset())).toList()) {
                 Range range = new Range(each.getValue());
                 if (range.nbytes > file.size() - range.offset) {
@@ -159,11 +154,11 @@ public final class OnnxFormat implements CheckpointFormat {
                 throws IOException {
             List<Damage> damages = new ArrayList<>();
             for (Map.Entry<String, OnnxTensor> each : tensors.entrySet()) {
-                Numbers numbers = each.getValue().numbers();
+                OnnxType type = each.getValue().type();
                 pulse.run();
                 try (Arena arena = Arena.ofConfined()) {
-                    if (numbers != null) {
-                        numbers.decode(file, arena.allocate(each.getValue().nbytes()));
+                    if (type != null) {
+                        type.decode(file, each.getValue().pieces(), arena.allocate(each.getValue().nbytes()));
                     }
                 } catch (FormatException e) {
                     damages.add(Damage.of("tensor " + FormatException.quote(each.getKey()), 0, e));
@@ -173,13 +168,10 @@ public final class OnnxFormat implements CheckpointFormat {
         }
 
         private FileSet.Model union(List<Contents> parts) {
-            Map<String, Map<?, ?>> byLocation = new HashMap<>();
-            Iterator<Contents> part = parts.iterator();
-            model.files().keySet().forEach(
-                    location -> byLocation.put(location, (Map<?, ?>) Objects.requireNonNull(part.next().state())));
-            SequencedMap<String, Object> state = LinkedHashMap.newLinkedHashMap(model.tensors().size());
-            model.tensors().forEach((name, tensor) -> state.put(name, Objects.requireNonNull(
-                    Objects.requireNonNull(byLocation.get(tensor.location())).get(name))));
+            Map<Object, Object> all = new HashMap<>();
+            parts.forEach(part -> all.putAll((Map<?, ?>) Objects.requireNonNull(part.state())));
+            SequencedMap<String, Object> state = LinkedHashMap.newLinkedHashMap(all.size());
+            model.tensors().keySet().forEach(name -> state.put(name, Objects.requireNonNull(all.get(name))));
             return new FileSet.Model(state, model.metadata(), List.of());
         }
     }

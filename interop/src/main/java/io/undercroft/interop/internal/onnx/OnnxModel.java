@@ -3,8 +3,7 @@ package io.undercroft.interop.internal.onnx;
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.ByteReader;
 import io.undercroft.interop.internal.UnreadParts;
-import io.undercroft.interop.internal.onnx.OnnxType.Numbers;
-import io.undercroft.interop.internal.onnx.ProtoInput.Field;
+import io.undercroft.interop.internal.onnx.ProtoMessage.Field;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.UnreadPart.Kind;
@@ -15,42 +14,41 @@ import io.undercroft.storage.Shape;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Deque;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SequencedMap;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// The tensors and metadata of a model. Tensors are the initializers of its graph under their names, then the constants
-/// among its nodes under the names of what they put out, and those of graphs in nodes and of functions, under the path
-/// to them. The numbers of fields are those of `onnx.proto`.
+/// among its nodes under the names of what they put out, and those of other attributes, of graphs in nodes and of
+/// functions, under the path to them. The numbers of fields are those of `onnx.proto`.
 final class OnnxModel {
     private static final int GRAPH = 7;
+    private static final Set<Integer> FIELDS = Set.of(1, 2, 3, 4, 5, 6, GRAPH, 8, 14, 20, 25, 26);
+    private static final Set<Integer> FIELDS_OF_GRAPHS = Set.of(1, 2, 5, 10, 11, 12, 13, 14, 15, 16);
+    private static final int MOST_LOOKED_AT = 64;
     /// As deep as protobuf itself reads: each graph is in an attribute of a node of another one.
     private static final int DEEPEST = 32;
     /// What the mapping of a further file takes.
     private static final long MEMORY_OF_FILE = 16 << 10;
-    private static final int MOST_LOOKED_AT = 64;
-    private static final int LARGEST_VERSION = 255;
 
-    private final MappedFile file;
     private final ReadBudget budget;
-    private final ProtoInput in;
     private final SequencedMap<String, OnnxTensor> tensors = new LinkedHashMap<>();
-    private final SequencedMap<String, String> metadata = new LinkedHashMap<>();
     private final SequencedMap<String, SequencedMap<String, OnnxTensor>> files = new LinkedHashMap<>(
             Map.of("", new LinkedHashMap<>()));
-    private final Deque<Scope> scopes = new ArrayDeque<>();
+    private final SequencedMap<String, String> metadata = new LinkedHashMap<>();
     private final UnreadParts texts = new UnreadParts("text tensor");
     private final UnreadParts sparse = new UnreadParts("sparse tensor");
     private final UnreadParts training = new UnreadParts("training graph");
-    private long nodes;
-    private long nodeBytes;
-    private long firstNode;
+    private final Deque<Scope> scopes = new ArrayDeque<>();
+    private @Nullable UnreadPart graph;
 
     /// A tensor as the model describes it.
     ///
@@ -59,26 +57,50 @@ final class OnnxModel {
     /// @param location the file that its bytes are in, empty for that of the model
     /// @param offset where they are, if they are there as they are in memory
     /// @param nbytes its size in bytes
-    /// @param numbers what it is decoded from otherwise
+    /// @param type what it is decoded as otherwise
+    /// @param pieces what it is decoded from then
     /// @param fault what is wrong with it
-    record OnnxTensor(DType dtype, Shape shape, String location, long offset, long nbytes, @Nullable Numbers numbers,
-            @Nullable FormatException fault) {
-        private OnnxTensor at(String location, long offset) {
-            return new OnnxTensor(dtype, shape, location, offset, nbytes, null, null);
-        }
-    }
+    record OnnxTensor(DType dtype, Shape shape, String location, long offset, long nbytes, @Nullable OnnxType type,
+            List<Field> pieces, @Nullable FormatException fault) {}
 
     /// A graph or the body of a function that is still to be read.
     ///
-    /// @param isGraph whether it is a graph
+    /// @param body its message
+    /// @param nodes the field of that with its nodes
     /// @param prefix what the names of its tensors begin with
     /// @param depth how many graphs it is in
-    private record Scope(boolean isGraph, long start, long end, String prefix, int depth) {}
+    private record Scope(ProtoMessage body, int nodes, String prefix, int depth) {}
 
-    private OnnxModel(MappedFile file, ReadBudget budget) {
-        this.file = file;
+    /// Reads a model.
+    ///
+    /// @param file the file
+    /// @param budget what reading it may cost
+    /// @throws FormatException if it is malformed
+    OnnxModel(MappedFile file, ReadBudget budget) throws IOException {
         this.budget = budget;
-        this.in = new ProtoInput(file, budget);
+        ProtoMessage model = new ProtoMessage(file, budget, 0, file.size());
+        for (ProtoMessage pair : model.messages(14)) {
+            metadata.put(pair.text(1), pair.text(2));
+        }
+        describe("ir_version", Long.toString(model.number(1)));
+        describe("producer_name", model.text(2));
+        describe("producer_version", model.text(3));
+        describe("domain", model.text(4));
+        describe("model_version", model.all(5).isEmpty() ? "" : Long.toString(model.number(5)));
+        describe("doc_string", model.text(6));
+        for (ProtoMessage opset : model.messages(8)) {
+            describe("opset." + (opset.text(1).isEmpty() ? "ai.onnx" : opset.text(1)), Long.toString(opset.number(2)));
+        }
+        for (ProtoMessage each : model.messages(GRAPH)) {
+            scopes.add(new Scope(each, 1, "", 0));
+        }
+        for (ProtoMessage function : model.messages(25)) {
+            scopes.add(new Scope(function, GRAPH, function.text(1) + '/', 0));
+        }
+        model.all(20).forEach(each -> training.add("training_info", each.start(), each.nbytes()));
+        while (!scopes.isEmpty()) {
+            read(scopes.remove());
+        }
     }
 
     /// {@return whether a file is a model} There are no first bytes that all have. The first fields have to be fields of
@@ -86,59 +108,33 @@ final class OnnxModel {
     ///
     /// @param file any file
     static boolean startsIn(MappedFile file) throws IOException {
-        ProtoInput in = new ProtoInput(file, ReadBudget.of(file.size()));
-        boolean hasVersion = false;
-        boolean hasGraph = false;
-        long position = 0;
+        Set<Integer> found = new HashSet<>();
+        ByteReader in = ProtoMessage.reader(file, 0, file.size());
         try {
-            for (int i = 0; position < file.size() && i < MOST_LOOKED_AT; i++) {
-                Field field = in.at(position);
-                if (field.wire() != (field.number() == 1 || field.number() == 5
-                        ? ProtoInput.VARINT
-                        : ProtoInput.BYTES)) {
+            for (int i = 0; in.position() < file.size() && i < MOST_LOOKED_AT; i++) {
+                Field field = ProtoMessage.next(in);
+                boolean isNumber = field.number() == 1 || field.number() == 5;
+                if (!FIELDS.contains(field.number())
+                        || field.wire() != (isNumber ? ProtoMessage.VARINT : ProtoMessage.BYTES)
+                        || (field.number() == GRAPH && !startsGraph(in))) {
                     return false;
                 }
-                switch (field.number()) {
-                    case 1 -> hasVersion = field.value() > 0 && field.value() <= LARGEST_VERSION;
-                    case GRAPH -> hasGraph = startsGraph(in, field);
-                    case 2, 3, 4, 5, 6, 8, 14, 20, 25, 26 -> {}
-                    default -> {
-                        return false;
-                    }
-                }
-                position = field.end();
+                found.add(field.number());
+                in.at(field.end());
             }
         } catch (FormatException _) {
             return false;
         }
-        return hasVersion && hasGraph;
+        return found.containsAll(Set.of(1, GRAPH));
     }
 
-    private static boolean startsGraph(ProtoInput in, Field graph) throws IOException {
-        Field first = in.at(graph.start());
-        return first.wire() == ProtoInput.BYTES && switch (first.number()) {
-            case 1, 2, 5, 10, 11, 12, 13, 14, 15, 16 -> true;
-            default -> false;
-        };
-    }
-
-    /// Reads a model.
-    ///
-    /// @param file the file
-    /// @param budget what reading it may cost
-    /// @throws FormatException if it is malformed
-    static OnnxModel read(MappedFile file, ReadBudget budget) throws IOException {
-        OnnxModel model = new OnnxModel(file, budget);
-        model.read();
-        return model;
+    private static boolean startsGraph(ByteReader in) throws IOException {
+        Field first = ProtoMessage.next(in);
+        return FIELDS_OF_GRAPHS.contains(first.number()) && first.wire() == ProtoMessage.BYTES;
     }
 
     SequencedMap<String, OnnxTensor> tensors() {
         return tensors;
-    }
-
-    Map<String, String> metadata() {
-        return metadata;
     }
 
     /// {@return the tensors by the files that they are in, that of the model first with an empty name}
@@ -146,190 +142,122 @@ final class OnnxModel {
         return files;
     }
 
+    Map<String, String> metadata() {
+        return metadata;
+    }
+
     /// {@return what the state does not contain}
     List<UnreadPart> unread() {
-        Stream<UnreadPart> graph = nodes == 0
-                ? Stream.empty()
-                : Stream.of(new UnreadPart(Kind.RECORD,
-                        "the graph, which is not run: %,d node%s".formatted(nodes, nodes == 1 ? "" : "s"), firstNode,
-                        nodeBytes));
-        return Stream.concat(graph,
+        return Stream.concat(Optional.ofNullable(graph).stream(),
                 Stream.of(texts, sparse, training).map(UnreadParts::part).flatMap(Optional::stream)).toList();
     }
 
-    private void read() throws IOException {
-        Map<String, String> own = new LinkedHashMap<>();
-        in.forEach(0, file.size(), field -> {
-            switch (field.number()) {
-                case 1 -> own.put("onnx.ir_version", Long.toString(field.value()));
-                case 2 -> own.put("onnx.producer_name", in.text(field));
-                case 3 -> own.put("onnx.producer_version", in.text(field));
-                case 4 -> own.put("onnx.domain", in.text(field));
-                case 5 -> own.put("onnx.model_version", Long.toString(field.value()));
-                case 6 -> own.put("onnx.doc_string", in.text(field));
-                case GRAPH -> open(new Scope(true, field.start(), field.end(), "", 0));
-                case 8 -> {
-                    Pair version = pair(field);
-                    own.put("onnx.opset." + (version.key.isEmpty() ? "ai.onnx" : version.key),
-                            Long.toString(version.number));
-                }
-                case 14 -> {
-                    Pair pair = pair(field);
-                    metadata.put(pair.key, pair.value);
-                }
-                case 20 -> training.add("training_info", field.start(), field.nbytes());
-                case 25 -> open(new Scope(false, field.start(), field.end(), text(field, 1), 0));
-                default -> {}
-            }
-        });
-        own.forEach(metadata::putIfAbsent);
-        while (!scopes.isEmpty()) {
-            read(scopes.remove());
+    private void describe(String key, String value) {
+        budget.takeText(key.length());
+        if (!value.isEmpty()) {
+            metadata.putIfAbsent("onnx." + key, value);
         }
-        // Models before version 4 list initializers as inputs, too.
-        tensors.keySet().forEach(name -> metadata.remove("onnx.input." + name));
-    }
-
-    /// A message of two fields: a text, and a text or a number.
-    private record Pair(String key, String value, long number) {}
-
-    private Pair pair(Field message) throws IOException {
-        Pair[] pair = {new Pair("", "", 0)};
-        budget.takeMemory(ReadBudget.ENTRY);
-        in.forEach(message.start(), message.end(), field -> {
-            switch (field.number()) {
-                case 1 -> pair[0] = new Pair(in.text(field), pair[0].value, pair[0].number);
-                case 2 -> pair[0] = field.wire() == ProtoInput.VARINT
-                        ? new Pair(pair[0].key, pair[0].value, field.value())
-                        : new Pair(pair[0].key, in.text(field), 0);
-                default -> {}
-            }
-        });
-        return pair[0];
-    }
-
-    /// {@return a text of a message, or an empty one}
-    private String text(Field message, int number) throws IOException {
-        String[] text = {""};
-        in.forEach(message.start(), message.end(), field -> {
-            if (field.number() == number && text[0].isEmpty()) {
-                text[0] = in.text(field);
-            }
-        });
-        return text[0];
-    }
-
-    private void open(Scope scope) {
-        if (scope.depth > DEEPEST) {
-            throw ProtoInput.damaged("graphs nest more than " + DEEPEST + " deep", scope.start);
-        }
-        budget.takeMemory(ReadBudget.CONTAINER);
-        budget.takeText(scope.prefix.length());
-        scopes.add(scope.isGraph || scope.prefix.isEmpty()
-                ? scope
-                : new Scope(false, scope.start, scope.end, scope.prefix + '/', scope.depth));
     }
 
     private void read(Scope scope) throws IOException {
-        List<Field> inner = new ArrayList<>();
-        in.forEach(scope.start, scope.end, field -> {
-            if (field.number() == (scope.isGraph ? 1 : 7)) {
-                budget.takeMemory(ReadBudget.ENTRY);
-                inner.add(field);
-            } else if (scope.isGraph) {
-                switch (field.number()) {
-                    case 5 -> add(scope.prefix + text(field, 8), field);
-                    case 15 -> addSparse(scope.prefix, field);
-                    case 2, 11, 12 -> describe(scope, field);
-                    default -> {}
-                }
+        List<ProtoMessage> nodes = scope.body.messages(scope.nodes);
+        if (scope.nodes == 1) {
+            for (ProtoMessage each : scope.body.messages(5)) {
+                add(scope.prefix + each.text(8), each);
             }
-        });
-        for (Field node : inner) {
-            firstNode = nodes++ == 0 ? node.start() : Math.min(firstNode, node.start());
-            nodeBytes += scope.depth == 0 ? node.nbytes() : 0;
-            readNode(scope, node, scope.prefix);
+            addSparse(scope.prefix, scope.body.messages(15));
+            if (scope.prefix.isEmpty()) {
+                describe(scope.body, nodes.size());
+            }
+        }
+        for (ProtoMessage node : nodes) {
+            // What a node puts out is unique in a graph.
+            String path = scope.prefix + (node.all(2).isEmpty() ? "node " + nodes.indexOf(node) : node.text(2));
+            for (ProtoMessage attribute : node.messages(5)) {
+                String name = path + '/' + attribute.text(1);
+                budget.takeText(name.length());
+                for (ProtoMessage each : attribute.messages(5)) {
+                    add(node.text(4).equals("Constant") ? path : name, each);
+                }
+                int count = 0;
+                for (ProtoMessage each : attribute.messages(10)) {
+                    add(name + '/' + count++, each);
+                }
+                open(scope, name + '/', attribute.messages(6));
+                for (ProtoMessage each : attribute.messages(11)) {
+                    open(scope, name + '/' + count++ + '/', List.of(each));
+                }
+                addSparse(name + '/', attribute.messages(22));
+                addSparse(name + '/', attribute.messages(23));
+            }
         }
     }
 
-    private void describe(Scope graph, Field field) throws IOException {
-        if (graph.depth > 0) {
-            return;
-        }
-        switch (field.number()) {
-            case 2 -> metadata.putIfAbsent("onnx.graph", in.text(field));
-            default -> {
-                budget.takeMemory(ReadBudget.ENTRY);
-                metadata.putIfAbsent((field.number() == 11 ? "onnx.input." : "onnx.output.") + text(field, 1),
-                        describe(field));
+    private void open(Scope outer, String prefix, List<ProtoMessage> graphs) {
+        for (ProtoMessage each : graphs) {
+            if (outer.depth == DEEPEST) {
+                throw ProtoMessage.damaged("graphs nest more than " + DEEPEST + " deep", each.start());
             }
+            budget.takeText(prefix.length());
+            scopes.add(new Scope(each, 1, prefix, outer.depth + 1));
+        }
+    }
+
+    private void describe(ProtoMessage main, int nodes) throws IOException {
+        describe("graph", main.text(2));
+        // Models before version 4 list initializers as inputs, too.
+        for (ProtoMessage input : main.messages(11)) {
+            if (!tensors.containsKey(input.text(1))) {
+                describe("input." + input.text(1), typeOf(input));
+            }
+        }
+        for (ProtoMessage output : main.messages(12)) {
+            describe("output." + output.text(1), typeOf(output));
+        }
+        if (nodes > 0) {
+            graph = new UnreadPart(Kind.RECORD, "the graph, which is not run, of %,d node%s".formatted(nodes,
+                    nodes == 1 ? "" : "s"), main.all(1).getFirst().start(), main.nbytes(1));
         }
     }
 
     /// {@return the type of an input or output, for instance `float32 [batch, 3]`}
-    private String describe(Field value) throws IOException {
-        StringBuilder text = new StringBuilder();
-        in.forEach(value.start(), value.end(), type -> within(type, 2, tensor -> within(tensor, 1, part -> {
-            if (part.number() == 1) {
-                text.append(OnnxType.name(part.value()));
+    private static String typeOf(ProtoMessage value) throws IOException {
+        List<String> texts = new ArrayList<>();
+        for (ProtoMessage type : value.messages(2)) {
+            for (ProtoMessage tensor : type.messages(1)) {
+                texts.add(tensor.number(1) == OnnxType.STRING
+                        ? "string"
+                        : OnnxType.of(tensor.number(1)).map(known -> known.dtype().name()).orElse("unknown"));
+                for (ProtoMessage shape : tensor.messages(2)) {
+                    List<String> sizes = new ArrayList<>();
+                    for (ProtoMessage size : shape.messages(1)) {
+                        sizes.add(size.all(1).isEmpty() ? size.text(2) : Long.toString(size.number(1)));
+                    }
+                    texts.add(sizes.toString());
+                }
             }
-            within(part, 2, dim -> within(dim, 1, size -> text.append(text.indexOf("[") < 0 ? " [" : ", ")
-                    .append(size.number() == 1 ? Long.toString(size.value()) : in.text(size))));
-        })));
-        return text.isEmpty() ? "no tensor" : text.append(text.indexOf("[") < 0 ? "" : "]").toString();
+        }
+        return texts.isEmpty() ? "no tensor" : String.join(" ", texts);
     }
 
-    private void within(Field field, int number, ProtoInput.Action action) throws IOException {
-        if (field.number() == number && field.wire() == ProtoInput.BYTES) {
-            in.forEach(field.start(), field.end(), action);
+    private void addSparse(String prefix, List<ProtoMessage> all) throws IOException {
+        for (ProtoMessage each : all) {
+            for (ProtoMessage values : each.messages(1)) {
+                sparse.add(prefix + values.text(8), each.start(), each.nbytes());
+            }
         }
     }
 
-    /// A constant is named by what it puts out, which is unique in a graph.
-    private void readNode(Scope scope, Field node, String prefix) throws IOException {
-        String output = text(node, 2);
-        String path = prefix + (output.isEmpty() ? "node " + nodes : output);
-        boolean isConstant = text(node, 4).equals("Constant");
-        in.forEach(node.start(), node.end(), attribute -> {
-            if (attribute.number() != 5) {
-                return;
-            }
-            String name = path + '/' + text(attribute, 1);
-            int[] count = {0};
-            in.forEach(attribute.start(), attribute.end(), value -> {
-                switch (value.number()) {
-                    case 5 -> add(isConstant ? path : name, value);
-                    case 10 -> add(name + '/' + count[0]++, value);
-                    case 6 -> open(new Scope(true, value.start(), value.end(), name + '/', scope.depth + 1));
-                    case 11 -> open(new Scope(true, value.start(), value.end(), name + '/' + count[0]++ + '/',
-                            scope.depth + 1));
-                    case 22, 23 -> addSparse(name + '/', value);
-                    default -> {}
-                }
-            });
-        });
-    }
-
-    private void addSparse(String prefix, Field tensor) throws IOException {
-        in.forEach(tensor.start(), tensor.end(), part -> {
-            if (part.number() == 1) {
-                sparse.add(prefix + text(part, 8), tensor.start(), tensor.nbytes());
-            }
-        });
-    }
-
-    private void add(String name, Field message) throws IOException {
+    private void add(String name, ProtoMessage message) throws IOException {
         budget.takeMemory(ReadBudget.TENSOR);
         budget.takeText(name.length());
-        TensorFields fields = new TensorFields();
-        in.forEach(message.start(), message.end(), fields::add);
-        if (fields.type == OnnxType.STRING) {
+        if (message.number(2) == OnnxType.STRING) {
             texts.add(name, message.start(), message.nbytes());
             return;
         }
-        OnnxTensor tensor = fields.tensor(name, message);
+        OnnxTensor tensor = tensor(name, message);
         if (tensors.putIfAbsent(name, tensor) != null) {
-            throw ProtoInput.damaged("the tensor " + FormatException.quote(name) + " is there twice",
+            throw ProtoMessage.damaged("the tensor " + FormatException.quote(name) + " is there twice",
                     message.start());
         }
         files.computeIfAbsent(tensor.location, _ -> {
@@ -338,133 +266,78 @@ final class OnnxModel {
         }).put(name, tensor);
     }
 
-    /// The fields of a `TensorProto`.
-    private final class TensorFields {
-        private long[] sizes = new long[4];
-        private int rank;
-        private long type;
-        private boolean isSegment;
-        private @Nullable Field raw;
-        /// The bytes and pieces of the fields of numbers, and where the last piece is.
-        private final long[] nbytes = new long[OnnxType.UINT64S + 1];
-        private final int[] pieces = new int[OnnxType.UINT64S + 1];
-        private final long[] last = new long[OnnxType.UINT64S + 1];
-        private boolean isExternal;
-        private final Map<String, String> external = new LinkedHashMap<>();
-
-        private void add(Field field) throws IOException {
-            switch (field.number()) {
-                case 1 -> addSizes(field);
-                case 2 -> type = field.value();
-                case 3 -> isSegment = true;
-                case OnnxType.FLOATS, OnnxType.INT32S, OnnxType.INT64S, OnnxType.DOUBLES, OnnxType.UINT64S -> {
-                    nbytes[field.number()] += field.nbytes();
-                    pieces[field.number()]++;
-                    last[field.number()] = field.start();
-                }
-                case 9 -> raw = field;
-                case 13 -> {
-                    Pair pair = pair(field);
-                    external.put(pair.key, pair.value);
-                }
-                case 14 -> isExternal = field.value() == 1;
-                default -> {}
+    private OnnxTensor tensor(String name, ProtoMessage message) throws IOException {
+        Optional<OnnxType> known = OnnxType.of(message.number(2));
+        Shape shape = Shape.of(1);
+        try {
+            shape = Shape.of(message.numbers(1).stream().mapToLong(Long::longValue).toArray());
+            shape.contiguousStride();
+            if (known.isPresent()) {
+                return tensor(name, message, known.get(), shape, known.get().dtype().nbytes(shape.numel()));
             }
+        } catch (IllegalArgumentException | ArithmeticException e) {
+            return fault(Shape.of(1), "cannot be: " + e.getMessage(), message);
         }
+        return fault(shape, "its type has the number " + message.number(2) + ", which is not known here", message);
+    }
 
-        private void addSizes(Field field) throws IOException {
-            if (field.wire() == ProtoInput.VARINT) {
-                addSize(field.value(), field.start());
-                return;
+    private OnnxTensor tensor(String name, ProtoMessage message, OnnxType type, Shape shape, long nbytes)
+            throws IOException {
+        List<Field> pieces = message.all(type.field());
+        String location = "";
+        long offset = message.start();
+        long available = message.nbytes(type.field());
+        if (message.number(14) == 1) {
+            Map<String, String> data = new HashMap<>();
+            for (ProtoMessage pair : message.messages(13)) {
+                data.put(pair.text(1), pair.text(2));
             }
-            ByteReader packed = in.within(field);
-            while (packed.remaining() > 0) {
-                addSize(ProtoInput.varint(packed), packed.position());
-            }
+            location = location(name, data.getOrDefault("location", ""), message);
+            offset = number(data, "offset", 0);
+            available = offset < 0 ? -1 : number(data, "length", nbytes);
+            pieces = List.of();
+        } else if (!message.all(9).isEmpty() || (type.isFixed() && pieces.size() == 1)) {
+            Field bytes = message.all(9).isEmpty() ? pieces.getFirst() : message.all(9).getLast();
+            offset = bytes.start();
+            available = bytes.nbytes();
+            pieces = List.of();
+        } else if (nbytes == 0) {
+            pieces = List.of();
+        } else if (!type.isFixed()) {
+            // How many numbers there are is known when they are decoded.
+            available = type.width() > 0 && available >= nbytes / type.width() ? nbytes : -1;
         }
+        return available == nbytes && message.all(3).isEmpty()
+                ? new OnnxTensor(type.dtype(shape), type.shape(shape), location, offset, nbytes,
+                        pieces.isEmpty() ? null : type, pieces, null)
+                : fault(shape, "its data are not there as the " + nbytes + " bytes that its type and its shape "
+                        + shape + " need", message);
+    }
 
-        private void addSize(long size, long position) {
-            if (rank == Shape.MAX_RANK) {
-                throw ProtoInput.damaged("a tensor has more than " + rank + " dimensions", position);
-            }
-            sizes = rank == sizes.length ? Arrays.copyOf(sizes, 2 * rank) : sizes;
-            sizes[rank++] = size;
+    private static String location(String name, String given, ProtoMessage message) {
+        String location = given.startsWith("./") ? given.substring(2) : given;
+        if (!Stream.of(location.split("/", -1)).allMatch(Draft::isPlainName)) {
+            throw new FormatException("ONNX-EXTERNAL", "the tensor " + FormatException.quote(name)
+                    + " is in the file " + FormatException.quote(location)
+                    + ", which is no name of a file in the directory of the model", message.start(),
+                    "Save the model again with its external data next to it");
         }
+        return location;
+    }
 
-        private OnnxTensor tensor(String name, Field message) {
-            OnnxType known = OnnxType.of(type);
-            Shape shape;
-            try {
-                shape = Shape.of(Arrays.copyOf(sizes, rank));
-                shape.contiguousStride();
-                return known == null
-                        ? fault(shape, "its type has the number " + type + ", which is not known here", message)
-                        : tensor(name, known, shape, known.dtype().nbytes(shape.numel()), message);
-            } catch (IllegalArgumentException | ArithmeticException e) {
-                return fault(Shape.of(1), "cannot be: " + e.getMessage(), message);
-            }
+    /// {@return a number of external data; negative if it is none}
+    private static long number(Map<String, String> data, String key, long absent) {
+        try {
+            return Long.parseLong(data.getOrDefault(key, Long.toString(absent)));
+        } catch (NumberFormatException _) {
+            return -1;
         }
+    }
 
-        private OnnxTensor tensor(String name, OnnxType known, Shape shape, long size, Field message) {
-            boolean isOfPairs = known.isOfPairs(shape);
-            if (isOfPairs) {
-                sizes[rank - 1] /= 2;
-            }
-            OnnxTensor found = new OnnxTensor(isOfPairs ? DType.FLOAT4_E2M1FN_X2 : known.dtype(),
-                    isOfPairs ? Shape.of(Arrays.copyOf(sizes, rank)) : shape, "", message.start(), size, null, null);
-            long available = nbytes[known.field()];
-            if (isSegment) {
-                return fault(shape, "it is a segment of another tensor", message);
-            } else if (isExternal) {
-                return external(name, found, message);
-            } else if (raw != null) {
-                return raw.nbytes() == size
-                        ? found.at("", raw.start())
-                        : fault(shape, "its data has " + raw.nbytes() + " bytes and not " + size, message);
-            } else if (known.width() == 0 && size > 0) {
-                return fault(shape, "its elements of 6 bits are numbers and not raw_data", message);
-            } else if (known.isFixed() ? available != size : available < size / Math.max(1, known.width())) {
-                return fault(shape, "its numbers have " + available + " bytes, which is not what its " + size
-                        + " bytes need", message);
-            }
-            return known.isFixed() && pieces[known.field()] == 1
-                    ? found.at("", last[known.field()])
-                    : new OnnxTensor(found.dtype, found.shape, "", message.start(), size,
-                            new Numbers(known, message.start(), message.end()), null);
-        }
-
-        private OnnxTensor external(String name, OnnxTensor tensor, Field message) {
-            String location = external.getOrDefault("location", "");
-            location = location.startsWith("./") ? location.substring(2) : location;
-            if (!Stream.of(location.split("/", -1)).allMatch(Draft::isPlainName)) {
-                throw new FormatException("ONNX-EXTERNAL", "the tensor " + FormatException.quote(name)
-                        + " is in the file " + FormatException.quote(location)
-                        + ", which is no name of a file in the directory of the model", message.start(),
-                        "Save the model again with its external data next to it");
-            }
-            long offset = number("offset", 0);
-            if (offset < 0 || number("length", tensor.nbytes) != tensor.nbytes) {
-                return fault(tensor.shape, "its external data has the offset "
-                        + FormatException.quote(external.getOrDefault("offset", "0")) + " and the length "
-                        + FormatException.quote(external.getOrDefault("length", "")) + ", and the tensor "
-                        + tensor.nbytes + " bytes", message);
-            }
-            return tensor.at(location, offset);
-        }
-
-        private long number(String key, long absent) {
-            try {
-                return Long.parseLong(external.getOrDefault(key, Long.toString(absent)));
-            } catch (NumberFormatException _) {
-                return -1;
-            }
-        }
-
-        private OnnxTensor fault(Shape shape, String what, Field message) {
-            budget.takeMemory(ReadBudget.UNREADABLE);
-            return new OnnxTensor(DType.UINT8, shape, "", message.start(), 0, null,
-                    new FormatException("ONNX-TENSOR", what, message.start(),
-                            "Check the model with onnx.checker, and export it again"));
-        }
+    private OnnxTensor fault(Shape shape, String what, ProtoMessage message) {
+        budget.takeMemory(ReadBudget.UNREADABLE);
+        return new OnnxTensor(DType.UINT8, shape, "", message.start(), 0, null, List.of(),
+                new FormatException("ONNX-TENSOR", what, message.start(),
+                        "Check the model with onnx.checker, and export it again"));
     }
 }
