@@ -320,7 +320,7 @@ def read_onnx(path):
     found.more = True
     for tensor in onnx.load(path).graph.initializer:
         name = onnx.TensorProto.DataType.Name(tensor.data_type)
-        if name != "STRING" and "INT4" not in name and "INT2" not in name and "FLOAT4" not in name:
+        if name != "STRING" and not any(narrow in name for narrow in ("INT4", "INT2", "FLOAT4", "FLOAT6")):
             array = np.ascontiguousarray(onnx.numpy_helper.to_array(tensor))
             found.put((tensor.name,), element(ONNX_NAMES.get(name, name.lower()), list(tensor.dims), array))
     return found
@@ -463,7 +463,7 @@ def main():
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     sys.setrecursionlimit(20000)
-    for library in "joblib.numpy_pickle", "torchfile", "scipy.sparse":
+    for library in "joblib.numpy_pickle", "torchfile", "scipy.sparse", "onnx.numpy_helper":
         try:
             importlib.import_module(library)
         except ImportError:

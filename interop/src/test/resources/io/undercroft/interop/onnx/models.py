@@ -1,4 +1,4 @@
-"""Models of ONNX, and what onnx reads from them: models.py fixtures FOLDER | models.py all FOLDER | models.py read FILE."""
+"""Models of ONNX, and what onnx reads from them: models.py fixtures FOLDER | all FOLDER | read FILE."""
 import hashlib
 import json
 import pathlib

@@ -103,8 +103,8 @@ final class OnnxModel {
         }
     }
 
-    /// {@return whether a file is a model} There are no first bytes that all have. The first fields have to be fields of
-    /// a model, and among them its version and the start of a graph.
+    /// {@return whether a file is a model} There are no first bytes that all have. The first fields have to be fields
+    /// of a model, and among them its version and the start of a graph.
     ///
     /// @param file any file
     static boolean startsIn(MappedFile file) throws IOException {

@@ -16,8 +16,8 @@ import java.util.Optional;
 ///
 /// @param dtype what such elements are here
 /// @param field the field of `TensorProto` that has them as numbers if there is no `raw_data`
-/// @param width how many bytes of memory each of these numbers is: two 4-bit elements, half a complex one; 0 if it is no
-///     whole ones
+/// @param width how many bytes of memory each of these numbers is: two 4-bit elements, half a complex one; 0 if it is
+///     no whole ones
 record OnnxType(DType dtype, int field, int width) {
     /// The type of texts, which are no tensors here.
     static final int STRING = 8;

@@ -51,7 +51,7 @@ class OnnxFormatTest {
         }
 
         Message bytes(int field, byte[] value) {
-            varint(field << 3 | 2).varint(value.length).bytes.writeBytes(value);
+            varint((field << 3) | 2).varint(value.length).bytes.writeBytes(value);
             return this;
         }
 
@@ -66,7 +66,7 @@ class OnnxFormatTest {
         private Message varint(long value) {
             long left = value;
             for (; (left & ~0x7FL) != 0; left >>>= 7) {
-                bytes.write((int) (left & 0x7F | 0x80));
+                bytes.write((int) ((left & 0x7F) | 0x80));
             }
             bytes.write((int) left);
             return this;
@@ -138,7 +138,7 @@ class OnnxFormatTest {
                 assertThat(numbers.shape()).isEqualTo(Shape.of(2, 3));
                 assertThat(raw.dtype()).isEqualTo(numbers.dtype());
                 assertThat(bytesOf(raw)).as(name).isEqualTo(bytesOf(numbers));
-                if (numbers.dtype().kind() == DType.Kind.FLOATING && numbers.dtype() != DType.FLOAT8_E8M0FNU) {
+                if (numbers.dtype().kind() == DType.Kind.FLOATING && !numbers.dtype().equals(DType.FLOAT8_E8M0FNU)) {
                     assertThat(numbers.toDoubleArray()).as(name).containsExactly(0, 1, 2, 3, 4, 5);
                 }
             }
@@ -311,9 +311,9 @@ class OnnxFormatTest {
     void malformedMessagesAreRefused() throws IOException {
         refusal(graph(tensor("x", FLOAT, 1), tensor("x", FLOAT, 1))).contains("the tensor 'x' is there twice");
         refusal(graph(new Message().bytes(8, new byte[]{(byte) 0xC3, 1}))).contains("not UTF-8");
-        refusal(graph(new Message().varint(9 << 3 | 2).varint(100))).contains("reaches past its end");
-        refusal(graph(new Message().varint(9 << 3 | 2).varint(-1))).contains("reaches past its end");
-        refusal(graph(new Message().varint(9 << 3 | 3))).contains("there is no field");
+        refusal(graph(new Message().varint((9 << 3) | 2).varint(100))).contains("reaches past its end");
+        refusal(graph(new Message().varint((9 << 3) | 2).varint(-1))).contains("reaches past its end");
+        refusal(graph(new Message().varint((9 << 3) | 3))).contains("there is no field");
         refusal(graph(new Message().varint(0).varint(0))).contains("there is no field");
         refusal(graph(new Message().varint(1L << 40).varint(0))).contains("there is no field");
         byte[] endless = new byte[12];
