@@ -40,11 +40,13 @@ record OnnxType(DType dtype, int field, int width) {
         DType dtype = DTYPES.get((int) code - 1);
         boolean isComplex = dtype.kind() == DType.Kind.COMPLEX;
         int width = dtype.bits() == 6 ? 0 : isComplex ? dtype.itemsize() / 2 : Math.max(1, dtype.bits() / Byte.SIZE);
-        int field = dtype == DType.FLOAT32 || dtype == DType.COMPLEX64
-                ? FLOATS
-                : dtype == DType.FLOAT64 || isComplex
-                        ? DOUBLES
-                        : dtype == DType.UINT32 || dtype == DType.UINT64 ? 11 : dtype == DType.INT64 ? 7 : 5;
+        int field = switch (dtype.name()) {
+            case "float32", "complex64" -> FLOATS;
+            case "int64" -> 7;
+            case "float64", "complex128" -> DOUBLES;
+            case "uint32", "uint64" -> 11;
+            default -> 5;
+        };
         return Optional.of(new OnnxType(dtype, field, width));
     }
 
@@ -89,7 +91,7 @@ record OnnxType(DType dtype, int field, int width) {
                 }
                 switch (width) {
                     case 1 -> into.set(ValueLayout.JAVA_BYTE, done,
-                            (byte) (dtype == DType.BOOL && number != 0 ? 1 : number));
+                            (byte) (dtype.equals(DType.BOOL) && number != 0 ? 1 : number));
                     case 2 -> into.set(ValueLayout.JAVA_SHORT_UNALIGNED, done, (short) number);
                     case 4 -> into.set(ValueLayout.JAVA_INT_UNALIGNED, done, (int) number);
                     default -> into.set(ValueLayout.JAVA_LONG_UNALIGNED, done, number);

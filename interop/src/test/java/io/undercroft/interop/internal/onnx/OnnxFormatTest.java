@@ -337,13 +337,13 @@ class OnnxFormatTest {
         Path file = Files.write(folder.resolve("cut"), Arrays.copyOf(model, model.length - 1));
         assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Checkpoint.open(file).close())
                 .withMessageContaining("[ONNX]").withMessageContaining("reaches past its end");
-        for (String other : List.of("\b\1\u0012\4\u0012\2\n\0", "\b\1\u0012\2\n\0\u00a2\u001f\0", "\b\12\u003a\2\0\0",
-                "\b\12\u0012\1a", "\u003a\2\22\0", "\b\12\u003a\2\22\0\u0020\1")) {
+        for (String other : List.of("\b\1\22\4\22\2\n\0", "\b\1\22\2\n\0\u00a2\u001f\0", "\b\12:\2\0\0",
+                "\b\12\22\1a", ":\2\22\0", "\b\12:\2\22\0 \1")) {
             Files.write(file, other.getBytes(ISO_8859_1));
             assertThatExceptionOfType(FormatException.class).as(other)
                     .isThrownBy(() -> Checkpoint.open(file).close()).withMessageContaining("FORMAT-UNKNOWN");
         }
-        Files.write(file, "\b\12\u003a\2\22\0".getBytes(ISO_8859_1));
+        Files.write(file, "\b\12:\2\22\0".getBytes(ISO_8859_1));
         try (Checkpoint c = Checkpoint.open(file)) {
             assertThat(c.names()).isEmpty();
         }
