@@ -97,6 +97,7 @@ def external(folder, name, one_file=True):
     made = model([numpy_helper.from_array(numpy.arange(6, dtype=numpy.float32).reshape(2, 3), "a"),
                   numpy_helper.from_array(numpy.arange(5, dtype=numpy.int64), "b"),
                   numpy_helper.from_array(numpy.arange(4, dtype=numpy.float16), "small")])
+    (folder / (name + ".data")).unlink(missing_ok=True)     # To an existing file, onnx appends.
     onnx.save_model(made, folder / name, save_as_external_data=True, all_tensors_to_one_file=one_file,
                     location=name + ".data" if one_file else None, size_threshold=16)
 
