@@ -1,8 +1,10 @@
 package io.undercroft.benchmarks;
 
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.OpenOptions;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -16,6 +18,9 @@ final class OpenBenchmark {
     private static final String SAFETENSORS = "undercroft .safetensors";
     private static final String TORCH_MMAP = "torch.load(mmap=True)";
     private static final String SAFE_OPEN = "safe_open, one tensor";
+    private static final String DISTRIBUTED = "undercroft distributed checkpoint";
+    private static final String DCP_TO_TORCH = "dcp_to_torch_save and torch.load(mmap=True)";
+    private static final String DCP_LOAD = "dcp.load in one process";
     private static final String LOAD_FILE = "safetensors load_file";
 
     private final Bench bench;
@@ -47,6 +52,7 @@ final class OpenBenchmark {
     static void imports(Bench bench) throws IOException {
         new OpenBenchmark(bench, Workload.many(bench)).imports(true);
         new OpenBenchmark(bench, Workload.large(bench)).imports(false);
+        new OpenBenchmark(bench, Workload.large(bench)).importDistributed();
     }
 
     private void open(double mostMillis) throws IOException {
@@ -91,5 +97,24 @@ final class OpenBenchmark {
         Figure safetensors = timings.compared(what, SAFETENSORS, SAFE_OPEN);
         bench.add(hasGoals ? torch.atLeast(10) : torch);
         bench.add(hasGoals ? safetensors.atLeast(1) : safetensors);
+    }
+
+    /// A directory of `torch.distributed.checkpoint` of one process. Python makes one file of it to read one tensor.
+    private void importDistributed() throws IOException {
+        Path directory = bench.file("distributed");
+        Path converted = bench.file("distributed.pt");
+        bench.prepare(workload);
+        bench.python().ask("write_distributed", directory);
+        Timings one = bench.time(List.of(Contender.opening(DISTRIBUTED, directory, workload.someName()),
+                bench.python().contender(DCP_TO_TORCH, "dcp_to_torch", directory, converted, workload.someName())));
+        String all = workload.what() + ", all in memory: ";
+        Timings loads = bench.time(List.of(
+                Contender.loading(DISTRIBUTED, directory, () -> OpenOptions.defaults().inMemory()),
+                bench.python().contender(DCP_LOAD, "dcp_load_all", directory)));
+        bench.settleAll(converted);
+        one.contenders().forEach(contender -> bench.add(one.millis(what, contender)));
+        bench.add(one.compared(what, DISTRIBUTED, DCP_TO_TORCH).atLeast(20));
+        loads.contenders().forEach(contender -> bench.add(loads.millis(all, contender)));
+        bench.add(loads.compared(all, DISTRIBUTED, DCP_LOAD).atLeast(1.5));
     }
 }

@@ -16,6 +16,7 @@ import os
 import platform
 import sys
 import time
+import warnings
 
 import numpy
 import safetensors
@@ -23,6 +24,7 @@ import safetensors.torch
 import torch
 
 held = {}
+shapes = {}
 last_processor_time = 0.0
 
 
@@ -56,6 +58,40 @@ def write(pt, st):
     torch.save(held, pt)
     safetensors.torch.save_file(held, st)
     settle()
+
+
+def distributed_checkpoint():
+    """Not imported before, as it takes long. It warns that there is one process only."""
+    warnings.simplefilter("ignore")
+    import torch.distributed.checkpoint
+    return torch.distributed.checkpoint
+
+
+def write_distributed(folder):
+    """Saves what is held as one process of torch.distributed.checkpoint does, and keeps shapes only."""
+    distributed_checkpoint().save(held, checkpoint_id=folder, no_dist=True)
+    shapes.update((name, (tensor.shape, tensor.dtype)) for name, tensor in held.items())
+    held.clear()
+    settle()
+
+
+def dcp_to_torch(folder, pt, name):
+    distributed_checkpoint()
+    from torch.distributed.checkpoint.format_utils import dcp_to_torch_save
+
+    def action():
+        dcp_to_torch_save(folder, pt)
+        return torch.load(pt, mmap=True, weights_only=True)[name][1, 3].item()
+
+    return timed(action)
+
+
+def dcp_load_all(folder):
+    """The tensors to load into are made before, as those of a model are."""
+    dcp = distributed_checkpoint()
+    state = {name: torch.zeros(shape, dtype=dtype) for name, (shape, dtype) in shapes.items()}
+    seconds, _ = timed(lambda: dcp.load(state, checkpoint_id=folder, no_dist=True))
+    return all_read(seconds, state)
 
 
 def write_numpy(npz):
