@@ -266,7 +266,7 @@ public final class DType {
 
     /// {@return how many numbers an element holds: 32 to 256 for the [blocks][#blocks] of ggml, 1 for all other types}
     public int blockSize() {
-        return plainElements().elements.blockSize();
+        return plainElements().blockSize();
     }
 
     /// {@return whether an element has a whole number of bytes}

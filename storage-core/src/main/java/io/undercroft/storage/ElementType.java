@@ -49,6 +49,11 @@ final class ElementType {
         return Elements.blocks(name);
     }
 
+    /// How many numbers an element holds.
+    int blockSize() {
+        return elements.blockSize();
+    }
+
     /// Elements of the same dtype with other flags.
     ///
     /// @throws IllegalArgumentException if the dtype has no conjugates or negatives

@@ -66,6 +66,7 @@ final class Block {
     private int @Nullable [] ints;
     private long @Nullable [] longs;
     private float @Nullable [] floats;
+    private float @Nullable [] factors;
     private double @Nullable [] doubles;
     private byte @Nullable [] storedBytes;
     private byte @Nullable [] storedBlocks;
@@ -135,6 +136,14 @@ final class Block {
             storedShorts = new short[VALUES];
         }
         return storedShorts;
+    }
+
+    /// Numbers that others are multiplied by.
+    float[] factors() {
+        if (factors == null) {
+            factors = new float[VALUES];
+        }
+        return factors;
     }
 
     /// Blocks of numbers as they are stored.

@@ -22,16 +22,15 @@ import org.jspecify.annotations.Nullable;
 /// A number is a scale times the value of a code, plus an addend in some layouts; the operations and their order are
 /// those of `gguf.dequantize`, so that results are the same bit for bit, except for the bits of a NaN. A scale is for
 /// 16 numbers or a multiple. Codes have up to 8 bits; they are extracted eight at a time, since C2 does not vectorise
-/// loops as short as a block.
+/// loops as short as a block. What follows are loops over the numbers of several blocks, which it does.
 final class BlockElements extends Elements.Opaque {
-    /// The numbers that are computed at once: all scales and sizes of blocks are multiples.
-    private static final int STEP = 16;
     private static final VarHandle SHORT = view(short[].class);
     private static final VarHandle INT = view(int[].class);
     private static final VarHandle LONG = view(long[].class);
     /// Each byte as eight bytes with one bit each, the lowest first.
     private static final long[] BITS = new long[256];
     private static final long ONES = 0x0101_0101_0101_0101L;
+    private static final long EVEN = 0x00FF_00FF_00FF_00FFL;
     private static final int[] POWERS_OF_THREE = {1, 3, 9, 27, 81};
     private static final Map<String, BlockElements> BY_NAME = new HashMap<>();
 
@@ -74,24 +73,24 @@ final class BlockElements extends Elements.Opaque {
 
     /// The layouts, named as in ggml. The sizes are those of `gguf.GGML_QUANT_SIZES`.
     ///
-    /// `gguf.dequantize` does not have Q1_0, nor Q8_1 and Q8_K, which ggml uses in memory only. Their numbers are those of
-    /// ggml. (ggml has since made the scale of Q8_1 a half.)
+    /// `gguf.dequantize` does not have Q1_0, nor Q8_1 and Q8_K, which ggml uses in memory only. Their numbers are those
+    /// of ggml. (ggml has since made the scale of Q8_1 a half.)
     @SuppressWarnings("ImmutableEnumChecker") // Arrays, which nothing changes: these are loops over elements.
     private enum Layout {
         // @formatter:off
-        Q1_0(128, 18, 0, 128, linear(1, 2), new Plane(2, 1, 1)),
-        Q4_0(32, 18, 0, 32, linear(8, 1), new Plane(2, 16, 4)),
-        Q4_1(32, 20, 0, 32, linear(0, 1), new Plane(4, 16, 4)),
-        Q5_0(32, 22, 0, 32, linear(16, 1), new Plane(6, 16, 4), new Plane(2, 1, 1)),
-        Q5_1(32, 24, 0, 32, linear(0, 1), new Plane(8, 16, 4), new Plane(4, 1, 1)),
-        Q8_0(32, 34, 0, 32, signed(), new Plane(2, 32, 8)),
-        Q8_1(32, 40, 0, 32, signed(), new Plane(8, 32, 8)),
-        Q2_K(256, 84, 80, 16, linear(0, 1), new Plane(16, 32, 2)),
-        Q3_K(256, 110, 108, 16, linear(4, 1), new Plane(32, 32, 2), new Plane(0, 32, 1)),
-        Q4_K(256, 144, 0, 32, linear(0, 1), new Plane(16, 32, 4)),
-        Q5_K(256, 176, 0, 32, linear(0, 1), new Plane(48, 32, 4), new Plane(16, 32, 1)),
-        Q6_K(256, 210, 208, 16, linear(32, 1), new Plane(0, 64, 4), new Plane(128, 32, 2)),
-        Q8_K(256, 292, 0, 256, signed(), new Plane(4, 256, 8)),
+        Q1_0(128, 18, 0, 128, of(-1, 1), new Plane(2, 1, 1)),
+        Q4_0(32, 18, 0, 32, linear(8), new Plane(2, 16, 4)),
+        Q4_1(32, 20, 0, 32, linear(0), new Plane(4, 16, 4)),
+        Q5_0(32, 22, 0, 32, linear(16), new Plane(6, 16, 4), new Plane(2, 1, 1)),
+        Q5_1(32, 24, 0, 32, linear(0), new Plane(8, 16, 4), new Plane(4, 1, 1)),
+        Q8_0(32, 34, 0, 32, linear(0), new Plane(2, 32, 8)),
+        Q8_1(32, 40, 0, 32, linear(0), new Plane(8, 32, 8)),
+        Q2_K(256, 84, 80, 16, linear(0), new Plane(16, 32, 2)),
+        Q3_K(256, 110, 108, 16, linear(4), new Plane(32, 32, 2), new Plane(0, 32, 1)),
+        Q4_K(256, 144, 0, 32, linear(0), new Plane(16, 32, 4)),
+        Q5_K(256, 176, 0, 32, linear(0), new Plane(48, 32, 4), new Plane(16, 32, 1)),
+        Q6_K(256, 210, 208, 16, linear(32), new Plane(0, 64, 4), new Plane(128, 32, 2)),
+        Q8_K(256, 292, 0, 256, linear(0), new Plane(4, 256, 8)),
         IQ1_S(256, 50, 0, 32, withDelta()),
         IQ1_M(256, 56, 0, 16, withDelta()),
         IQ2_XXS(256, 66, 0, 32, withSign(2, 8, 25, 43)),
@@ -101,8 +100,8 @@ final class BlockElements extends Elements.Opaque {
         IQ3_S(256, 110, 0, 32, withSign(4, 1, 3, 5, 7, 9, 11, 13, 15)),
         IQ4_NL(32, 18, 0, 32, nonlinear(), new Plane(2, 16, 4)),
         IQ4_XS(256, 136, 0, 32, nonlinear(), new Plane(8, 16, 4)),
-        TQ1_0(256, 54, 52, 256, linear(1, 1)),
-        TQ2_0(256, 66, 64, 256, linear(1, 1), new Plane(0, 32, 2)),
+        TQ1_0(256, 54, 52, 256, linear(1)),
+        TQ2_0(256, 66, 64, 256, linear(1), new Plane(0, 32, 2)),
         MXFP4(32, 17, 0, 32, doubledFloat4(), new Plane(1, 16, 4)),
         NVFP4(64, 36, 0, 16, doubledFloat4(), new Plane(4, 8, 4));
         // @formatter:on
@@ -115,6 +114,9 @@ final class BlockElements extends Elements.Opaque {
         private final int group;
         /// The value of each code.
         private final float[] values;
+        /// Whether the values are the codes with a sign, less an offset.
+        private final boolean isLinear;
+        private final float offset;
         /// The parts of the codes; none if [#eight] makes the codes.
         private final Plane[] planes;
 
@@ -124,23 +126,17 @@ final class BlockElements extends Elements.Opaque {
             this.scaleAt = scaleAt;
             this.group = group;
             this.values = values;
+            this.isLinear = Arrays.equals(values, linear((int) -values[0]));
+            this.offset = isLinear ? -values[0] : 0;
             this.planes = planes;
         }
 
         // ---- values of codes
 
-        private static float[] linear(int offset, int step) {
+        private static float[] linear(int offset) {
             float[] values = new float[256];
             for (int code = 0; code < values.length; code++) {
-                values[code] = step * code - offset;
-            }
-            return values;
-        }
-
-        private static float[] signed() {
-            float[] values = new float[256];
-            for (int code = 0; code < values.length; code++) {
-                values[code] = (byte) code;
+                values[code] = (byte) code - offset;
             }
             return values;
         }
@@ -200,7 +196,7 @@ final class BlockElements extends Elements.Opaque {
             };
         }
 
-        /// Returns the scale of a group of numbers.
+        /// Returns the scale of a group of numbers. Divided, so that C2 inlines it.
         private float scale(float scale, byte[] bytes, int at, int number) {
             return switch (this) {
                 case Q2_K -> scale * bits(bytes, at + number, 0, 15);
@@ -210,6 +206,15 @@ final class BlockElements extends Elements.Opaque {
                         ? bits(bytes, at + 4 + number, 0, 63)
                         : bits(bytes, at + 8 + number, 0, 15) | bits(bytes, at + number, 2, 48));
                 case Q6_K -> scale * bytes[at + 192 + number];
+                case IQ4_XS -> scale * ((nibble(bytes, at + 4, number)
+                        | (((half(bytes, at + 2, 0) >> (2 * number)) & 3) << 4)) - 32);
+                case NVFP4 -> halfOfUnsignedFloat8(bits(bytes, at + number, 0, 255));
+                default -> scaleOfGrid(scale, bytes, at, number);
+            };
+        }
+
+        private float scaleOfGrid(float scale, byte[] bytes, int at, int number) {
+            return switch (this) {
                 case IQ1_S -> scale * (2 * ((half(bytes, at + 34, number) >> 12) & 7) + 1);
                 case IQ1_M -> scale * (2 * ((half(bytes, at + 48, number >> 2) >> (3 * (number & 3))) & 7) + 1);
                 case IQ2_XXS -> scale * (0.5f + (word(bytes, at + 6, 2 * number) >>> 28)) * 0.25f;
@@ -217,10 +222,7 @@ final class BlockElements extends Elements.Opaque {
                 case IQ2_S -> scale * (0.5f + nibble(bytes, at + 74, number)) * 0.25f;
                 case IQ3_XXS -> scale * (0.5f + (word(bytes, at + 66, number) >>> 28)) * 0.5f;
                 case IQ3_S -> scale * (1 + 2 * nibble(bytes, at + 106, number));
-                case IQ4_XS -> scale * ((nibble(bytes, at + 4, number)
-                        | (((half(bytes, at + 2, 0) >> (2 * number)) & 3) << 4)) - 32);
-                case NVFP4 -> halfOfUnsignedFloat8(bits(bytes, at + number, 0, 255));
-                default -> scale;
+                default -> throw new AssertionError(this);
             };
         }
 
@@ -231,9 +233,13 @@ final class BlockElements extends Elements.Opaque {
             };
         }
 
-        /// Returns the addend of a group of numbers. That of a block follows the scale.
-        private float addend(byte[] bytes, int at, int number) {
-            float addend = half(bytes, at + scaleAt + Short.BYTES);
+        /// Returns the addend of a block, which follows its scale.
+        private float addend(byte[] bytes, int at) {
+            return half(bytes, at + scaleAt + Short.BYTES);
+        }
+
+        /// Returns the addend of a group of numbers.
+        private float addend(float addend, byte[] bytes, int at, int number) {
             return switch (this) {
                 case Q2_K -> -(addend * bits(bytes, at + number, 4, 15));
                 case Q4_K, Q5_K -> -(addend * (number < 4
@@ -306,7 +312,7 @@ final class BlockElements extends Elements.Opaque {
                             | (Grids.IQ3_S[index(bytes, at + 3 + 2 * number, high >> 1, 1)] << 32)
                             | (BITS[bits(bytes, at + 74 + number, 0, 255)] << 4);
                 }
-                case TQ1_0 -> ternary(bytes, at, Byte.SIZE * number);
+                case TQ1_0 -> ternary(bytes, at, number);
                 default -> throw new AssertionError(this);
             };
         }
@@ -322,17 +328,25 @@ final class BlockElements extends Elements.Opaque {
             return BITS[seven | ((Integer.bitCount(seven) & 1) << 7)];
         }
 
-        /// Returns digits to base 3. Byte `b` has the digits of `b / 256`: five of 32 bytes, of 16 bytes, and four of 4.
-        private static long ternary(byte[] bytes, int at, int first) {
-            int run = first < 160 ? 32 : first < 240 ? 16 : 4;
-            int start = first < 160 ? 0 : first < 240 ? 160 : 240;
-            long codes = 0;
-            for (int i = 0; i < Byte.SIZE; i++) {
-                int number = first + i - start;
-                int fraction = (bytes[at + start / 5 + number % run] * POWERS_OF_THREE[number / run]) & 0xFF;
-                codes |= (long) ((fraction * 3) >> 8) << (Byte.SIZE * i);
+        /// Returns digits to base 3. Byte `b` has the digits of `b / 256`: five of 32 bytes and of 16, and four of 4.
+        private static long ternary(byte[] bytes, int at, int number) {
+            if (number < 20) {
+                return digits((long) LONG.get(bytes, at + Byte.SIZE * (number & 3)), number >> 2);
             }
-            return codes;
+            if (number < 30) {
+                return digits((long) LONG.get(bytes, at + 32 + Byte.SIZE * (number & 1)), (number - 20) >> 1);
+            }
+            int last = word(bytes, at + 48, 0);
+            int digit = 2 * (number - 30);
+            return digits(last & 0xFFFF_FFFFL, digit) | (digits(last & 0xFFFF_FFFFL, digit + 1) << 32);
+        }
+
+        /// Returns a digit of each of eight bytes, computed in lanes of 16 bits.
+        private static long digits(long bytes, int digit) {
+            int power = POWERS_OF_THREE[digit];
+            long even = ((bytes & EVEN) * power) & EVEN;
+            long odd = (((bytes >>> 8) & EVEN) * power) & EVEN;
+            return (((even * 3) >>> 8) & EVEN) | ((((odd * 3) >>> 8) & EVEN) << 8);
         }
     }
 
@@ -354,21 +368,37 @@ final class BlockElements extends Elements.Opaque {
             long mask = ONES * ((1 << bits) - 1);
             long keep = shift == 0 ? 0 : -1;
             int step = Math.min(run, Byte.SIZE);
-            for (int block = 0; block < blocks; block++) {
-                int from = block * layout.nbytes + at;
-                int first = block * layout.size;
-                int end = first + layout.size;
-                for (; first < end; first += run * Byte.SIZE / bits, from += run) {
-                    for (int i = 0; i < run; i += step) {
-                        long eight = run == 1 ? BITS[bytes[from] & 0xFF] : (long) LONG.get(bytes, from + i);
-                        int to = first + i;
-                        for (int low = 0; low < (run == 1 ? 1 : Byte.SIZE); low += bits, to += run) {
-                            long others = (long) LONG.get(codes, to) & keep;
-                            LONG.set(codes, to, others | (((eight >>> low) & mask) << shift));
-                        }
-                    }
+            int length = layout.size * bits / Byte.SIZE;
+            int group = run * Byte.SIZE / bits;
+            // One loop, since C2 needs a long time to enter one.
+            for (int left = blocks * length / step, i = 0, from = at, first = 0; left > 0; left--) {
+                long eight = run == 1 ? BITS[bytes[from + i] & 0xFF] : (long) LONG.get(bytes, from + i);
+                int to = first + i / run * group + i % run;
+                add(codes, to, keep, eight & mask, shift);
+                if (run > 1 && bits <= 4) {
+                    add(codes, to + run, keep, (eight >>> bits) & mask, shift);
+                }
+                if (run > 1 && bits <= 2) {
+                    add(codes, to + 2 * run, keep, (eight >>> (2 * bits)) & mask, shift);
+                    add(codes, to + 3 * run, keep, (eight >>> (3 * bits)) & mask, shift);
+                }
+                if (run > 1 && bits == 1) {
+                    add(codes, to + 4 * run, keep, (eight >>> 4) & mask, shift);
+                    add(codes, to + 5 * run, keep, (eight >>> 5) & mask, shift);
+                    add(codes, to + 6 * run, keep, (eight >>> 6) & mask, shift);
+                    add(codes, to + 7 * run, keep, (eight >>> 7) & mask, shift);
+                }
+                i += step;
+                if (i == length) {
+                    i = 0;
+                    from += layout.nbytes;
+                    first += layout.size;
                 }
             }
+        }
+
+        private static void add(byte[] codes, int to, long keep, long eight, int shift) {
+            LONG.set(codes, to, ((long) LONG.get(codes, to) & keep) | (eight << shift));
         }
     }
 
@@ -435,43 +465,75 @@ final class BlockElements extends Elements.Opaque {
             }
         }
         float[] floats = block.floats();
-        boolean hasAddends = layout.hasAddends();
-        for (int i = 0; i < blocks; i++) {
-            int at = i * layout.nbytes;
-            float scale = layout.scale(stored, at);
-            for (int number = 0; number < layout.size / layout.group; number++) {
-                int first = i * layout.size + number * layout.group;
-                float ofGroup = layout.scale(scale, stored, at, number);
-                if (hasAddends) {
-                    add(codes, floats, first, ofGroup, layout.addend(stored, at, number));
-                } else {
-                    scale(codes, floats, first, ofGroup);
+        if (layout.isLinear) {
+            for (int i = 0; i < count; i++) {
+                floats[i] = codes[i];
+            }
+        } else {
+            float[] values = layout.values;
+            for (int i = 0; i < count; i++) {
+                floats[i] = values[codes[i] & 0xFF];
+            }
+        }
+        float[] scales = factors(stored, block, blocks, false);
+        float offset = layout.offset;
+        for (int i = 0; i < count; i++) {
+            floats[i] = (floats[i] - offset) * scales[i];
+        }
+        if (layout.hasAddends()) {
+            float[] addends = factors(stored, block, blocks, true);
+            for (int i = 0; i < count; i++) {
+                floats[i] += addends[i];
+            }
+        }
+    }
+
+    /// Returns the scale of each number, or the addend. They are written two at a time, as there is one for each lane
+    /// of the loops that use them, and loops as short as a group are not vectorised.
+    private float[] factors(byte[] stored, Block block, int blocks, boolean isAddend) {
+        long[] pairs = block.longs();
+        int groups = layout.size / layout.group;
+        int end = blocks * layout.size / 2;
+        float ofBlock = 0;
+        long pair = 0;
+        for (int position = 0, left = 0, number = 0, at = 0; position < end; position += 8) {
+            if (left == 0) {
+                if (number == 0) {
+                    ofBlock = isAddend ? layout.addend(stored, at) : layout.scale(stored, at);
+                }
+                float factor = groups == 1
+                        ? ofBlock
+                        : isAddend
+                                ? layout.addend(ofBlock, stored, at, number)
+                                : layout.scale(ofBlock, stored, at, number);
+                long bits = Float.floatToRawIntBits(factor) & 0xFFFF_FFFFL;
+                pair = bits | (bits << 32);
+                left = layout.group / 16;
+                number++;
+                if (number == groups) {
+                    number = 0;
+                    at += layout.nbytes;
                 }
             }
+            left--;
+            pairs[position] = pair;
+            pairs[position + 1] = pair;
+            pairs[position + 2] = pair;
+            pairs[position + 3] = pair;
+            pairs[position + 4] = pair;
+            pairs[position + 5] = pair;
+            pairs[position + 6] = pair;
+            pairs[position + 7] = pair;
         }
-    }
-
-    private void scale(byte[] codes, float[] floats, int first, float scale) {
-        float[] values = layout.values;
-        for (int start = first; start < first + layout.group; start += STEP) {
-            for (int i = start; i < start + STEP; i++) {
-                floats[i] = scale * values[codes[i] & 0xFF];
-            }
-        }
-    }
-
-    private void add(byte[] codes, float[] floats, int first, float scale, float addend) {
-        float[] values = layout.values;
-        for (int start = first; start < first + layout.group; start += STEP) {
-            for (int i = start; i < start + STEP; i++) {
-                floats[i] = scale * values[codes[i] & 0xFF] + addend;
-            }
-        }
+        float[] factors = block.factors();
+        MemorySegment.copy(MemorySegment.ofArray(pairs), 0, MemorySegment.ofArray(factors), 0, 8L * end);
+        return factors;
     }
 
     @Override
     UnsupportedOperationException noNumbers() {
         return new UnsupportedOperationException("elements of " + dtype() + " are blocks of " + layout.size
-                + " numbers; to(DType.FLOAT32) of a tensor decodes them, and nothing encodes them; use bytes() for the blocks");
+                + " numbers; to(DType.FLOAT32) of a tensor decodes them, and nothing encodes them; use bytes() for the "
+                + "blocks");
     }
 }
