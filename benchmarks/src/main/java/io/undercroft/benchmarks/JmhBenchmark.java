@@ -30,6 +30,8 @@ final class JmhBenchmark {
     private static final String PLAIN = "MemorySegment";
     private static final String TORCH = "torch, its threads";
     private static final String TORCH_ONE_THREAD = "torch, one thread";
+    private static final String GGUF = "gguf.dequantize";
+    private static final double BLOCK_NUMBERS = 1024 * 4096;
     private static final double OF_BANDWIDTH = 0.9;
     private static final double OF_ELEMENT_ACCESS = 1.2;
     private static final double VIEW_NANOSECONDS = 50;
@@ -96,6 +98,10 @@ final class JmhBenchmark {
         benchmark.loop("open .croft of 10 000 tensors, one element", HotLoops.class, "open", directory);
         benchmark.loop("open .safetensors of 10 000 tensors, one element", HotLoops.class, "header", directory);
         benchmark.loop("list .croft of 10 000 tensors, a tensor", HotLoops.class, "list", directory);
+        for (String type : List.of("Q4_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ2_XXS", "IQ3_S",
+                "IQ4_XS", "TQ2_0", "MXFP4")) {
+            benchmark.blocks(type);
+        }
     }
 
     private void loop(String what, Class<?> type, String method, Map<String, String> parameters) throws IOException {
@@ -105,6 +111,17 @@ final class JmhBenchmark {
         bench.add(Figure.of(what, result.getPrimaryResult().getScore() * 1e6, "us"));
         bench.add(Figure.of(what + ": allocated", secondary(result, ALLOCATED), "B"));
         bench.add(Figure.of(what + ": allocated in a second", secondary(result, "gc.alloc.rate"), "MiB/s"));
+    }
+
+    /// Blocks of GGUF, decoded by one thread.
+    private void blocks(String type) throws IOException {
+        Timings timings = rounds.time(List.of(
+                contender(OURS, StorageLoops.Blocks.class, "decode", Map.of("type", type)),
+                bench.python().contender(GGUF, "dequantize", type, each.toMillis() / 1e3)));
+        String what = "decode " + type;
+        timings.contenders().forEach(contender -> bench.add(Figure.of(what + ": " + contender,
+                timings.of(contender).map(s -> BLOCK_NUMBERS / s / 1e6), "M numbers/s")));
+        bench.add(compared(GGUF, what, timings).atLeast(5));
     }
 
     private void copies(Geometry geometry) throws IOException {

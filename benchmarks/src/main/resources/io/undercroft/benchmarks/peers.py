@@ -495,6 +495,16 @@ def copy(geometry, source, target, nbytes, threads, seconds):
         torch.set_num_threads(usual)
 
 
+def dequantize(name, seconds):
+    """`gguf.dequantize` of 1024 rows of 4096 numbers again and again for some seconds."""
+    import gguf
+    kind = gguf.GGMLQuantizationType[name]
+    size, nbytes = gguf.GGML_QUANT_SIZES[kind]
+    blocks = numpy.random.default_rng(1).integers(0, 256, (1024, 4096 // size * nbytes), dtype="u1")
+    with numpy.errstate(all="ignore"):
+        return mean_seconds(lambda: gguf.dequantize(blocks, kind), float(seconds)), 0
+
+
 def mean_seconds(action, seconds):
     action()
     times = 0

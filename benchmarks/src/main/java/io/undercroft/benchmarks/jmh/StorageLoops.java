@@ -61,6 +61,38 @@ public final class StorageLoops {
         }
     }
 
+    /// Blocks of quantized numbers, 1024 rows of 4096 numbers, which are decoded row by row, and so by one thread.
+    @State(Scope.Benchmark)
+    @BenchmarkMode(Mode.AverageTime)
+    @OutputTimeUnit(TimeUnit.SECONDS)
+    public static class Blocks {
+        /// The type of the blocks.
+        @Param("Q4_K")
+        public String type;
+        private Tensor blocks;
+        private Tensor numbers;
+
+        /// Makes blocks of any bytes.
+        @Setup
+        public void make() {
+            DType dtype = DType.blocks(type);
+            numbers = Tensor.zeros(DType.FLOAT32, 1024, 4096);
+            blocks = Tensor.zeros(dtype, numbers.size(0), numbers.size(1) / dtype.blockSize());
+            byte[] bytes = new byte[(int) blocks.nbytes()];
+            new SplittableRandom(1).nextBytes(bytes);
+            blocks.bytes().copyFrom(MemorySegment.ofArray(bytes));
+        }
+
+        /// {@return the numbers}
+        @Benchmark
+        public Tensor decode() {
+            for (long row = 0; row < numbers.size(0); row++) {
+                numbers.select(0, row).copyFrom(blocks.select(0, row));
+            }
+            return numbers;
+        }
+    }
+
     /// Writes the elements of a one-dimensional tensor.
     static void fill(Tensor tensor) {
         long written = Math.min(PERIOD, tensor.numel());
