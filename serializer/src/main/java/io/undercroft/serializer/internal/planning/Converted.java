@@ -15,6 +15,7 @@ import io.undercroft.storage.TypedStorage;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -103,7 +104,7 @@ final class Converted {
 
     private Storage converted(Storage storage) {
         return storages.computeIfAbsent(storage, _ -> {
-            DType other = from.get(storage);
+            DType other = Objects.requireNonNull(from.get(storage));
             long elements = storage.nbytes() / other.itemsize();
             long nbytes = dtype.nbytes(Math.multiplyExact(elements, (long) other.blockSize()));
             Supplier<Allocation> bytes = () -> convert(storage, other, elements, nbytes);
