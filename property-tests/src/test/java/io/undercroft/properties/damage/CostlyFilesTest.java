@@ -1,6 +1,7 @@
 package io.undercroft.properties.damage;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -70,6 +71,30 @@ class CostlyFilesTest {
         byte[] changed = TreeFile.change(Files.readAllBytes(file), _ -> listOf(value, 900_000 / value.length));
         Files.write(file, changed);
         check(file);
+    }
+
+    /// Messages of a model of ONNX: tensors without elements, nodes, attributes, properties, and sizes.
+    @ParameterizedTest
+    @ValueSource(strings = {"2A:1001", "0A:1200", "0A:2A00", "2A:08001001", "5A:1200"})
+    void anOnnxModelOfManyMessages(String message) throws IOException {
+        byte[] start = HexFormat.of().parseHex(message.substring(3));
+        ByteArrayOutputStream graph = new ByteArrayOutputStream();
+        for (int i = 0; graph.size() < 900_000; i++) {
+            byte[] name = Integer.toString(i, Character.MAX_RADIX).getBytes(ISO_8859_1);
+            graph.write(HexFormat.fromHexDigits(message, 0, 2));
+            graph.write(start.length + 2 + name.length);
+            graph.writeBytes(start);
+            graph.write(message.startsWith("2A") ? 0x42 : 0x0A);
+            graph.write(name.length);
+            graph.writeBytes(name);
+        }
+        ByteArrayOutputStream model = new ByteArrayOutputStream();
+        model.writeBytes(HexFormat.of().parseHex("080A3A"));
+        for (int left = graph.size(); left > 0; left >>>= 7) {
+            model.write(left > 0x7F ? (left & 0x7F) | 0x80 : left);
+        }
+        model.writeBytes(graph.toByteArray());
+        check(Files.write(folder.resolve("a.onnx"), model.toByteArray()));
     }
 
     /// References make a place necessary for each container.

@@ -33,6 +33,8 @@ final class OnnxModel {
     private static final int GRAPH = 7;
     private static final Set<Integer> FIELDS = Set.of(1, 2, 3, 4, 5, 6, GRAPH, 8, 14, 20, 25, 26);
     private static final Set<Integer> FIELDS_OF_GRAPHS = Set.of(1, 2, 5, 10, 11, 12, 13, 14, 15, 16);
+    /// The fields of attributes that have tensors and graphs.
+    private static final List<Integer> IN_ATTRIBUTES = List.of(5, 6, 10, 11, 22, 23);
     private static final int MOST_LOOKED_AT = 64;
     /// As deep as protobuf itself reads: each graph is in an attribute of a node of another one.
     private static final int DEEPEST = 32;
@@ -171,9 +173,12 @@ final class OnnxModel {
             }
         }
         for (ProtoMessage node : nodes) {
-            // What a node puts out is unique in a graph.
-            String path = scope.prefix + (node.all(2).isEmpty() ? "node " + nodes.indexOf(node) : node.text(2));
             for (ProtoMessage attribute : node.messages(5)) {
+                if (IN_ATTRIBUTES.stream().allMatch(number -> attribute.all(number).isEmpty())) {
+                    continue;
+                }
+                // What a node puts out is unique in a graph.
+                String path = scope.prefix + (node.all(2).isEmpty() ? "node " + nodes.indexOf(node) : node.text(2));
                 String name = path + '/' + attribute.text(1);
                 budget.takeText(name.length());
                 for (ProtoMessage each : attribute.messages(5)) {

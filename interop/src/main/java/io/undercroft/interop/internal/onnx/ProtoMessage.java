@@ -17,6 +17,10 @@ final class ProtoMessage {
     /// Longer texts are in no model.
     private static final long LONGEST_TEXT = 1L << 28;
 
+    /// What a message takes with its reader, and reading numbers or a text of it.
+    private static final long MESSAGE = 2 << 10;
+    private static final long READING = 512;
+
     private final MappedFile file;
     private final ReadBudget budget;
     private final long start;
@@ -47,6 +51,7 @@ final class ProtoMessage {
         this.budget = budget;
         this.start = start;
         this.end = end;
+        budget.takeMemory(MESSAGE);
         ByteReader in = reader(file, start, end);
         while (in.remaining() > 0) {
             budget.takeMemory(ReadBudget.ENTRY);
@@ -117,12 +122,24 @@ final class ProtoMessage {
 
     /// {@return the fields of a number}
     List<Field> all(int number) {
-        return fields.stream().filter(field -> field.number == number).toList();
+        // Not by streams, which are objects: a model may have a hundred thousand messages.
+        List<Field> found = List.of();
+        for (Field field : fields) {
+            if (field.number == number) {
+                found = found.isEmpty() ? new ArrayList<>(2) : found;
+                found.add(field);
+            }
+        }
+        return found;
     }
 
     /// {@return how many bytes the fields of a number have}
     long nbytes(int number) {
-        return all(number).stream().mapToLong(Field::nbytes).sum();
+        long nbytes = 0;
+        for (Field field : all(number)) {
+            nbytes += field.nbytes();
+        }
+        return nbytes;
     }
 
     /// {@return the messages of a number}
@@ -138,6 +155,7 @@ final class ProtoMessage {
     List<Long> numbers(int number) throws IOException {
         List<Long> numbers = new ArrayList<>();
         for (Field field : all(number)) {
+            budget.takeMemory(READING);
             for (ByteReader in = reader(file, field.start, field.end); in.remaining() > 0;) {
                 budget.takeMemory(ReadBudget.NUMBER);
                 numbers.add(varint(in));
@@ -160,6 +178,7 @@ final class ProtoMessage {
         if (field.nbytes() > LONGEST_TEXT) {
             throw damaged("a text has " + field.nbytes() + " bytes", field.start);
         }
+        budget.takeMemory(READING);
         budget.takeText(field.nbytes());
         return Utf8.decode(ByteReader.bytes(file, field.start, (int) field.nbytes()))
                 .orElseThrow(() -> damaged("a text is not UTF-8", field.start));
