@@ -26,7 +26,7 @@ final class Converted {
     /// The dtype of each storage that is converted.
     private final Map<Storage, DType> from = new HashMap<>();
     private final Map<Storage, Storage> storages = new HashMap<>();
-    private final Map<Tensor, Tensor> tensors = new IdentityHashMap<>();
+    private final IdentityHashMap<Tensor, Tensor> tensors = new IdentityHashMap<>();
 
     private Converted(DType dtype) {
         this.dtype = dtype;
