@@ -47,10 +47,11 @@ import org.jspecify.annotations.Nullable;
 /// `.metadata`, which is opened, and shards (`.distcp`) of `FileSystemWriter`. It is one state, nested as `planner_data`
 /// says. Values that are no tensors are read when it is opened. Nothing of a file is run.
 ///
-/// A tensor is contiguous, whatever it was when it was saved. One of one chunk is mapped in place; one of several is put
-/// together when it is touched, and each byte of it read once. That the shards are there, as long as the index needs
-/// them, and that the last tensor in each is the one that the index has, is checked when the checkpoint is opened; all
-/// others when they are touched, and by [Contents#verify]. There is no checksum of the index.
+/// A tensor is contiguous, whatever it was when it was saved. One of one chunk is mapped if it is aligned in its file,
+/// and copied otherwise; one of several is put together. Both happen when it is touched, and each byte is read once.
+/// When the checkpoint is opened, each shard must be there and as long as the index needs it, and the last tensor in it
+/// must be the one that the index has; the others are checked when they are touched, and by [Contents#verify]. The
+/// index has no checksum.
 public final class TorchDistributedFormat implements CheckpointFormat {
     /// For the service loader.
     public TorchDistributedFormat() {}
