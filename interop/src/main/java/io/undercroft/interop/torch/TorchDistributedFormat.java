@@ -44,8 +44,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /// A checkpoint that several processes saved together with `torch.distributed.checkpoint`: a directory with the file
-/// `.metadata`, which is opened, and shards (`.distcp`) of `FileSystemWriter`. It is one state, nested as `planner_data`
-/// says. Values that are no tensors are read when it is opened. Nothing of a file is run.
+/// `.metadata`, which is opened, and shards (`.distcp`) of `FileSystemWriter`. It is one state, nested as
+/// `planner_data` says. Values that are no tensors are read when it is opened. Nothing of a file is run.
 ///
 /// A tensor is contiguous, whatever it was when it was saved. One of one chunk is mapped if it is aligned in its file,
 /// and copied otherwise; one of several is put together. Both happen when it is touched, and each byte is read once.
