@@ -172,13 +172,15 @@ final class OnnxModel {
                 describe(scope.body, nodes.size());
             }
         }
-        for (ProtoMessage node : nodes) {
+        for (int number = 0; number < nodes.size(); number++) {
+            ProtoMessage node = nodes.get(number);
+            List<Field> outputs = node.all(2);
             for (ProtoMessage attribute : node.messages(5)) {
-                if (IN_ATTRIBUTES.stream().allMatch(number -> attribute.all(number).isEmpty())) {
+                if (IN_ATTRIBUTES.stream().allMatch(field -> attribute.all(field).isEmpty())) {
                     continue;
                 }
                 // What a node puts out is unique in a graph.
-                String path = scope.prefix + (node.all(2).isEmpty() ? "node " + nodes.indexOf(node) : node.text(2));
+                String path = scope.prefix + (outputs.isEmpty() ? "node " + number : node.text(outputs.getFirst()));
                 String name = path + '/' + attribute.text(1);
                 budget.takeText(name.length());
                 for (ProtoMessage each : attribute.messages(5)) {

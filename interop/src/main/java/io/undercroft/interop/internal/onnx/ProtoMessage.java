@@ -171,10 +171,11 @@ final class ProtoMessage {
 
     String text(int number) throws IOException {
         List<Field> all = all(number);
-        if (all.isEmpty()) {
-            return "";
-        }
-        Field field = all.getLast();
+        return all.isEmpty() ? "" : text(all.getLast());
+    }
+
+    /// {@return the text of a field, for instance of one that is there several times}
+    String text(Field field) throws IOException {
         if (field.nbytes() > LONGEST_TEXT) {
             throw damaged("a text has " + field.nbytes() + " bytes", field.start);
         }

@@ -25,6 +25,7 @@ import java.security.MessageDigest;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import org.assertj.core.api.AbstractStringAssert;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
@@ -168,6 +169,19 @@ class OnnxFormatTest {
                     "the graph, which is not run, of 3 nodes",
                     "1 text tensor that the state does not refer to: 'texts'",
                     "1 sparse tensor that the state does not refer to: 'sparse'");
+        }
+    }
+
+    @Test
+    void tensorsOfAttributesHaveTheNameOfTheFirstOutputOrTheNumberOfTheNode() throws IOException {
+        Message attribute = new Message().text(1, "value")
+                .message(5, tensor("", FLOAT, 1).bytes(9, floats(1)));
+        Message graph = graph().message(1, new Message().message(5, attribute))
+                .message(1, new Message().text(2, "first").text(2, "second").message(5, attribute))
+                .message(1, new Message().message(5, attribute));
+        try (Checkpoint c = Checkpoint.open(write(graph))) {
+            assertThat(((Map<?, ?>) c.state()).keySet()).map(String::valueOf)
+                    .containsExactly("node 0/value", "first/value", "node 2/value");
         }
     }
 
