@@ -134,8 +134,7 @@ public final class TorchDistributedFormat implements CheckpointFormat {
 
         @Override
         public Verification verify() throws IOException {
-            List<Damage> damages = new ArrayList<>();
-            return check(damages::add, () -> {});
+            return check(_ -> {}, () -> {});
         }
 
         @Override
@@ -145,12 +144,16 @@ public final class TorchDistributedFormat implements CheckpointFormat {
 
         private Verification check(Consumer<Damage> found, Runnable pulse) throws IOException {
             List<Damage> damages = new ArrayList<>();
+            Consumer<Damage> met = damage -> {
+                damages.add(damage);
+                found.accept(damage);
+            };
             long extents = 0;
             long nbytes = 0;
             for (Chunk chunk : chunks) {
                 try {
                     ZipDirectory zip = ZipDirectory.read(file, chunk.start(), chunk.end());
-                    damages.addAll(zip.damages((_, _) -> {}, pulse));
+                    zip.damages((_, _) -> {}, pulse).forEach(met);
                     for (ZipRecord record : zip.unverified()) {
                         extents++;
                         nbytes += record.size();
@@ -159,10 +162,9 @@ public final class TorchDistributedFormat implements CheckpointFormat {
                         SavedTensor.read(file, chunk, options).close();
                     }
                 } catch (FormatException e) {
-                    damages.add(Damage.of("an entry", chunk.end() - chunk.start(), e));
+                    met.accept(Damage.of("an entry", chunk.end() - chunk.start(), e));
                 }
             }
-            damages.forEach(found);
             return new Verification(damages, extents, nbytes);
         }
     }
