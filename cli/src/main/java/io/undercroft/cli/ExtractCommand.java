@@ -202,10 +202,8 @@ final class ExtractCommand extends Commands {
         try {
             Tensor _ = Tensor.zeros(tensor.dtype(), 1).to(dtype);
         } catch (UnsupportedOperationException e) {
-            throw new IllegalArgumentException(
-                    "%s: %s cannot be converted to %s".formatted(Arguments.DTYPE, tensor.dtype(),
-                            dtype),
-                    e);
+            throw new IllegalArgumentException("%s: %s cannot be converted to %s".formatted(Arguments.DTYPE,
+                    tensor.dtype(), dtype), e);
         }
         return dtype;
     }
