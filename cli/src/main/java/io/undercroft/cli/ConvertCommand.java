@@ -197,12 +197,18 @@ final class ConvertCommand extends Commands {
                     part.write(json, checkpoint, target, nbytes);
                     Savings.write(json, report);
                 });
-        if (!arguments.has(Arguments.JSON) && arguments.isBase(Inputs.path(checkpoint, arguments.path(0)))) {
+        if (!arguments.has(Arguments.JSON) && isBase(arguments, checkpoint)) {
             sayWhatStays(checkpoint, report, arguments);
         }
         noteFormerFiles(saved, target, arguments);
         saver.report(report, arguments);
         return saver.noteLeftOut(checkpoint, target, part.unreadable(), arguments);
+    }
+
+    /// {@return whether the file that was read is a base too} Each may be given as the directory that it is in.
+    private static boolean isBase(Arguments arguments, Checkpoint checkpoint) {
+        Path given = arguments.path(0);
+        return arguments.isBase(given) || arguments.isBase(Inputs.path(checkpoint, given));
     }
 
     /// The file that was read is a base.
@@ -324,7 +330,7 @@ final class ConvertCommand extends Commands {
         }
         // It may be a base of the file that is read.
         return replacing(arguments, (checkpoint, options) -> arguments.has(BASE)
-                && (checkpoint.bases().isEmpty() || arguments.isBase(Inputs.path(checkpoint, arguments.path(0))))
+                && (checkpoint.bases().isEmpty() || isBase(arguments, checkpoint))
                         ? refuseForOthers(BASE, arguments)
                         : export(checkpoint, arguments, options));
     }

@@ -219,7 +219,8 @@ public final class SaveOptions {
     /// another format that stores tensors uncompressed. To open the new file, the base is needed too. It is found by
     /// its path below the root, and must not be changed; snapshots may be appended to a `.croft` file.
     ///
-    /// @param file the base, or the index of a set whose files are bases; bases that were added earlier are preferred
+    /// @param file the base, or the index or the directory of a set whose files are bases; bases that were added
+    ///     earlier are preferred
     /// @return the changed options
     public SaveOptions base(Path file) {
         return base(file, OpenOptions.defaults());

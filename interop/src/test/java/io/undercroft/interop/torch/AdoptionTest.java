@@ -9,6 +9,7 @@ import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.Device;
+import io.undercroft.testsupport.Sameness;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
@@ -73,5 +74,34 @@ class AdoptionTest {
         }
         assertThat(report.written()).isZero();
         assertThat(report.storages()).isPositive();
+    }
+
+    /// Of a directory whose shards are of no format by themselves. Tensors of several chunks are copied.
+    @Test
+    void shardsOfADistributedCheckpointAreAdopted() throws IOException {
+        Path directory = Path.of("..", "test-support", "fixtures", "pytorch", "dcp", "two");
+        Path adopted = folder.resolve("two.croft");
+        SaveOptions options = SaveOptions.defaults().base(directory).root(directory.resolve("..")).wholeStorages();
+        try (Checkpoint source = Checkpoint.open(directory)) {
+            report = Checkpoint.save(adopted, source.state(), options).dedup().orElseThrow();
+            try (Checkpoint c = Checkpoint.open(adopted, OpenOptions.defaults().root(directory.resolve("..")))) {
+                assertThat(c.bases()).hasSize(2);
+                Sameness.check(source.state(), c.state());
+            }
+        }
+    }
+
+    @Test
+    void externalDataOfAModelIsAdopted() throws IOException {
+        Path model = Path.of("..", "test-support", "fixtures", "onnx", "external.onnx");
+        Path adopted = folder.resolve("external.croft");
+        SaveOptions options = SaveOptions.defaults().base(model).root(model.resolveSibling("")).wholeStorages();
+        try (Checkpoint source = Checkpoint.open(model)) {
+            report = Checkpoint.save(adopted, source.state(), options).dedup().orElseThrow();
+            try (Checkpoint c = Checkpoint.open(adopted, OpenOptions.defaults().root(model.resolveSibling("")))) {
+                assertThat(c.bases()).anyMatch(base -> base.path().endsWith("external.onnx.data"));
+                Sameness.check(source.state(), c.state());
+            }
+        }
     }
 }

@@ -16,12 +16,13 @@ import io.undercroft.serializer.internal.ConfinedPath;
 import io.undercroft.serializer.internal.FileSource;
 import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.References;
+import io.undercroft.serializer.internal.ModelDirectory;
 import io.undercroft.serializer.internal.Settings;
 import io.undercroft.serializer.internal.extents.Extent.Place;
 import io.undercroft.serializer.spi.CheckpointFormat;
+import io.undercroft.serializer.spi.Companion;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.storage.Device;
-import io.undercroft.storage.Storage;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -30,6 +31,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /// The other files that a snapshot may reference, opened: those that the caller names, and those that the snapshot
@@ -101,40 +104,80 @@ public final class NamedBases implements Closeable {
                         "a stream and shared memory are in no directory; set a root, a directory above the bases"));
     }
 
-    /// Adds a file, or those that it names, if it is the index of a set.
+    /// Adds a file, or those of the set that it is the index of.
     private void add(SaveOptions.Base named, OpenOptions where, Path root, @Nullable Path target) throws IOException {
-        MappedFile file = MappedFile.open(named.file(), MapMode.READ_ONLY);
-        files.add(file);
+        MappedFile file = open(Files.isDirectory(named.file()) ? ModelDirectory.fileIn(named.file()) : named.file());
         CheckpointFormat format = Formats.of(file, named.opening().format().orElse(null));
-        if (!format.capabilities().contains(CheckpointFormat.Capability.SEVERAL_FILES)) {
-            add(file, format, named.opening(), root, target);
-        }
-        if (format.companionNames(file).isEmpty()) {
+        OpenOptions opening = where.settings(named.opening().settings());
+        boolean isCroft = format.name().equals("croft");
+        if (isCroft && format.companionNames(file).isEmpty()) {
+            addCroft(file, root, target);
             return;
         }
-        OpenOptions opening = where.settings(named.opening().settings());
-        for (Path companion : companions(file, format, opening.onMeta())) {
-            add(new SaveOptions.Base(companion, opening), where, root, target);
-        }
-    }
-
-    private static List<Path> companions(MappedFile file, CheckpointFormat format, OpenOptions options)
-            throws IOException {
-        Contents contents = Formats.open(format, file, options);
+        // Bytes of other formats are compared in memory of the host, whatever device they were saved from.
+        Contents contents = Formats.open(format, file,
+                isCroft ? opening.onMeta() : opening.mapping(MapMode.READ_ONLY).devices(_ -> Device.CPU));
         try {
-            return contents.companions().stream().flatMap(companion -> companion.path().stream()).toList();
+            if (isCroft) {
+                for (Companion shard : contents.companions()) {
+                    add(new SaveOptions.Base(shard.path().orElseThrow(), opening), where, root, target);
+                }
+            } else {
+                addForeign(file, contents, root, target);
+            }
+        } catch (FormatException e) {
+            throw e.withFile(file.location());
         } finally {
             contents.release();
         }
     }
 
-    private void add(MappedFile file, CheckpointFormat format, OpenOptions opening, Path root, @Nullable Path target)
+    private MappedFile open(Path path) throws IOException {
+        MappedFile file = MappedFile.open(path, MapMode.READ_ONLY);
+        files.add(file);
+        return file;
+    }
+
+    private void addCroft(MappedFile file, Path root, @Nullable Path target) throws IOException {
+        Path path = path(file, target);
+        Snapshot snapshot = Snapshot.open(new FileSource(file), Limits.DEFAULT);
+        References.open(file, OpenOptions.defaults().root(root));
+        BaseRecord record = BaseRecord.croft(hint(path, root), depth(snapshot, path), snapshot.commit());
+        add(new Base(file, record, (known, number) -> known.addExtents(snapshot, ExtentRecord.THIS_FILE, number)));
+    }
+
+    /// Adds the files that have bytes of storages as they are in memory.
+    ///
+    /// @param index the file that was opened
+    private void addForeign(MappedFile index, Contents contents, Path root, @Nullable Path target)
             throws IOException {
+        Map<Integer, List<io.undercroft.serializer.Extent>> extents = contents.storages().stream()
+                .flatMap(storage -> contents.extents(storage, index).stream())
+                .collect(Collectors.groupingBy(io.undercroft.serializer.Extent::file, TreeMap::new,
+                        Collectors.toList()));
+        for (var each : extents.entrySet()) {
+            MappedFile file = each.getKey() == 0
+                    ? index
+                    : open(contents.companions().get(each.getKey() - 1).path().orElseThrow());
+            BaseRecord record = BaseRecord.foreign(hint(path(file, target), root),
+                    scan().digest(new FileSource(file), 0, file.size()), file.size());
+            add(new Base(file, record, (known, number) -> {
+                for (io.undercroft.serializer.Extent extent : each.getValue()) {
+                    addChunks(file, new Place(number, extent.offset(), extent.length()), known);
+                }
+            }));
+        }
+    }
+
+    private static Path path(MappedFile file, @Nullable Path target) throws IOException {
         Path path = file.path().toRealPath();
         if (target != null && Files.exists(target) && Files.isSameFile(path, target)) {
             throw new IllegalArgumentException(path + " cannot be its own base");
         }
-        Base base = base(file, format, path, root, opening);
+        return path;
+    }
+
+    private void add(Base base) {
         if (!contains(base.record)) {
             bases.add(base);
         }
@@ -142,22 +185,6 @@ public final class NamedBases implements Closeable {
 
     private boolean contains(BaseRecord record) {
         return bases.stream().anyMatch(base -> base.record.identity().equals(record.identity()));
-    }
-
-    private Base base(MappedFile file, CheckpointFormat format, Path path, Path root, OpenOptions opening)
-            throws IOException {
-        String hint = hint(path, root);
-        if (!format.name().equals("croft")) {
-            BaseRecord record = BaseRecord.foreign(hint, scan().digest(new FileSource(file), 0, file.size()),
-                    file.size());
-            return new Base(file, record,
-                    (known, number) -> addForeign(file, format, opening.settings(), number, known));
-        }
-        Snapshot snapshot = Snapshot.open(new FileSource(file), Limits.DEFAULT);
-        References.open(file, OpenOptions.defaults().root(root));
-        BaseRecord record = BaseRecord.croft(hint, depth(snapshot, path), snapshot.commit());
-        return new Base(file, record,
-                (known, number) -> known.addExtents(snapshot, ExtentRecord.THIS_FILE, number));
     }
 
     /// Adds the bases of the snapshot before, so that unchanged bytes in them are referenced again. Those that are
@@ -225,26 +252,6 @@ public final class NamedBases implements Closeable {
 
     private static boolean isSame(MappedFile mapped, MappedFile base) throws IOException {
         return mapped == base || (mapped.isAt(base.path()) && base.isCurrent());
-    }
-
-    private void addForeign(MappedFile file, CheckpointFormat format, Map<String, String> settings, int number,
-            ContentIndex candidates) throws IOException {
-        // Their bytes are compared in memory of the host, whatever device they were saved from.
-        OpenOptions options = OpenOptions.defaults().mapping(MapMode.READ_ONLY).devices(_ -> Device.CPU)
-                .settings(settings);
-        Contents contents = Formats.open(format, file, options);
-        try {
-            for (Storage storage : contents.storages()) {
-                for (var extent : contents.extents(storage, file)) {
-                    // Others are in further files of a set, which are bases themselves.
-                    if (extent.file() == 0) {
-                        addChunks(file, new Place(number, extent.offset(), extent.length()), candidates);
-                    }
-                }
-            }
-        } finally {
-            contents.release();
-        }
     }
 
     private void addChunks(MappedFile file, Place storage, ContentIndex candidates) throws IOException {
