@@ -59,8 +59,14 @@ public record UnreadPart(Kind kind, String what, long offset, long nbytes, @Null
     /// @param count the number of these files
     /// @param which a description of the file, for instance `this is file 1 of 3`
     public static UnreadPart ofFiles(long count, String which) {
-        return new UnreadPart(Kind.FILE, "%,d other %s of the same model: %s".formatted(count,
-                count == 1 ? "file" : "files", which), 0, 0);
+        return ofFiles("%,d other %s of the same model: %s".formatted(count, count == 1 ? "file" : "files", which));
+    }
+
+    /// {@return the other files of a model that a file is a part of, of which it does not say how many there are}
+    ///
+    /// @param which a description of them
+    public static UnreadPart ofFiles(String which) {
+        return new UnreadPart(Kind.FILE, which, 0, 0);
     }
 
     /// {@return the parts that a state does not contain, with the other files of the model if the name of the file

@@ -8,6 +8,7 @@ import io.undercroft.interop.safetensors.SharingMetadata.View;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.serializer.internal.tree.Unreadable;
@@ -30,6 +31,7 @@ import java.util.SequencedMap;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Predicate;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -40,6 +42,10 @@ import org.jspecify.annotations.Nullable;
 final class SafetensorsContents implements Contents {
     /// With the value `ignore`, metadata is never read as sharing.
     static final String SHARING = "safetensors.sharing";
+    /// The key of the metadata in which `HuggingFaceStorageWriter` puts where its tensors are in the whole ones.
+    private static final String PARTS = "DCP_SHARDING_INFO";
+    private static final Pattern PART = Pattern.compile("\"saved_offsets\": *\\[[0, ]*[1-9]");
+    private static final Pattern FIRST_PARTS = Pattern.compile("(^|[/\\\\])shard-[0-9]+-model-[^/\\\\]*$");
 
     private final MappedFile file;
     private final SequencedMap<String, TensorEntry> entries;
@@ -104,6 +110,17 @@ final class SafetensorsContents implements Contents {
     @Override
     public Map<String, String> metadata() {
         return Collections.unmodifiableMap(sharing.metadata());
+    }
+
+    /// A file of `HuggingFaceStorageWriter` has parts of tensors, under the names of these, before it is consolidated.
+    /// The parts that the first process saved start at 0, and only the name of the file says that they are parts.
+    @Override
+    public List<UnreadPart> unread() {
+        String parts = sharing.metadata().getOrDefault(PARTS, "");
+        return PART.matcher(parts).find() || (!parts.isEmpty() && FIRST_PARTS.matcher(file.location()).find())
+                ? List.of(UnreadPart.ofFiles("the files that other processes saved with HuggingFaceStorageWriter:"
+                        + " this one has parts of tensors, under the names of the whole ones"))
+                : List.of();
     }
 
     @Override

@@ -88,6 +88,14 @@ record DistributedIndex(List<Entry> entries, Map<?, ?> paths, List<String> files
         return refused("DCP-INDEX", what, FormatException.NO_OFFSET);
     }
 
+    /// {@return the exception for a checkpoint whose index does not have the places of tensors}
+    static FormatException isSafetensors(String what) {
+        return new FormatException("DCP-UNSUPPORTED", what + ", as SerializationFormat.SAFETENSORS of FileSystemWriter"
+                + " saves it: its index does not say where tensors are", FormatException.NO_OFFSET,
+                "Save it without this option, or with HuggingFaceStorageWriter; a shard by itself opens as safetensors,"
+                        + " with parts of tensors");
+    }
+
     /// {@return whether a file is such an index}
     static boolean matches(MappedFile file) throws IOException {
         return new String(ByteReader.bytes(file, 0, (int) Math.min(START, file.size())), ISO_8859_1)
@@ -192,9 +200,7 @@ record DistributedIndex(List<Entry> entries, Map<?, ?> paths, List<String> files
             for (int i = 1; i < all.size(); i++) {
                 if (all.get(i - 1).file == all.get(i).file && all.get(i - 1).end > all.get(i).start) {
                     if (all.get(i - 1).start == all.get(i).start) {
-                        throw new FormatException("DCP-UNSUPPORTED", "several entries start at one byte, as those of"
-                                + " SerializationFormat.SAFETENSORS", FormatException.NO_OFFSET,
-                                "Save it with HuggingFaceStorageWriter, or without this option of FileSystemWriter");
+                        throw isSafetensors("several entries start at one byte");
                     }
                     throw malformed("two entries overlap, at byte " + all.get(i).start + " of "
                             + FormatException.quote(List.copyOf(files.keySet()).get(all.get(i).file)));

@@ -6,6 +6,7 @@ import io.undercroft.interop.internal.ZipDirectory;
 import io.undercroft.interop.internal.ZipRecord;
 import io.undercroft.interop.torch.DistributedIndex.Chunk;
 import io.undercroft.interop.torch.DistributedIndex.Entry;
+import io.undercroft.interop.safetensors.SafetensorsFormat;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.ForeignClass;
@@ -114,6 +115,9 @@ public final class TorchDistributedFormat implements CheckpointFormat {
         /// @param chunks those in the file, in the order of their bytes
         /// @throws FormatException if the file is cut, or has another tensor at its end
         static TreeContents of(MappedFile file, List<Chunk> chunks, OpenOptions options) throws IOException {
+            if (new SafetensorsFormat().matches(file)) {
+                throw DistributedIndex.isSafetensors("the file is one of safetensors");
+            }
             long end = chunks.isEmpty() ? 0 : chunks.getLast().end();
             if (end > file.size()) {
                 throw DistributedIndex.refused("DCP-SHARD", "the file has " + file.size() + " bytes, and the index has"

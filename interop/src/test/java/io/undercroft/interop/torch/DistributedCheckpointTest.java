@@ -15,6 +15,7 @@ import io.undercroft.testsupport.Sameness;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -60,15 +61,57 @@ class DistributedCheckpointTest {
     @TestFactory
     Stream<DynamicTest> whatPyTorchSavesIsRead() throws IOException {
         RealPython python = RealPython.with("torch");
-        String script;
-        try (InputStream source = Objects
-                .requireNonNull(DistributedCheckpointTest.class.getResourceAsStream("distributed.py"))) {
-            script = new String(source.readAllBytes(), UTF_8);
-        }
-        return python
-                .run(script, folder, "plain", "files", "threads", "two", "four", "four-files", "fsdp2").lines()
+        return python.run(script(), folder, "plain", "files", "threads", "two", "four", "four-files", "fsdp2").lines()
                 .filter(line -> Files.isDirectory(folder.resolve(line)))
                 .map(name -> python.test(name, _ -> assertIsWhatPyTorchMakesOfIt(folder.resolve(name))));
+    }
+
+    private static String script() throws IOException {
+        try (InputStream source = Objects
+                .requireNonNull(DistributedCheckpointTest.class.getResourceAsStream("distributed.py"))) {
+            return new String(source.readAllBytes(), UTF_8);
+        }
+    }
+
+    /// Consolidated files have an index. Others have parts of tensors under the names of these.
+    @TestFactory
+    Stream<DynamicTest> filesOfSafetensorsAreReadOrRefused() throws IOException {
+        RealPython python = RealPython.with("torch");
+        python.run(script(), folder, "hugging-face");
+        return Stream.of(
+                python.test("hf", _ -> assertEqualsFileOfPyTorch(folder.resolve("hf"))),
+                python.test("hf-one", _ -> assertEqualsFileOfPyTorch(folder.resolve("hf-one"))),
+                python.test("hf-parts", _ -> {
+                    Path parts = folder.resolve("hf-parts");
+                    assertThatExceptionOfType(FileSystemException.class)
+                            .isThrownBy(() -> Checkpoint.open(parts).close())
+                            .withMessageContaining("enable_consolidation=True");
+                    for (int process = 1; process <= 2; process++) {
+                        try (Checkpoint c = Checkpoint.open(parts.resolve(
+                                "shard-0000%d-model-00001-of-00001.safetensors".formatted(process)))) {
+                            assertThat(c.unread()).singleElement().satisfies(part -> assertThat(part.what())
+                                    .contains("this one has parts of tensors"));
+                        }
+                    }
+                }),
+                python.test("safetensors", _ -> {
+                    for (String name : List.of("safetensors", "safetensors-one")) {
+                        assertThatExceptionOfType(FormatException.class)
+                                .isThrownBy(() -> Checkpoint.open(folder.resolve(name)).close())
+                                .withMessageContaining("Save it without this option")
+                                .returns("DCP-UNSUPPORTED", FormatException::code);
+                    }
+                }));
+    }
+
+    private static void assertEqualsFileOfPyTorch(Path directory) throws IOException {
+        try (Checkpoint c = Checkpoint.open(directory);
+                Checkpoint expected = Checkpoint.open(directory.resolveSibling(directory.getFileName() + ".pt"))) {
+            assertThat(c.format()).isEqualTo("safetensors-index");
+            assertThat(c.unread()).isEmpty();
+            assertThat(c.names()).containsExactlyInAnyOrderElementsOf(expected.names());
+            c.names().forEach(name -> Sameness.check(expected.tensor(name), c.tensor(name)));
+        }
     }
 
     private static void assertIsWhatPyTorchMakesOfIt(Path directory) throws IOException {

@@ -2,6 +2,7 @@
 
     distributed.py FOLDER NAME...   saves each of these states as FOLDER/NAME, a directory, and as FOLDER/NAME.pt, the
                                     same by torch.distributed.checkpoint.format_utils.dcp_to_torch_save
+    distributed.py FOLDER hugging-face   what torch.distributed.checkpoint writes as files of safetensors
 """
 import os
 import sys
@@ -112,7 +113,45 @@ def save(folder, name):
     dcp_to_torch_save(there, there + ".pt")
 
 
+def hugging_face(rank, world, rendezvous, folder):
+    """Files of safetensors: FOLDER/hf-parts before, FOLDER/hf after consolidation, which does not take integers."""
+    from torch.distributed.checkpoint import HuggingFaceStorageReader, HuggingFaceStorageWriter
+    dist.init_process_group("gloo", init_method="file://" + rendezvous, rank=rank, world_size=world)
+    state = {name: value for name, value in placements(world).items()
+             if isinstance(value, torch.Tensor) and value.is_floating_point() and value.numel()}
+    where = {name: 1 + number % 2 for number, name in enumerate(state)}
+    dcp.save(state, storage_writer=HuggingFaceStorageWriter(os.path.join(folder, "hf-parts"), save_distributed=True))
+    there = os.path.join(folder, "hf")
+    dcp.save(state, storage_writer=HuggingFaceStorageWriter(there, where, save_distributed=True,
+                                                            enable_consolidation=True))
+    loaded = {name: torch.zeros(value.shape) for name, value in state.items()}
+    dcp.load(loaded, storage_reader=HuggingFaceStorageReader(there))
+    if rank == 0:
+        torch.save(loaded, there + ".pt")
+    dist.destroy_process_group()
+
+
+def safetensors(folder):
+    """What one process writes as safetensors: FOLDER/hf-one with an index, FOLDER/safetensors with .metadata."""
+    from torch.distributed.checkpoint import HuggingFaceStorageReader, HuggingFaceStorageWriter
+    from torch.distributed.checkpoint.filesystem import SerializationFormat
+    state = {"a": numbers(5, 7), "b": torch.arange(6), "c": numbers(2).to(torch.bfloat16)}
+    there = os.path.join(folder, "hf-one")
+    dcp.save(state, storage_writer=HuggingFaceStorageWriter(there, {"a": 1, "b": 2, "c": 2}), no_dist=True)
+    loaded = {name: torch.zeros_like(value) for name, value in state.items()}
+    dcp.load(loaded, storage_reader=HuggingFaceStorageReader(there), no_dist=True)
+    torch.save(loaded, there + ".pt")
+    for name, count in (("safetensors", 3), ("safetensors-one", 1)):
+        dcp.save(dict(list(state.items())[:count]), no_dist=True, storage_writer=dcp.FileSystemWriter(
+            os.path.join(folder, name), serialization_format=SerializationFormat.SAFETENSORS))
+
+
 if __name__ == "__main__":
+    if sys.argv[2:] == ["hugging-face"]:
+        with tempfile.TemporaryDirectory() as rendezvous:
+            mp.start_processes(hugging_face, (2, os.path.join(rendezvous, "file"), sys.argv[1]), 2, start_method="fork")
+        safetensors(sys.argv[1])
+        sys.exit()
     for each in sys.argv[2:]:
         save(sys.argv[1], each)
         print(each)

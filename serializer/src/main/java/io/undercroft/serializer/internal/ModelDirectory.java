@@ -30,6 +30,8 @@ public final class ModelDirectory {
     /// The files of a split GGUF after the first, which opens the model.
     private static final Pattern FURTHER = Pattern.compile("-(?!00001)[0-9]{5}-of-[0-9]{5}[.]gguf$",
             Pattern.CASE_INSENSITIVE);
+    /// The files of `HuggingFaceStorageWriter` before consolidation, each with parts of tensors.
+    private static final Pattern PARTS = Pattern.compile("shard-[0-9]+-model-[0-9]+-of-[0-9]+[.]safetensors");
     private static final int MOST_NAMED = 3;
 
     private ModelDirectory() {}
@@ -48,6 +50,13 @@ public final class ModelDirectory {
                     .formatted(FormatException.quote(String.valueOf(named.getFirst().getFileName())),
                             FormatException.quote(Files.readSymbolicLink(named.getFirst()).toString()))
                     + "that file again from its source");
+        }
+        if (candidates.size() > 1 && candidates.stream().allMatch(file -> PARTS.matcher(plain(file)).matches())) {
+            throw new FileSystemException(path.toString(), null,
+                    "it is a checkpoint of HuggingFaceStorageWriter that is"
+                            + " not consolidated: each file has parts of tensors, and none says how large the tensors are. Save"
+                            + " it with enable_consolidation=True, or consolidate it with consolidate_safetensors_files of"
+                            + " torch.distributed.checkpoint");
         }
         if (candidates.size() != 1) {
             throw new FileSystemException(path.toString(), null, candidates.isEmpty()
