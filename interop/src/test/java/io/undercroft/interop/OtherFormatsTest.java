@@ -423,7 +423,6 @@ class OtherFormatsTest {
             data policy.pth _stable_baselines3_version, Stable-Baselines3, policy.pth
             MAR-INF/MANIFEST.json model.pt, TorchServe, unzip
             p/model/model.pkl p/.data/extern_modules p/.data/serialization_id, torch.package, PackageImporter
-            e/models/model.json e/archive_format e/.data/serialization_id, torch.export, torch.export.load
             a/version a/byteorder a/.data/serialization_id, a torch.save that failed, Save it again
             a.txt, a zip archive in which no model was found, unzip
             """)

@@ -22,8 +22,6 @@ public record ForeignArchive(String record, String what, String remedy) {
                     "Unpack it with unzip, and open the model in it"),
             new ForeignArchive("/.data/extern_modules", "a package of torch.package, with code",
                     "Load it with torch.package.PackageImporter, and torch.save the state_dict() of its model"),
-            new ForeignArchive("/archive_format", "a program of torch.export (.pt2)",
-                    "Load it with torch.export.load, and torch.save the state_dict of what it returns"),
             new ForeignArchive("/.data/serialization_id",
                     "what is left of a torch.save that failed, without its data.pkl",
                     "Save it again; the exception of torch.save says why it failed"),

@@ -64,6 +64,21 @@ public final class JsonReader {
         expect('}');
     }
 
+    /// Reads an array.
+    ///
+    /// @param element reads the next element
+    /// @throws FormatException if there is no well-formed array
+    public void array(Runnable element) {
+        expect('[');
+        if (take(']')) {
+            return;
+        }
+        do {
+            element.run();
+        } while (take(','));
+        expect(']');
+    }
+
     /// Reads an array of whole numbers.
     ///
     /// @param longest the maximum number

@@ -31,7 +31,7 @@ public final class StorageFilter {
     ///
     /// @param name the name of the part
     public StorageFilter in(String name) {
-        return new StorageFilter(wanted, keys, name + "/");
+        return new StorageFilter(wanted, keys, part + name + "/");
     }
 
     /// Reads a file.

@@ -227,6 +227,12 @@ final class ForeignNames {
         return parts;
     }
 
+    /// Adds the names of a part of a file to those of other parts.
+    static void merge(Map<String, ForeignClass> all, List<ForeignClass> more) {
+        more.forEach(each -> all.merge(each.name(), each, (one, other) -> new ForeignClass(one.name(),
+                one.objects() + other.objects(), one.isDangerous() || other.isDangerous())));
+    }
+
     /// {@return the names, in the order in which they come first}
     List<ForeignClass> classes() {
         List<ForeignClass> classes = new ArrayList<>();

@@ -305,7 +305,7 @@ final class TensorRebuilder {
     }
 
     /// Returns the bytes that a tensor reaches, counted from its first element.
-    private static long extent(DType dtype, Shape shape, long[] stride) {
+    static long extent(DType dtype, Shape shape, long[] stride) {
         try {
             if (shape.numel() == 0) {
                 return 0;

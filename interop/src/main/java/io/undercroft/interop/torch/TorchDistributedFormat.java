@@ -257,9 +257,7 @@ public final class TorchDistributedFormat implements CheckpointFormat {
                                 ? options.only(inner -> options.isChosen(inner.isEmpty() ? name : name + "/" + inner))
                                 : options,
                         values);
-                contents.foreignClasses().forEach(each -> classes.merge(each.name(), each,
-                        (one, other) -> new ForeignClass(one.name(), one.objects() + other.objects(),
-                                one.isDangerous() || other.isDangerous())));
+                ForeignNames.merge(classes, contents.foreignClasses());
                 return contents.state();
             } catch (FormatException e) {
                 throw e.withFile(shard.location());

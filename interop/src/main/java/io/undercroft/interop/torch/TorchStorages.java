@@ -160,6 +160,18 @@ final class TorchStorages {
                 || key.length() > LONGEST_NAME || location.length() > LONGEST_NAME) {
             throw notStorage();
         }
+        Storage storage = storage(key, location, type, numel);
+        return type.dtype() == null ? storage : new TypedStorage(storage, type.dtype());
+    }
+
+    /// Finds a storage.
+    ///
+    /// @param key its key
+    /// @param location where it was saved from
+    /// @param type its class
+    /// @param numel the number of its elements
+    /// @throws PickleFault if this contradicts an earlier call, or the record of the storage
+    Storage storage(String key, String location, StorageClass type, long numel) {
         Opened opened = byKey.get(key);
         if (opened == null) {
             Entry entry = new Entry(key, location, type, numel);
@@ -172,7 +184,7 @@ final class TorchStorages {
             opened.entry.checkSame(location, bytesIn(type, numel));
             opened.entry.use(type.dtype());
         }
-        return type.dtype() == null ? opened.storage : new TypedStorage(opened.storage, type.dtype());
+        return opened.storage;
     }
 
     static PickleFault notStorage() {

@@ -52,7 +52,7 @@ import org.jspecify.annotations.Nullable;
 /// [OpenOptions#format] names this format, as it could be anything.
 ///
 /// A TorchScript archive holds a program besides. It is opened as its `state_dict()`; [Contents#unread] reports the
-/// program, which is never run.
+/// program, which is never run. An archive of `torch.export` opens as the tensors of its programs.
 public final class TorchZipFormat implements CheckpointFormat {
     private static final String PICKLE = "/data.pkl";
     /// The directory of the storages.
@@ -63,7 +63,7 @@ public final class TorchZipFormat implements CheckpointFormat {
     /// The record that a TorchScript archive of 2019 has in place of the pickle.
     private static final String MODEL = "/model.json";
     /// The maximum number of files of code that are named.
-    private static final int SHOWN = 3;
+    static final int SHOWN = 3;
     /// No larger pickle is read or written, in bytes.
     static final long LARGEST_PICKLE = 1L << 30;
     private static final long LARGEST_SMALL_RECORD = 64;
@@ -139,28 +139,42 @@ public final class TorchZipFormat implements CheckpointFormat {
     /// @throws FormatException if it is malformed
     static TreeContents open(MappedFile file, ZipDirectory zip, OpenOptions options, @Nullable ReadBudget shared)
             throws IOException {
+        boolean isExport = zip.records().stream().noneMatch(record -> isPickle(record.name()))
+                && zip.records().stream().anyMatch(record -> ExportArchive.isRecord(record.name()));
+        zip.fetchHeaders();
+        return StorageFilter.read(options, (opening, filter) -> isExport
+                ? new ExportArchive(file, zip, opening, filter).contents()
+                : read(file, zip, opening, filter, shared));
+    }
+
+    /// Reads an archive of a pickle, as [#open(MappedFile, ZipDirectory, OpenOptions, ReadBudget)], with all tensors.
+    ///
+    /// @param filter which storages have bytes
+    static TreeContents read(MappedFile file, ZipDirectory zip, OpenOptions opening, StorageFilter filter,
+            @Nullable ReadBudget shared) throws IOException {
         ZipRecord pickle = pickle(zip);
         String folder = folder(pickle);
         checkVersion(zip, folder);
-        ByteOrder order = byteOrder(zip, folder);
-        ByteOrderStorages elements = new ByteOrderStorages(file, options, order);
-        zip.fetchHeaders();
-        return StorageFilter.read(options, (opening, filter) -> {
-            Set<String> known = new HashSet<>();
-            ByteReader headers = zip.headers();
-            Storages storages = part -> {
-                String prefix = folder + part + "/";
-                return new TorchStorages(opening, part.equals(DATA) ? filter : filter.in(part),
-                        entry -> tail(zip, prefix, entry, known),
-                        (entry, device) -> open(zip, headers, prefix, entry, elements, device));
-            };
-            Archive archive = new Archive(file, zip, ArrayStorages.of(elements, opening, filter),
-                    ForeignNames.of(TorchSettings.isStrict(options)), elements.isForeign(),
-                    options.progress(), shared);
-            return zip.find(folder + CONSTANTS).isPresent()
-                    ? program(archive, pickle, storages, known)
-                    : contents(archive, pickle, storages.in(DATA), known);
-        });
+        ByteOrderStorages elements = new ByteOrderStorages(file, opening, byteOrder(zip, folder + "/byteorder"));
+        Set<String> known = new HashSet<>();
+        ByteReader headers = zip.headers();
+        Storages storages = part -> storages(zip, headers, folder + part + "/", known, elements, opening,
+                part.equals(DATA) ? filter : filter.in(part));
+        Archive archive = new Archive(file, zip, ArrayStorages.of(elements, opening, filter),
+                ForeignNames.of(TorchSettings.isStrict(opening)), elements.isForeign(), opening.progress(), shared);
+        return zip.find(folder + CONSTANTS).isPresent()
+                ? program(archive, pickle, storages, known)
+                : contents(archive, pickle, storages.in(DATA), known);
+    }
+
+    /// {@return the storages that are the records in a directory}
+    ///
+    /// @param prefix the directory, with a slash at its end
+    /// @param known receives the names of these records
+    static TorchStorages storages(ZipDirectory zip, ByteReader headers, String prefix, Set<String> known,
+            ByteOrderStorages elements, OpenOptions opening, StorageFilter filter) {
+        return new TorchStorages(opening, filter, entry -> tail(zip, prefix, entry, known),
+                (entry, device) -> open(zip, headers, prefix, entry, elements, device));
     }
 
     /// Refuses other archives before the one that the file ends with, and an archive whose records are not where its
@@ -239,14 +253,17 @@ public final class TorchZipFormat implements CheckpointFormat {
 
     private static TreeContents contents(Archive archive, @Nullable Object state, ReadBudget budget,
             List<UnreadPart> unread) {
-        ZipDirectory zip = archive.zip;
+        return archive.names.addTo(contents(archive.zip, archive.progress, state, Map.of(), budget), unread);
+    }
+
+    /// {@return contents that are verified by the checksums of an archive}
+    static TreeContents contents(ZipDirectory zip, ProgressListener progress, @Nullable Object state,
+            Map<String, String> metadata, ReadBudget budget) {
         List<ZipRecord> unverified = zip.unverified();
         // Without records to be added up, no class of streams is loaded.
         long nbytes = unverified.isEmpty() ? 0 : unverified.stream().mapToLong(ZipRecord::size).sum();
-        return archive.names.addTo(
-                TreeContents.of(state, Map.of(), pulse -> zip.damages(archive.progress, pulse), budget)
-                        .withUnverified(unverified.size(), nbytes),
-                unread);
+        return TreeContents.of(state, metadata, pulse -> zip.damages(progress, pulse), budget)
+                .withUnverified(unverified.size(), nbytes);
     }
 
     /// What is in a TorchScript archive, which has a pickle of a module and one of the tensors that its code refers to.
@@ -328,7 +345,8 @@ public final class TorchZipFormat implements CheckpointFormat {
     private static boolean hasPickle(MappedFile file) throws IOException {
         try {
             return ZipDirectory.read(file).records().stream()
-                    .anyMatch(record -> isPickle(record.name()) || isModel(record.name()));
+                    .anyMatch(record -> isPickle(record.name()) || isModel(record.name())
+                            || ExportArchive.isRecord(record.name()));
         } catch (FormatException _) {
             return false;
         }
@@ -390,8 +408,8 @@ public final class TorchZipFormat implements CheckpointFormat {
     }
 
     /// Older versions wrote no byte order, and ran on little-endian machines.
-    private static ByteOrder byteOrder(ZipDirectory zip, String folder) throws IOException {
-        String order = smallRecord(zip, folder + "/byteorder");
+    static ByteOrder byteOrder(ZipDirectory zip, String record) throws IOException {
+        String order = smallRecord(zip, record);
         if (order == null || order.equals("little")) {
             return ByteOrder.LITTLE_ENDIAN;
         }
