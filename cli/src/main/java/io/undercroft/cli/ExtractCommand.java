@@ -91,7 +91,8 @@ final class ExtractCommand extends Commands {
                 }
                 Tensor tensor = readable(checkpoint.tensor(name));
                 Optional<String> range = arguments.text(ROWS);
-                Extract extract = new Extract(name, range.isPresent() ? rows(tensor, range.get()) : tensor,
+                Extract extract = new Extract(name,
+                        range.isPresent() ? rows(checkpoint, name, tensor, range.get()) : tensor,
                         range.isPresent() ? firstRow(tensor, range.get()) : null, dtype(arguments, tensor));
                 if (target != null) {
                     return run.writing(target, () -> write(extract, borrowed, checkpoint, target, arguments));
@@ -160,7 +161,7 @@ final class ExtractCommand extends Commands {
         return tensor;
     }
 
-    private static Tensor rows(Tensor tensor, String range) {
+    private static Tensor rows(Checkpoint checkpoint, String name, Tensor tensor, String range) {
         long first = firstRow(tensor, range);
         long end = end(tensor, range);
         if (first < 0 || end > tensor.size(0) || first > end) {
@@ -168,7 +169,10 @@ final class ExtractCommand extends Commands {
                     "%s '%s': the tensor has the shape %s, so its rows are 0:%d".formatted(ROWS,
                             range, tensor.shape(), tensor.size(0)));
         }
-        return tensor.narrow(0, first, end - first);
+        // What has to be decoded is decoded without the other rows, if the format can do that.
+        return checkpoint.extents(tensor.storage()).isEmpty()
+                ? checkpoint.rows(name, first, end)
+                : tensor.narrow(0, first, end - first);
     }
 
     private static long firstRow(Tensor tensor, String range) {

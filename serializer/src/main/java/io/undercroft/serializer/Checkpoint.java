@@ -36,6 +36,7 @@ import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Companion;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.StoreTarget;
+import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -45,6 +46,7 @@ import java.nio.channels.WritableByteChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -62,6 +64,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -1023,8 +1026,38 @@ public final class Checkpoint implements AutoCloseable {
             throw new IndexOutOfBoundsException("rows from " + from + " to " + to + " of "
                     + FormatException.quote(name) + ": from is at least 0, and to, which is exclusive, at least from");
         }
-        return named(() -> contents.rows(name, from, to)
-                .or(() -> lookup().find(name).flatMap(found -> contents.rows(found, from, to)))
+        return part(name, tensor -> tensor.narrow(0, from, to - from));
+    }
+
+    /// Copies some elements of a tensor into new memory, as [#rows(String, long, long)] copies rows. Of a tensor that a
+    /// distributed checkpoint has in several chunks, only the chunks with these elements are opened.
+    ///
+    /// @param name a tensor's name, as for [#tensor]
+    /// @param offset the index of the first element in each dimension
+    /// @param shape the number of elements in each dimension
+    /// @return the elements, in row-major order, on the device of the tensor; they stay valid when this is closed
+    /// @throws IndexOutOfBoundsException if the tensor does not have these elements. [#rows(String, long, long)] lists
+    ///     the other exceptions
+    public Tensor slice(String name, long[] offset, Shape shape) {
+        Objects.requireNonNull(name, "name");
+        long[] first = offset.clone();
+        return part(name, tensor -> {
+            if (first.length != tensor.dim() || shape.rank() != tensor.dim()
+                    || Arrays.stream(first).anyMatch(each -> each < 0)) {
+                throw new IndexOutOfBoundsException("a slice of the shape " + shape + " at " + Arrays.toString(first)
+                        + " of a tensor of the shape " + tensor.shape());
+            }
+            Tensor view = tensor;
+            for (int dim = 0; dim < first.length; dim++) {
+                view = view.narrow(dim, first[dim], shape.size(dim));
+            }
+            return view;
+        });
+    }
+
+    private Tensor part(String name, UnaryOperator<Tensor> view) {
+        return named(() -> contents.part(name, view)
+                .or(() -> lookup().find(name).flatMap(found -> contents.part(found, view)))
                 .orElseThrow(() -> missing(name)));
     }
 

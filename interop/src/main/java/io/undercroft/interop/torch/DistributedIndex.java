@@ -72,6 +72,18 @@ record DistributedIndex(List<Entry> entries, Map<?, ?> paths, List<String> files
     /// @param size how many there are
     @SuppressWarnings("ArrayRecordComponent")
     record Chunk(int file, long start, long end, @Nullable DType dtype, long[] offset, long[] size) {
+        /// {@return whether it has elements of a box}
+        boolean meets(long[] from, Shape box) {
+            return IntStream.range(0, from.length).allMatch(dim -> offset[dim] < from[dim] + box.size(dim)
+                    && from[dim] < offset[dim] + size[dim]);
+        }
+
+        /// {@return whether all its elements are in a box}
+        boolean isIn(long[] from, Shape box) {
+            return IntStream.range(0, from.length).allMatch(dim -> offset[dim] >= from[dim]
+                    && offset[dim] + size[dim] <= from[dim] + box.size(dim));
+        }
+
         FormatException refused(String what) {
             return DistributedIndex.refused("DCP-SHARD",
                     "the entry from byte " + start + " to byte " + end + ' ' + what,

@@ -6,6 +6,7 @@ import io.undercroft.interop.internal.ZipDirectory;
 import io.undercroft.interop.internal.ZipRecord;
 import io.undercroft.interop.torch.DistributedIndex.Chunk;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.ChecksumPolicy;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.spi.FileStorages.Place;
 import io.undercroft.serializer.spi.TreeContents;
@@ -14,7 +15,9 @@ import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
@@ -70,30 +73,49 @@ record SavedTensor(ZipDirectory zip, TreeContents contents, Tensor tensor, @Null
     static Place place(MappedFile file, Chunk chunk, OpenOptions options) throws IOException {
         try (SavedTensor saved = read(file, chunk, options)) {
             return saved.record == null
-                    ? new Place(0, null, into -> copy(file, chunk, options, Shape.of(chunk.size()),
-                            new long[chunk.size().length], into))
+                    ? new Place(0, null, into -> copy(file, chunk, options, chunk.offset(),
+                            Shape.of(chunk.size()), into))
                     : new Place(saved.zip.dataOffset(saved.record), saved.zip.checksum(saved.record, 0), null);
         }
     }
 
-    /// Copies the elements of a chunk to where they are in a tensor. Each byte is read once.
+    /// Copies the elements of a chunk that are in a box of the tensor. Each byte is read once, and little else.
     ///
-    /// @param shape the sizes of the tensor
-    /// @param offset where the chunk is in it
-    /// @param into the memory of the contiguous tensor
-    static void copy(MappedFile file, Chunk chunk, OpenOptions options, Shape shape, long[] offset, MemorySegment into)
+    /// @param offset the first element of the box in each dimension of the tensor
+    /// @param shape the sizes of the box
+    /// @param into the memory of the box, in row-major order
+    static void copy(MappedFile file, Chunk chunk, OpenOptions options, long[] offset, Shape shape, MemorySegment into)
             throws IOException {
         try (SavedTensor saved = read(file, chunk, options)) {
-            if (saved.record != null) {
-                Runs runs = new Runs(chunk.size(), shape, offset, saved.tensor.dtype().itemsize());
-                saved.zip.stream(saved.record).forEachPart(0, (position, bytes) -> runs.copy(bytes, position, into));
-                return;
-            }
-            Tensor target = Tensor.of(Storage.wrap(into), saved.tensor.dtype(), 0, shape);
+            Tensor source = saved.tensor;
+            Tensor target = Tensor.of(Storage.wrap(into), source.dtype(), 0, shape);
+            long[] inChunk = new long[offset.length];
+            long[] inBox = new long[offset.length];
             for (int dim = 0; dim < offset.length; dim++) {
-                target = target.narrow(dim, offset[dim], chunk.size()[dim]);
+                long from = Math.max(offset[dim], chunk.offset()[dim]);
+                long size = Math.min(offset[dim] + shape.size(dim), chunk.offset()[dim] + chunk.size()[dim]) - from;
+                inChunk[dim] = from - chunk.offset()[dim];
+                inBox[dim] = from - offset[dim];
+                source = source.narrow(dim, inChunk[dim], size);
+                target = target.narrow(dim, inBox[dim], size);
             }
-            var _ = target.copyFrom(saved.tensor);
+            if (saved.record != null && chunk.isIn(offset, shape)) {
+                Runs runs = new Runs(chunk.size(), shape, inBox, source.dtype().itemsize());
+                saved.zip.stream(saved.record).forEachPart(0, (position, bytes) -> runs.copy(bytes, position, into));
+            } else if (saved.record == null || options.checksums() == ChecksumPolicy.ON_TOUCH
+                    || options.checksums() == ChecksumPolicy.EAGER) {
+                // Then all of the chunk is read, and compared with its checksum.
+                var _ = target.copyFrom(source);
+            } else {
+                Tensor part = Tensor.zeros(source.dtype(), source.shape());
+                try {
+                    new Runs(source.shape().toArray(), saved.tensor.shape(), inChunk, source.dtype().itemsize())
+                            .read(file, saved.zip.dataOffset(saved.record), part.storage().segment());
+                    var _ = target.copyFrom(part);
+                } finally {
+                    part.storage().release();
+                }
+            }
         }
     }
 
@@ -104,6 +126,10 @@ record SavedTensor(ZipDirectory zip, TreeContents contents, Tensor tensor, @Null
 
     /// The runs of bytes of a box that are contiguous in the tensor, too.
     private static final class Runs {
+        /// The most bytes between two runs that are read with them.
+        private static final long GAP = 16 << 10;
+        private static final long MOST_TOGETHER = 1 << 20;
+
         private final long[] size;
         private final long[] offset;
         /// In bytes.
@@ -134,6 +160,40 @@ record SavedTensor(ZipDirectory zip, TreeContents contents, Tensor tensor, @Null
                 MemorySegment.copy(bytes, done, into, start((position + done) / length) + in, count);
                 done += count;
             }
+        }
+
+        /// Reads the box from a file that has the tensor. Runs with few bytes between them are read together.
+        ///
+        /// @param data where the tensor starts in the file
+        /// @param into the memory of the box
+        void read(MappedFile file, long data, MemorySegment into) throws IOException {
+            List<long[]> groups = new ArrayList<>();
+            long count = into.byteSize() / length;
+            for (long run = 0, first = 0; run < count; run++) {
+                if (run == count - 1 || start(run + 1) - start(run) - length > GAP
+                        || start(run + 1) + length - start(first) > MOST_TOGETHER) {
+                    groups.add(new long[]{first, run + 1});
+                    first = run + 1;
+                }
+            }
+            MappedFile.fetch(groups.stream().map(group -> file.piece(data + start(group[0]), span(group))).toList());
+            try (Arena arena = Arena.ofConfined()) {
+                MemorySegment buffer = arena.allocate(MOST_TOGETHER);
+                for (long[] group : groups) {
+                    if (group[1] - group[0] == 1) {
+                        file.read(data + start(group[0]), into.asSlice(group[0] * length, length));
+                        continue;
+                    }
+                    file.read(data + start(group[0]), buffer.asSlice(0, span(group)));
+                    for (long run = group[0]; run < group[1]; run++) {
+                        MemorySegment.copy(buffer, start(run) - start(group[0]), into, run * length, length);
+                    }
+                }
+            }
+        }
+
+        private long span(long[] group) {
+            return start(group[1] - 1) + length - start(group[0]);
         }
 
         /// {@return where a run starts in the tensor}

@@ -234,12 +234,13 @@ public final class TorchDistributedFormat implements CheckpointFormat {
                 return stored.get(only.file()).located(nbytes, FileStorages.alignment(dtype),
                         () -> SavedTensor.place(files[only.file()], only, opening));
             }
-            return assembled.decoded(nbytes, into -> {
-                MappedFile.fetch(entry.chunks().stream().map(chunk -> files[chunk.file()].piece(chunk.start(),
-                        chunk.end() - chunk.start())).toList());
-                for (Chunk chunk : entry.chunks()) {
+            return assembled.decoded(dtype, entry.shape(), (offset, shape, into) -> {
+                List<Chunk> parts = entry.chunks().stream().filter(chunk -> chunk.meets(offset, shape)).toList();
+                MappedFile.fetch(parts.stream().filter(chunk -> chunk.isIn(offset, shape)).map(chunk -> files[chunk
+                        .file()].piece(chunk.start(), chunk.end() - chunk.start())).toList());
+                for (Chunk chunk : parts) {
                     try {
-                        SavedTensor.copy(files[chunk.file()], chunk, opening, entry.shape(), chunk.offset(), into);
+                        SavedTensor.copy(files[chunk.file()], chunk, opening, offset, shape, into);
                     } catch (FormatException e) {
                         throw e.withFile(files[chunk.file()].location());
                     }

@@ -7,8 +7,10 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.RealPython;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.ChecksumPolicy;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.testsupport.Sameness;
@@ -169,6 +171,86 @@ class DistributedCheckpointTest {
                     .asInstanceOf(org.assertj.core.api.InstanceOfAssertFactories.LIST).startsWith(3L);
             assertThat(c.files()).hasSize(4);
             assertThat(c.verify().isIntact()).isTrue();
+        }
+    }
+
+    // ---- boxes ----
+
+    private static final int SIDE = 1024;
+    private static final Tensor SQUARE = Tensor.arange(DType.FLOAT32, SIDE * SIDE).view(SIDE, SIDE);
+
+    /// Four chunks of 512 x 512, in two shards.
+    private Path square() throws IOException {
+        builder.tensor("square", "float32", SIDE, SIDE);
+        for (int row = 0; row < SIDE; row += SIDE / 2) {
+            for (int column = 0; column < SIDE; column += SIDE / 2) {
+                builder.chunk("square", "__%d_0.distcp".formatted(row * 2 / SIDE), SQUARE
+                        .narrow(0, row, SIDE / 2).narrow(1, column, SIDE / 2).contiguous(), row, column);
+            }
+        }
+        return builder.write();
+    }
+
+    /// Rows, columns, a box in one chunk, in two, in all, at their edges, and one element.
+    @Test
+    void boxesAreReadWithoutTheRest() throws IOException {
+        long[][] boxes = {{0, 0, 10, SIDE}, {SIDE - 3, 0, 3, SIDE}, {0, 600, SIDE, 2}, {100, 100, 50, 60},
+                {500, 100, 20, 7}, {511, 511, 2, 2}, {512, 512, 512, 512}, {1023, 1023, 1, 1}, {0, 511, 1, 1}};
+        try (Checkpoint c = Checkpoint.open(square())) {
+            Tensor whole = c.tensor("square");
+            for (int round = 0; round < 2; round++) {
+                for (long[] box : boxes) {
+                    long before = bytesRead();
+                    Tensor slice = c.slice("square", new long[]{box[0], box[1]}, Shape.of(box[2], box[3]));
+                    long read = bytesRead() - before;
+                    assertThat(slice.contentEquals(SQUARE.narrow(0, box[0], box[2]).narrow(1, box[1], box[3])))
+                            .as(Arrays.toString(box)).isTrue();
+                    if (round > 0) {
+                        // A column is read with what is between its elements in a chunk.
+                        assertThat(read).as(Arrays.toString(box))
+                                .isLessThan((box[1] == 600 ? 2 << 20 : slice.nbytes() * (box[3] < 100 ? 60 : 1))
+                                        + (64 << 10));
+                    }
+                }
+            }
+            assertThat(c.rows("square", 5, 7).contentEquals(SQUARE.narrow(0, 5, 2))).isTrue();
+            assertThat(whole.storage().isMaterialized()).isFalse();
+            assertThat(whole.contentEquals(SQUARE)).isTrue();
+            assertThat(c.slice("square", new long[]{1, 2}, Shape.of(1, 1)).getFloat(0, 0)).isEqualTo(SIDE + 2);
+            for (long[] wrong : new long[][]{{SIDE, 0}, {-1, 0}, {0}, {0, 0, 0}}) {
+                assertThatExceptionOfType(IndexOutOfBoundsException.class)
+                        .isThrownBy(() -> c.slice("square", wrong, Shape.of(1, 1)));
+            }
+        }
+    }
+
+    private static long bytesRead() throws IOException {
+        return Files.readAllLines(Path.of("/proc/self/io")).stream().filter(line -> line.startsWith("rchar: "))
+                .mapToLong(line -> Long.parseLong(line.substring(7))).sum();
+    }
+
+    /// The chunks of the others are damaged. With checksums that are compared when a storage is touched, so is a part.
+    @Test
+    void chunksThatDoNotMeetABoxAreNotOpened() throws IOException {
+        square();
+        byte[] shard = builder.shards().get("__0_0.distcp").toByteArray();
+        byte[] damaged = shard.clone();
+        Arrays.fill(damaged, 0, shard.length / 2, (byte) 7);
+        builder.shards().get("__0_0.distcp").reset();
+        builder.shards().get("__0_0.distcp").writeBytes(damaged);
+        Path there = builder.write();
+        for (ChecksumPolicy policy : ChecksumPolicy.values()) {
+            if (policy == ChecksumPolicy.EAGER) {
+                continue;
+            }
+            try (Checkpoint c = Checkpoint.open(there, OpenOptions.defaults().checksums(policy))) {
+                Sameness.check(SQUARE.narrow(1, 512, 512).contiguous(),
+                        c.slice("square", new long[]{0, 512}, Shape.of(SIDE, 512)));
+                assertThat(c.slice("square", new long[]{2, 600}, Shape.of(1, 1)).getFloat(0, 0))
+                        .isEqualTo(2 * SIDE + 600);
+                assertThatExceptionOfType(FormatException.class)
+                        .isThrownBy(() -> c.slice("square", new long[]{0, 0}, Shape.of(1, 1)));
+            }
         }
     }
 

@@ -271,21 +271,21 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     }
 
     @Override
-    public Optional<Tensor> rows(String name, long from, long to) {
+    public Optional<Tensor> part(String name, UnaryOperator<Tensor> view) {
         return reading(() -> {
             int number = find(name);
-            return number < 0 ? Optional.<Tensor>empty() : Optional.of(rows(number, from, to));
+            return number < 0 ? Optional.<Tensor>empty() : Optional.of(part(number, view));
         });
     }
 
-    /// If the storage was used, the rows are copied from it, changes included; otherwise only these rows are read.
-    private Tensor rows(int number, long from, long to) {
-        Tensor rows = tensor(number).narrow(0, from, to - from);
-        Storage storage = rows.storage();
-        if (storage.isMeta() || storage.isMaterialized() || rows.numel() == 0) {
-            return RowReader.copy(intact(number).narrow(0, from, to - from));
+    /// If the storage was used, the elements are copied from it, changes included; otherwise only these are read.
+    private Tensor part(int number, UnaryOperator<Tensor> view) {
+        Tensor part = view.apply(tensor(number));
+        Storage storage = part.storage();
+        if (storage.isMeta() || storage.isMaterialized() || part.numel() == 0) {
+            return RowReader.copy(view.apply(intact(number)));
         }
-        return RowReader.read(rows, span -> storages.read(snapshot.tensor(number).storage(), span));
+        return RowReader.read(part, span -> storages.read(snapshot.tensor(number).storage(), span));
     }
 
     /// {@return the record of a tensor, or nothing if there is none of that name}

@@ -22,6 +22,7 @@ import java.util.SequencedCollection;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /// The contents of an open file. [TreeContents] implements it for a state tree; a format that can find tensors faster
@@ -68,16 +69,14 @@ public interface Contents {
         return tensor(name).map(TensorSpec::of);
     }
 
-    /// Copies some rows of a tensor into new memory, on its device, and reads as little else of the tensor as
+    /// Copies some elements of a tensor into new memory, on its device, and reads as little else of the tensor as
     /// possible.
     ///
     /// @param name its name
-    /// @param from the first row
-    /// @param to the end, exclusive
-    /// @return a tensor of these rows, or nothing if there is none of that name
-    /// @throws IndexOutOfBoundsException if the tensor does not have these rows
-    default Optional<Tensor> rows(String name, long from, long to) {
-        return tensor(name).map(tensor -> RowReader.copy(tensor.narrow(0, from, to - from)));
+    /// @param view makes a view of these elements; what it throws is thrown
+    /// @return a tensor of these elements, or nothing if there is none of that name
+    default Optional<Tensor> part(String name, UnaryOperator<Tensor> view) {
+        return tensor(name).map(tensor -> RowReader.copy(view.apply(tensor)));
     }
 
     /// {@return the storages in the order in which the state first uses them}

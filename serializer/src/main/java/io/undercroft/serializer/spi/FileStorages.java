@@ -15,7 +15,9 @@ import io.undercroft.serializer.internal.loading.StoredBytes;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
+import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
 import io.undercroft.storage.spi.DeviceMemory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -54,6 +56,19 @@ public final class FileStorages {
         /// @throws IOException if reading fails
         /// @throws FormatException if the bytes in the file are damaged
         void decode(MemorySegment into) throws IOException;
+    }
+
+    /// A decoder of a contiguous tensor that can decode some elements without the rest.
+    @FunctionalInterface
+    public interface BoxDecoder {
+        /// Fills memory with a box of the tensor.
+        ///
+        /// @param offset the first element in each dimension
+        /// @param shape the number of elements in each dimension
+        /// @param into the memory for these, in row-major order, zeroed
+        /// @throws IOException if reading fails
+        /// @throws FormatException if the bytes in the file are damaged
+        void decode(long[] offset, Shape shape, MemorySegment into) throws IOException;
     }
 
     /// Finds the bytes of a storage.
@@ -172,6 +187,16 @@ public final class FileStorages {
         return storage(new Decoded(nbytes, decoder), true);
     }
 
+    /// {@return a storage of a contiguous tensor, which is decoded when it is first touched} [Boxes][Contents#part] of
+    /// it that are copied before are decoded without the rest.
+    ///
+    /// @param dtype the type of the elements
+    /// @param shape the shape; its bytes have been checked against what the file can hold
+    /// @param decoder how; called by any thread. It is kept, and must not reference storages of the file
+    public Storage decoded(DType dtype, Shape shape, BoxDecoder decoder) {
+        return storage(new Boxes(dtype, shape, decoder), true);
+    }
+
     /// {@return a storage whose bytes are found when it is first touched, or its extents are asked for} For a format
     /// whose index does not have the offsets.
     ///
@@ -286,7 +311,7 @@ public final class FileStorages {
     }
 
     /// Bytes that differ from those in the file.
-    private final class Decoded extends StoredBytes {
+    private class Decoded extends StoredBytes {
         private final Decoder decoder;
 
         Decoded(long nbytes, Decoder decoder) {
@@ -307,9 +332,13 @@ public final class FileStorages {
 
         @Override
         public Allocation get() {
-            Allocation made = options.memory().orElseGet(AnonymousMemory::allocator).allocate(nbytes());
+            return allocation(nbytes(), decoder);
+        }
+
+        final Allocation allocation(long length, Decoder decoding) {
+            Allocation made = options.memory().orElseGet(AnonymousMemory::allocator).allocate(length);
             try {
-                decoder.decode(made.segment());
+                decoding.decode(made.segment());
                 return DeviceSource.withAccess(options, made);
             } catch (FormatException e) {
                 made.free();
@@ -322,6 +351,46 @@ public final class FileStorages {
                 made.free();
                 throw e;
             }
+        }
+    }
+
+    /// Bytes of a tensor that can be decoded in boxes.
+    private final class Boxes extends Decoded {
+        private final DType dtype;
+        private final Shape shape;
+        private final BoxDecoder decoder;
+
+        Boxes(DType dtype, Shape shape, BoxDecoder decoder) {
+            super(dtype.nbytes(shape.numel()), into -> decoder.decode(new long[shape.rank()], shape, into));
+            this.dtype = dtype;
+            this.shape = shape;
+            this.decoder = decoder;
+        }
+
+        @Override
+        protected Object owner() {
+            return this;
+        }
+
+        @Override
+        protected Optional<Tensor> part(Tensor view) {
+            long[] strides = shape.contiguousStride();
+            long[] offset = new long[strides.length];
+            if (view.dim() != offset.length || !view.dtype().equals(dtype)) {
+                return Optional.empty();
+            }
+            long rest = view.storageOffset();
+            for (int dim = 0; dim < offset.length; dim++) {
+                offset[dim] = rest / strides[dim];
+                rest %= strides[dim];
+                if (view.size(dim) > 1 && view.stride(dim) != strides[dim]
+                        || view.size(dim) > shape.size(dim) - offset[dim]) {
+                    return Optional.empty();
+                }
+            }
+            Storage part = Storage.over(allocation(dtype.nbytes(view.numel()),
+                    into -> decoder.decode(offset, view.shape(), into)));
+            return Optional.of(Tensor.of(part, dtype, 0, view.shape()));
         }
     }
 

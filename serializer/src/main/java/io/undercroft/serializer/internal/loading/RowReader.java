@@ -57,6 +57,12 @@ public final class RowReader {
     /// @return the elements in row-major order on a new storage, on the device of the tensor
     public static Tensor copy(Tensor tensor) {
         Device device = tensor.device();
+        if (tensor.numel() > 0 && !tensor.storage().isMaterialized()) {
+            Optional<Tensor> part = StoredBytes.of(tensor.storage()).flatMap(bytes -> bytes.part(tensor));
+            if (part.isPresent()) {
+                return moved(part.get(), device);
+            }
+        }
         if (device.isCpu() || device.isMeta()) {
             return tensor.copy(AnonymousMemory.allocator());
         }

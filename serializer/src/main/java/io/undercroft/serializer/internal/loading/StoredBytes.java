@@ -12,6 +12,7 @@ import io.undercroft.serializer.internal.MappedAccess;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
 import io.undercroft.storage.spi.DeviceMemory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -83,6 +84,15 @@ public abstract class StoredBytes implements Supplier<Allocation> {
     /// {@return the pieces that the bytes consist of, in order; nothing if they have to be [decoded][#get] in memory of
     /// the host, as by default}
     protected Optional<List<Piece>> pieces() {
+        return Optional.empty();
+    }
+
+    /// Copies some elements of a tensor without making the other ones.
+    ///
+    /// @param view the elements, of which there is at least one; its storage is that of these bytes, and not touched
+    /// @return the elements in row-major order in new memory of the host; nothing if all bytes have to be made, as by
+    ///     default
+    protected Optional<Tensor> part(Tensor view) {
         return Optional.empty();
     }
 
